@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cursor reads untrusted bytes and cannot leave them.
+//
+// It is sticky: the first read that does not fit poisons it, and that read and all
+// later ones give zero. So a parser reads a record field by field, as its
+// specification lists them, and asks cursor_ok() once at the end. The price: no
+// value read may steer a loop, an index, an allocation or a shift before cursor_ok()
+// has said yes. A length in the input buys a child cursor, which cannot reach its
+// parent's bytes. Byte order is set once, by whoever knows the format's magic.
+//
+// Parsers touch input through these functions and in no other way.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct cursor {
+    const uint8_t *begin;
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed;
+    bool big_endian;
+};
+
+// cursor_over is a little-endian cursor over size bytes, which must outlive it.
+static inline struct cursor cursor_over(const void *bytes, size_t size)
+{
+    const uint8_t *begin = bytes;
+    return (struct cursor){ .begin = begin,
+                            .at = begin,
+                            .end = size != 0 ? begin + size : begin };
+}
+
+// cursor_ok is true while every read so far has fitted.
+static inline bool cursor_ok(const struct cursor *c)
+{
+    return !c->failed;
+}
+
+// cursor_left counts the bytes not yet read: 0 once poisoned.
+static inline size_t cursor_left(const struct cursor *c)
+{
+    return c->failed ? 0 : (size_t)(c->end - c->at);
+}
+
+// cursor_offset counts the bytes read since the cursor's first.
+static inline size_t cursor_offset(const struct cursor *c)
+{
+    return (size_t)(c->at - c->begin);
+}
+
+// cursor_poison marks the input as not fitting, for checks of the caller's own.
+static inline void cursor_poison(struct cursor *c)
+{
+    c->failed = true;
+}
+
+// cursor_take gives the next size bytes, or NULL and poisons the cursor.
+static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
+{
+    if (c->failed || size > (size_t)(c->end - c->at)) {
+        c->failed = true;
+        return NULL;
+    }
+    const uint8_t *bytes = c->at;
+    c->at += size;
+    return bytes;
+}
+
+// cursor_skip passes over size bytes.
+static inline void cursor_skip(struct cursor *c, size_t size)
+{
+    (void)cursor_take(c, size);
+}
+
+// cursor_seek moves to offset from the cursor's first byte; its end is in reach.
+static inline void cursor_seek(struct cursor *c, size_t offset)
+{
+    if (c->failed || offset > (size_t)(c->end - c->begin)) {
+        c->failed = true;
+        return;
+    }
+    c->at = c->begin + offset;
+}
+
+// cursor_child is a cursor over the next size bytes, which it passes over. Where
+// they are not there, both cursors are poisoned.
+static inline struct cursor cursor_child(struct cursor *c, size_t size)
+{
+    const uint8_t *bytes = cursor_take(c, size);
+    struct cursor child = cursor_over(bytes, bytes != NULL ? size : 0);
+    child.failed = bytes == NULL;
+    child.big_endian = c->big_endian;
+    return child;
+}
+
+// cursor_uint reads an unsigned number of 1 to 8 bytes in the cursor's order.
+static inline uint64_t cursor_uint(struct cursor *c, size_t size)
+{
+    const uint8_t *bytes = size <= 8 ? cursor_take(c, size) : NULL;
+    uint64_t value = 0;
+    if (bytes == NULL) {
+        c->failed = true;
+        return 0;
+    }
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes[c->big_endian ? i : size - 1 - i];
+    return value;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+    return (uint8_t)cursor_uint(c, 1);
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+    return (uint16_t)cursor_uint(c, 2);
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+    return (uint32_t)cursor_uint(c, 4);
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+    return cursor_uint(c, 8);
+}
+
+// cursor_sint_be reads a two's-complement number of 1 to 8 bytes, most significant
+// byte first whatever the cursor's order, and extends its sign.
+static inline int64_t cursor_sint_be(struct cursor *c, size_t size)
+{
+    const uint8_t *bytes = size - 1 < 8 ? cursor_take(c, size) : NULL;
+    if (bytes == NULL) {
+        c->failed = true;
+        return 0;
+    }
+    uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes[i];
+    return (int64_t)value;
+}
+
+// cursor_uleb128 reads an unsigned LEB128 number; one past 64 bits poisons.
+uint64_t cursor_uleb128(struct cursor *c);
+
+// cursor_sleb128 reads a signed LEB128 number; one past 64 bits poisons.
+int64_t cursor_sleb128(struct cursor *c);
+
+// cursor_string gives the next NUL-terminated string and passes over its NUL, or
+// NULL and poisons the cursor when no NUL is left.
+const char *cursor_string(struct cursor *c);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/memory_reader.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+
+// read_some calls the source once, and holds it to its contract.
+static size_t read_some(const struct memory_reader *reader, uint64_t address, void *to,
+                        size_t length)
+{
+    size_t count = reader->read(reader->source, address, to, length);
+    return count <= length ? count : 0;
+}
+
+enum ch_status memory_read(const struct memory_reader *reader, uint64_t address,
+                           void *to, size_t length)
+{
+    if (length != 0 && address + (length - 1) < address)
+        return CH_ERR_FAULT;
+
+    uint8_t *bytes = to;
+    for (size_t done = 0; done < length;) {
+        size_t count = read_some(reader, address + done, bytes + done, length - done);
+        if (count == 0)
+            return CH_ERR_FAULT;
+        done += count;
+    }
+    return CH_OK;
+}
+
+enum ch_status memory_read_word(const struct memory_reader *reader, uint64_t address,
+                                uint64_t *out)
+{
+    uint8_t bytes[8];
+    enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
+    if (status != CH_OK)
+        return status;
+
+    struct cursor c = cursor_over(bytes, sizeof(bytes));
+    c.big_endian = reader->big_endian;
+    *out = cursor_u64(&c);
+    return CH_OK;
+}
+
+enum ch_status memory_read_string(const struct memory_reader *reader, uint64_t address,
+                                  char *to, size_t size)
+{
+    if (size == 0)
+        return CH_ERR_TRUNCATED;
+
+    size_t done = 0;
+    while (done < size - 1) {
+        size_t wanted = size - 1 - done;
+        // Short pieces: the string may end just before a hole.
+        if (wanted > 256)
+            wanted = 256;
+        size_t count = read_some(reader, address + done, to + done, wanted);
+        if (count == 0)
+            break;
+        if (memchr(to + done, 0, count) != NULL)
+            return CH_OK;
+        done += count;
+    }
+    to[done] = 0;
+    return done == size - 1 ? CH_ERR_TRUNCATED : CH_ERR_FAULT;
+}

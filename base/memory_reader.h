@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A memory_reader is the target's address space, wherever its bytes really are: a
+// stopped process, a core file, a saved stack, a test's array.
+//
+// Whatever follows pointers in the target takes a `const struct memory_reader *` and
+// nothing else, so it runs unchanged against a live crash, a core file or a fuzzer. A
+// source implements one function. It may give fewer bytes than asked when a hole
+// begins; it never crosses the hole and never blocks on the target.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+// memory_read_fn copies up to length bytes from address in the target and returns how
+// many it copied: 0 when address itself cannot be read.
+typedef size_t memory_read_fn(void *source, uint64_t address, void *to, size_t length);
+
+// A memory_reader is passed by pointer and owns nothing: the source must outlive it.
+struct memory_reader {
+    memory_read_fn *read;
+    void *source;
+    bool big_endian; // the target's byte order
+};
+
+// memory_read fills all length bytes at to, or returns CH_ERR_FAULT and leaves to
+// unspecified. A range that wraps past 2^64 is a fault.
+CH_CHECKED enum ch_status memory_read(const struct memory_reader *reader,
+                                      uint64_t address, void *to, size_t length);
+
+// memory_read_word reads one 8-byte word in the target's byte order.
+CH_CHECKED enum ch_status memory_read_word(const struct memory_reader *reader,
+                                           uint64_t address, uint64_t *out);
+
+// memory_read_string copies the string at address, at most size - 1 bytes of it, and
+// always terminates to. CH_ERR_TRUNCATED: it was longer than that.
+CH_CHECKED enum ch_status memory_read_string(const struct memory_reader *reader,
+                                             uint64_t address, char *to, size_t size);

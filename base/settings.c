@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/settings.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+
+// How the value of a variable is read, and into which member.
+enum value_kind {
+    VALUE_WORD,     // one of words[], its index stored in an enum member
+    VALUE_STRING,   // anything not empty
+    VALUE_SIGNALS,  // SEGV,BUS,...
+    VALUE_FRAMES,   // a number or none
+    VALUE_DURATION, // 30s, 500ms, 2m, 1h
+    VALUE_CAPS,     // 64,256M
+    VALUE_RATE,     // 10/1m
+    VALUE_SIZE,     // no, or 64K
+    VALUE_PAIRS,    // k=v,k=v
+};
+
+struct variable_rule {
+    struct settings_variable shown;
+    enum value_kind kind;
+    size_t member;
+    const char *words; // VALUE_WORD: the words in the order of the enum
+};
+
+#define MEMBER(name) offsetof(struct settings, name)
+
+static const struct variable_rule rules[] = {
+    { { "CRASHHOOK_ENABLE", "enable", "yes", "yes, no or tty",
+        "Whether crashes are reported; tty: only when stderr is a terminal." },
+      VALUE_WORD,
+      MEMBER(enable),
+      "no yes tty" },
+    { { "CRASHHOOK_URL", "url", NULL, "URLs separated by spaces",
+        "Where reports go; without it they stay in the spool." },
+      VALUE_STRING,
+      MEMBER(url),
+      NULL },
+    { { "CRASHHOOK_TOKEN_FILE", "token-file", NULL, "a path",
+        "File that holds the bearer token of the collector." },
+      VALUE_STRING,
+      MEMBER(token_file),
+      NULL },
+    { { "CRASHHOOK_TOKEN", NULL, NULL, "a token", "Bearer token of the collector." },
+      VALUE_STRING,
+      MEMBER(token),
+      NULL },
+    { { "CRASHHOOK_SPOOL", "spool", NULL, "a path",
+        "Folder where every report lands first." },
+      VALUE_STRING,
+      MEMBER(spool),
+      NULL },
+    { { "CRASHHOOK_SPOOL_MAX", "spool-max", "64,256M", "REPORTS,BYTES such as 64,256M",
+        "What the spool holds at most; the oldest sent reports go first." },
+      VALUE_CAPS,
+      MEMBER(spool_max_reports),
+      NULL },
+    { { "CRASHHOOK_AGENT", "agent", NULL, "a path", "Path of crashhook-agent." },
+      VALUE_STRING,
+      MEMBER(agent),
+      NULL },
+    { { "CRASHHOOK_SIGNALS", "signals", "SEGV,BUS,ILL,FPE,ABRT,TRAP,SYS",
+        "signal names separated by commas, of SEGV BUS ILL FPE ABRT TRAP SYS QUIT XCPU "
+        "XFSZ",
+        "Which signals are crashes." },
+      VALUE_SIGNALS,
+      MEMBER(signals),
+      NULL },
+    { { "CRASHHOOK_UNWIND", "unwind", "auto",
+        "auto, fast, precise, sframe, dwarf, fp or libunwind",
+        "How stacks are unwound." },
+      VALUE_WORD,
+      MEMBER(unwind),
+      "auto fast precise sframe dwarf fp libunwind" },
+    { { "CRASHHOOK_LIMIT", "limit", "64", "a number of frames from 1, or none",
+        "Frames per backtrace." },
+      VALUE_FRAMES,
+      MEMBER(limit),
+      NULL },
+    { { "CRASHHOOK_TOP", "top", "16", "a number of frames, or none",
+        "How many of the frames are kept from the outer end." },
+      VALUE_FRAMES,
+      MEMBER(top),
+      NULL },
+    { { "CRASHHOOK_THREADS", "threads", "all", "all or crashed",
+        "Which threads a report holds." },
+      VALUE_WORD,
+      MEMBER(threads),
+      "all crashed" },
+    { { "CRASHHOOK_IMAGES", "images", "all", "all, none or mentioned",
+        "Which images a report lists." },
+      VALUE_WORD,
+      MEMBER(images),
+      "all none mentioned" },
+    { { "CRASHHOOK_SYMBOLIZE", "symbolize", "full", "off, fast or full",
+        "fast: function names; full: inlines and source lines too." },
+      VALUE_WORD,
+      MEMBER(symbolize),
+      "full fast off" },
+    { { "CRASHHOOK_HOLD", "hold", "auto", "auto, capture, report or upload",
+        "How long the crashed process is kept." },
+      VALUE_WORD,
+      MEMBER(hold),
+      "auto capture report upload" },
+    { { "CRASHHOOK_MODE", "mode", "spawn", "spawn or daemon",
+        "daemon: an agent is started at install and waits." },
+      VALUE_WORD,
+      MEMBER(mode),
+      "spawn daemon" },
+    { { "CRASHHOOK_TIMEOUT", "timeout", "30s", "a duration such as 30s, 500ms or 2m",
+        "The process is never held longer." },
+      VALUE_DURATION,
+      MEMBER(timeout_ms),
+      NULL },
+    { { "CRASHHOOK_PRINT", "print", "tty", "no, yes or tty",
+        "Whether the report is printed on stderr; tty: when it is a terminal." },
+      VALUE_WORD,
+      MEMBER(print),
+      "no yes tty" },
+    { { "CRASHHOOK_PRESET", "preset", "auto", "auto, friendly, medium or full",
+        "How much of the report is printed." },
+      VALUE_WORD,
+      MEMBER(preset),
+      "auto friendly medium full" },
+    { { "CRASHHOOK_SANITIZE", "sanitize", "yes", "yes or no",
+        "Mask home directories and secrets before anything is written." },
+      VALUE_WORD,
+      MEMBER(sanitize),
+      "no yes" },
+    { { "CRASHHOOK_TAGS", "tags", NULL, "k=v,k=v", "Tags put in each report." },
+      VALUE_PAIRS,
+      MEMBER(tags),
+      NULL },
+    { { "CRASHHOOK_RELEASE", "release", NULL, "a text", "The program's release." },
+      VALUE_STRING,
+      MEMBER(release),
+      NULL },
+    { { "CRASHHOOK_ENVIRONMENT", "environment", NULL, "a text",
+        "Where it runs: production, staging." },
+      VALUE_STRING,
+      MEMBER(environment),
+      NULL },
+    { { "CRASHHOOK_RATE", "rate", "10/1m", "COUNT/DURATION such as 10/1m",
+        "More crashes than this of one program are counted, not uploaded." },
+      VALUE_RATE,
+      MEMBER(rate_count),
+      NULL },
+    { { "CRASHHOOK_FLIGHT", "flight", "no", "no, or a size such as 64K",
+        "Size of the flight recorder per thread." },
+      VALUE_SIZE,
+      MEMBER(flight_bytes),
+      NULL },
+    { { "CRASHHOOK_LOG", "log", NULL, "a file, or stderr",
+        "Where the agent's own messages go." },
+      VALUE_STRING,
+      MEMBER(log),
+      NULL },
+};
+
+enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
+
+// word_index is the position of value among the words of list, or -1.
+static int word_index(const char *list, const char *value, size_t length)
+{
+    int index = 0;
+    while (*list != 0) {
+        size_t word = strcspn(list, " ");
+        if (word == length && memcmp(list, value, length) == 0)
+            return index;
+        list += word + (list[word] == ' ');
+        index++;
+    }
+    return -1;
+}
+
+static bool read_word(const char *words, const char *value, void *member)
+{
+    int index = word_index(words, value, strlen(value));
+    if (index < 0)
+        return false;
+    memcpy(member, &(unsigned){ (unsigned)index }, sizeof(unsigned));
+    return true;
+}
+
+// read_number reads decimal digits and leaves *text behind them.
+static bool read_number(const char **text, uint64_t *out)
+{
+    const char *at = *text;
+    uint64_t value = 0;
+    if (*at < '0' || *at > '9')
+        return false;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (!checked_mul_u64(value, 10, &value) ||
+            !checked_add_u64(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    }
+    *text = at;
+    *out = value;
+    return true;
+}
+
+static bool read_frames(const char *value, uint32_t least, uint32_t *out)
+{
+    uint64_t number;
+    if (strcmp(value, "none") == 0) {
+        *out = SETTING_NO_LIMIT;
+        return true;
+    }
+    if (!read_number(&value, &number) || *value != 0 || number < least ||
+        number >= SETTING_NO_LIMIT)
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+static bool read_duration(const char *value, uint64_t *out_ms)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ms;
+    } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+    uint64_t number;
+
+    if (!read_number(&value, &number))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(value, units[i].unit) != 0)
+            continue;
+        // A deadline is kept in nanoseconds: a day is more than enough.
+        if (number == 0 || number > 86400000 / units[i].ms)
+            return false;
+        *out_ms = number * units[i].ms;
+        return true;
+    }
+    return false;
+}
+
+static bool read_size(const char *value, uint64_t *out)
+{
+    static const char suffixes[] = "KMGT";
+    uint64_t number;
+    if (!read_number(&value, &number))
+        return false;
+    const char *suffix = *value != 0 ? strchr(suffixes, *value) : NULL;
+    if (*value != 0 && (suffix == NULL || value[1] != 0))
+        return false;
+    uint64_t unit = suffix == NULL ? 1 : UINT64_C(1) << (10 * (suffix - suffixes + 1));
+    return checked_mul_u64(number, unit, out);
+}
+
+static bool read_signals(const char *value, uint64_t *out)
+{
+    static const char words[] = "SEGV BUS ILL FPE ABRT TRAP SYS QUIT XCPU XFSZ";
+    static const int numbers[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
+                                   SIGTRAP, SIGSYS, SIGQUIT, SIGXCPU, SIGXFSZ };
+    uint64_t signals = 0;
+    for (;;) {
+        if (strncmp(value, "SIG", 3) == 0)
+            value += 3;
+        size_t length = strcspn(value, ",");
+        int index = word_index(words, value, length);
+        if (index < 0)
+            return false;
+        signals |= UINT64_C(1) << numbers[index];
+        value += length;
+        if (*value == 0)
+            break;
+        value++;
+    }
+    *out = signals;
+    return true;
+}
+
+static bool read_caps(const char *value, uint64_t *out_reports, uint64_t *out_bytes)
+{
+    uint64_t reports;
+    uint64_t bytes;
+    if (!read_number(&value, &reports) || *value != ',' ||
+        !read_size(value + 1, &bytes) || reports == 0 || bytes == 0)
+        return false;
+    *out_reports = reports;
+    *out_bytes = bytes;
+    return true;
+}
+
+static bool read_rate(const char *value, uint64_t *out_count, uint64_t *out_ms)
+{
+    uint64_t count;
+    uint64_t ms;
+    if (!read_number(&value, &count) || *value != '/' || !read_duration(value + 1, &ms))
+        return false;
+    *out_count = count;
+    *out_ms = ms;
+    return true;
+}
+
+// pairs_ok: each piece between commas is a non-empty key, '=' and a value.
+static bool pairs_ok(const char *value)
+{
+    for (;;) {
+        size_t length = strcspn(value, ",");
+        const char *equals = memchr(value, '=', length);
+        if (equals == NULL || equals == value)
+            return false;
+        if (value[length] == 0)
+            return true;
+        value += length + 1;
+    }
+}
+
+static bool read_value(const struct variable_rule *rule, const char *value,
+                       struct settings *out)
+{
+    char *member = (char *)out + rule->member;
+    switch (rule->kind) {
+    case VALUE_WORD:
+        return read_word(rule->words, value, member);
+    case VALUE_SIGNALS:
+        return read_signals(value, &out->signals);
+    case VALUE_FRAMES:
+        return read_frames(value, rule->member == MEMBER(limit), (uint32_t *)member);
+    case VALUE_DURATION:
+        return read_duration(value, (uint64_t *)member);
+    case VALUE_CAPS:
+        return read_caps(value, &out->spool_max_reports, &out->spool_max_bytes);
+    case VALUE_RATE:
+        return read_rate(value, &out->rate_count, &out->rate_ms);
+    case VALUE_SIZE:
+        if (strcmp(value, "no") == 0) {
+            *(uint64_t *)member = 0;
+            return true;
+        }
+        return read_size(value, (uint64_t *)member);
+    case VALUE_PAIRS:
+        if (!pairs_ok(value))
+            return false;
+        break;
+    case VALUE_STRING:
+        break;
+    }
+    *(const char **)member = value;
+    return true;
+}
+
+const struct settings_variable *settings_variables(size_t *out_count)
+{
+    static struct settings_variable shown[RULE_COUNT];
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        shown[i] = rules[i].shown;
+    *out_count = RULE_COUNT;
+    return shown;
+}
+
+void settings_read(struct settings *out, settings_get_fn *get,
+                   settings_complain_fn *complain, void *context)
+{
+    *out = (struct settings){ 0 };
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        const struct settings_variable *shown = &rules[i].shown;
+        const char *value = get(context, shown->name);
+        if (shown->fallback != NULL)
+            (void)read_value(&rules[i], shown->fallback, out);
+        // An empty variable is as good as none, as for a shell's VAR= command.
+        if (value == NULL || *value == 0 || read_value(&rules[i], value, out))
+            continue;
+        if (complain != NULL)
+            complain(context, shown->name, value, shown->accepted);
+    }
+}
+
+// join writes the pieces one behind the other.
+static enum ch_status join(char *path, size_t size, const char *first,
+                           const char *second)
+{
+    size_t first_length = strlen(first);
+    size_t second_length = strlen(second);
+    if (first_length + second_length + 1 > size)
+        return CH_ERR_LIMIT;
+    memcpy(path, first, first_length);
+    memcpy(path + first_length, second, second_length + 1);
+    return CH_OK;
+}
+
+enum ch_status settings_spool_path(const struct settings *settings,
+                                   settings_get_fn *get, void *context, char *path,
+                                   size_t size)
+{
+    if (settings->spool != NULL)
+        return join(path, size, settings->spool, "");
+
+    const char *state = get(context, "XDG_STATE_HOME");
+    const char *home = get(context, "HOME");
+    if (geteuid() == 0)
+        return join(path, size, "/var/lib/crashhook", "");
+    if (state != NULL && state[0] == '/')
+        return join(path, size, state, "/crashhook");
+    if (home != NULL && home[0] == '/')
+        return join(path, size, home, "/.local/state/crashhook");
+    return CH_ERR_NOT_FOUND;
+}

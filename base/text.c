@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+void text_deinit(struct text *text)
+{
+    free(text->bytes);
+    *text = (struct text){ 0 };
+}
+
+bool text_ok(const struct text *text)
+{
+    return !text->failed;
+}
+
+void text_clear(struct text *text)
+{
+    text->size = 0;
+    text->failed = false;
+    if (text->bytes != NULL)
+        text->bytes[0] = 0;
+}
+
+// reserve makes room for size more bytes and a NUL.
+static bool reserve(struct text *text, size_t size)
+{
+    size_t needed;
+    if (text->failed || !checked_add_size(text->size, size, &needed) ||
+        !checked_add_size(needed, 1, &needed) ||
+        (text->limit_bytes != 0 && needed - 1 > text->limit_bytes)) {
+        text->failed = true;
+        return false;
+    }
+    if (needed <= text->capacity)
+        return true;
+
+    size_t capacity = text->capacity != 0 ? text->capacity : 256;
+    while (capacity < needed && capacity <= SIZE_MAX / 2)
+        capacity *= 2;
+    char *bytes = capacity < needed ? NULL : realloc(text->bytes, capacity);
+    if (bytes == NULL) {
+        text->failed = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+void text_append(struct text *text, const void *bytes, size_t size)
+{
+    if (!reserve(text, size))
+        return;
+    if (size != 0)
+        memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
+    text->bytes[text->size] = 0;
+}
+
+void text_append_string(struct text *text, const char *string)
+{
+    text_append(text, string, strlen(string));
+}
+
+void text_appendf(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0 || !reserve(text, (size_t)length)) {
+        text->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(text->bytes + text->size, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    text->size += (size_t)length;
+}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Build-wide switches and warnings.
+
+option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
+set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
+
+add_compile_options(
+    -Wall -Wextra -Werror -Wshadow -Wundef -Wformat=2 -Wwrite-strings
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
+    -fno-omit-frame-pointer)
+
+if(CRASHHOOK_SANITIZER)
+    add_compile_options(-fsanitize=${CRASHHOOK_SANITIZER} -fno-sanitize-recover=all)
+    add_link_options(-fsanitize=${CRASHHOOK_SANITIZER})
+    add_compile_definitions(CRASHHOOK_SANITIZED=1)
+else()
+    add_compile_definitions(CRASHHOOK_SANITIZED=0)
+endif()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The request page: what the crashed process tells the agent.
+//
+// install.c maps it before any crash, with guard pages around; crash.c fills it; the
+// agent copies it out of the crashed process with one read. Both sides are built from
+// the same tree, and version says so: an agent that meets another version reports
+// nothing and lets the process go.
+//
+// The channel is a socket pair. The handler sends one request_message as soon as the
+// agent may read the process (PR_SET_PTRACER and dumpable are set). The agent answers
+// with one byte, REQUEST_RELEASE, when the process may die. A closed channel means that
+// the other side is gone.
+#pragma once
+#include <stdint.h>
+
+#define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
+enum { REQUEST_VERSION = 1 };
+
+// REQUEST_RELEASE is the agent's whole answer: the process may die now.
+enum { REQUEST_RELEASE = 'R' };
+
+// REQUEST_CHANNEL_FD is the descriptor that the agent finds the channel on.
+enum { REQUEST_CHANNEL_FD = 3 };
+
+// Registers in the order of the kernel's signal context: gregs of x86-64's ucontext
+// (r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, csgsfs, err, trapno,
+// oldmask, cr2), or x0..x30, sp, pc, pstate of aarch64.
+enum { REQUEST_REGISTERS = 34 };
+
+struct request_message {
+    uint64_t magic;
+    uint64_t page_address; // of the struct request_page, in the crashed process
+    int32_t pid;
+    int32_t tid; // the thread that crashed
+};
+
+struct request_page {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t size;        // of this struct
+    int32_t crashed_tid;  // 0 until a thread has won
+    int32_t agent_pid;    // written by clone(CLONE_PARENT_SETTID)
+    uint32_t dies;        // 1: the previous action is the default one
+    uint32_t keep_stderr; // 1: the agent may print on descriptor 2
+    uint64_t crash_monotonic_ns;
+    uint64_t crash_realtime_ns;
+    uint64_t deadline_monotonic_ns;
+    uint64_t registers[REQUEST_REGISTERS];
+    uint8_t siginfo[128]; // as the kernel gave it
+    uint64_t alternate_stack;
+    uint64_t alternate_stack_bytes;
+};

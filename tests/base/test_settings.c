@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/settings.h"
+
+#include <signal.h>
+
+#include "support/test.h"
+
+struct fake_environment {
+    const char *name;
+    const char *value;
+    const char *complained;
+    const char *accepted;
+};
+
+static const char *get(void *context, const char *variable)
+{
+    const struct fake_environment *environment = context;
+    return environment->name != NULL && strcmp(environment->name, variable) == 0
+               ? environment->value
+               : NULL;
+}
+
+static void complain(void *context, const char *variable, const char *value,
+                     const char *accepted)
+{
+    struct fake_environment *environment = context;
+    (void)value;
+    environment->complained = variable;
+    environment->accepted = accepted;
+}
+
+static void settings_have_the_documented_defaults(void **state)
+{
+    (void)state;
+    struct fake_environment none = { 0 };
+    struct settings s;
+    settings_read(&s, get, complain, &none);
+
+    assert_null(none.complained);
+    assert_int_equal(s.enable, SETTING_YES);
+    assert_int_equal(s.limit, 64);
+    assert_int_equal(s.top, 16);
+    assert_int_equal(s.timeout_ms, 30000);
+    assert_int_equal(s.spool_max_reports, 64);
+    assert_int_equal(s.spool_max_bytes, 256 << 20);
+    assert_int_equal(s.rate_count, 10);
+    assert_int_equal(s.rate_ms, 60000);
+    assert_int_equal(s.symbolize, SYMBOLIZE_FULL);
+    assert_int_equal(s.print, SETTING_TTY);
+    assert_int_equal(s.sanitize, SETTING_YES);
+    assert_int_equal(s.flight_bytes, 0);
+    assert_true(s.signals & UINT64_C(1) << SIGSEGV);
+    assert_true(s.signals & UINT64_C(1) << SIGSYS);
+    assert_false(s.signals & UINT64_C(1) << SIGQUIT);
+}
+
+static void settings_read_each_kind_of_value(void **state)
+{
+    (void)state;
+    struct settings s;
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_LIMIT", "none", 0, 0 });
+    assert_int_equal(s.limit, SETTING_NO_LIMIT);
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_TOP", "0", 0, 0 });
+    assert_int_equal(s.top, 0);
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_TIMEOUT", "2m", 0, 0 });
+    assert_int_equal(s.timeout_ms, 120000);
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_FLIGHT", "64K", 0, 0 });
+    assert_int_equal(s.flight_bytes, 65536);
+    settings_read(
+        &s, get, NULL,
+        &(struct fake_environment){ "CRASHHOOK_SIGNALS", "SEGV,SIGQUIT", 0, 0 });
+    assert_true(s.signals == (UINT64_C(1) << SIGSEGV | UINT64_C(1) << SIGQUIT));
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_UNWIND", "fp", 0, 0 });
+    assert_int_equal(s.unwind, SETTING_UNWIND_FP);
+}
+
+static void settings_complain_once_and_keep_the_default(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        { "CRASHHOOK_LIMIT", "0" },
+        { "CRASHHOOK_LIMIT", "12x" },
+        { "CRASHHOOK_LIMIT", "99999999999999999999" },
+        { "CRASHHOOK_TIMEOUT", "30" },
+        { "CRASHHOOK_TIMEOUT", "0s" },
+        { "CRASHHOOK_SIGNALS", "SEGV,KILL" },
+        { "CRASHHOOK_SIGNALS", "SEGV," },
+        { "CRASHHOOK_SPOOL_MAX", "64" },
+        { "CRASHHOOK_RATE", "10" },
+        { "CRASHHOOK_UNWIND", "magic" },
+        { "CRASHHOOK_TAGS", "novalue" },
+        { "CRASHHOOK_ENABLE", "YES!" },
+        { "CRASHHOOK_FLIGHT", "64Q" },
+        { "CRASHHOOK_SANITIZE", "tty" },
+    };
+    struct settings defaults;
+    settings_read(&defaults, get, NULL, &(struct fake_environment){ 0 });
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct fake_environment environment = { bad[i][0], bad[i][1], NULL, NULL };
+        struct settings s;
+        settings_read(&s, get, complain, &environment);
+        assert_non_null(environment.complained);
+        assert_string_equal(environment.complained, bad[i][0]);
+        assert_non_null(environment.accepted);
+        assert_memory_equal(&s, &defaults, sizeof(s));
+    }
+}
+
+static void settings_treat_an_empty_variable_as_unset(void **state)
+{
+    (void)state;
+    struct fake_environment environment = { "CRASHHOOK_LIMIT", "", NULL, NULL };
+    struct settings s;
+    settings_read(&s, get, complain, &environment);
+    assert_null(environment.complained);
+    assert_int_equal(s.limit, 64);
+}
+
+static void settings_spool_path_prefers_the_variable(void **state)
+{
+    (void)state;
+    struct settings s = { .spool = "/some/where" };
+    char path[32];
+    assert_int_equal(settings_spool_path(&s, get, &(struct fake_environment){ 0 }, path,
+                                         sizeof(path)),
+                     CH_OK);
+    assert_string_equal(path, "/some/where");
+    assert_int_equal(
+        settings_spool_path(&s, get, &(struct fake_environment){ 0 }, path, 5),
+        CH_ERR_LIMIT);
+}
+
+static void settings_list_every_variable_once(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    assert_int_equal(count, 26);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(variables[i].help);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(variables[i].name, variables[k].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_have_the_documented_defaults),
+        cmocka_unit_test(settings_read_each_kind_of_value),
+        cmocka_unit_test(settings_complain_once_and_keep_the_default),
+        cmocka_unit_test(settings_treat_an_empty_variable_as_unset),
+        cmocka_unit_test(settings_spool_path_prefers_the_variable),
+        cmocka_unit_test(settings_list_every_variable_once),
+    };
+    return cmocka_run_group_tests_name("base/settings", tests, NULL, NULL);
+}
