@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# selftest ROOT: every lint is seen failing. Each case is a tiny source tree that breaks
+# one rule; the lint must fail and name the file and the reason. A clean tree passes.
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+HEADER = SPDX + "//\n// A thing.\n//\n// It has limits.\n#pragma once\n"
+
+
+def function(name, body, parameters="void"):
+    return f"static int {name}({parameters})\n{{\n{body}    return 0;\n}}\n"
+
+
+def lines(count):
+    return "    step();\n" * count
+
+
+def nested(depth):
+    opening = "".join("    " * (i + 1) + "if (a) {\n" for i in range(depth))
+    return opening + "".join("    " * (depth - i) + "}\n" for i in range(depth))
+
+
+CLEAN = {
+    "base/a.h": HEADER,
+    "base/a.c": SPDX + '#include "base/a.h"\n\n' + function("f", "    // not a strcpy()\n"),
+    "report/b.c": SPDX + '#include <jansson.h>\n\n#include "base/a.h"\n',
+    "handler/c.c": SPDX + '#include "base/settings.h"\n',
+}
+
+# lint, file, its text, what the lint must say of it
+CASES = [
+    ("include_rules", "base/a.c", '#include "report/json.h"\n', "may not include"),
+    ("include_rules", "report/a.c", '#include "agent/stop.h"\n', "may not include"),
+    ("include_rules", "agent/a.c", '#include "upload/post.h"\n', "may not include"),
+    ("include_rules", "handler/a.c", '#include "base/cursor.h"\n', "may not include"),
+    ("include_rules", "agent/a.c", '#include "handler/crash.h"\n', "may not include"),
+    ("include_rules", "base/a.c", '#include "cursor.h"\n', "without|not written"),
+    ("include_rules", "agent/a.c", "#include <curl/curl.h>\n", "not for agent/"),
+    ("include_rules", "cli/a.c", "#include <elfutils/libdwfl.h>\n", "not for cli/"),
+    ("include_rules", "formats/a.c", "#include <jansson.h>\n", "not for formats/"),
+    ("include_rules", "upload/a.c", "#include <sys/ptrace.h>\n", "not for upload/"),
+    ("include_rules", "extras/a.c", "", "no place in the include order"),
+    ("shape", "base/a.c", function("f", lines(70)), "has 74 lines"),
+    ("shape", "base/a.c", function("f", "", "int a, int b, int c, int d, int e, int g, "
+                                   "int (*h)(int, int)"), "has 7 parameters"),
+    ("shape", "base/a.c", function("f", nested(4)), "nests 4 deep"),
+    ("shape", "base/a.c", "int x;\n" * 601, "601 lines"),
+    ("shape", "base/a.h", "int x;\n" * 251, "251 lines"),
+    ("shape", "handler/crash.c", "int x;\n" * 201, "201 lines"),
+    ("shape", "handler/crash_record.c", function("f", lines(40)), "has 44 lines"),
+    ("shape", "base/a.c", "#if A\n#endif\n" * 3, "preprocessor conditions"),
+    ("source_rules", "base/a.c", "int x;\n", "does not begin with"),
+    ("source_rules", "tests/run.sh", "#!/bin/sh\necho\n", "does not begin with"),
+    ("source_rules", "base/a.c", SPDX + function("f", "    strcpy(a, b);\n"), "strcpy"),
+    ("source_rules", "base/a.c", SPDX + function("f", "    int n = atoi(a);\n"), "atoi"),
+    ("source_rules", "base/a.c", SPDX + function("f", "    goto out;\n"), "goto"),
+    ("source_rules", "base/a.c", SPDX + "typedef struct a a;\n", "typedef of a tag"),
+    ("source_rules", "base/a.c", SPDX + "// TODO: more\n", "TODO left behind"),
+    ("source_rules", "base/a.c", SPDX + "/* old */\n", "written with //"),
+    ("source_rules", "base/a.h", SPDX + "#pragma once\n", "opens with"),
+    ("source_rules", "base/a.h", HEADER.replace("#pragma once\n", ""), "no #pragma"),
+    ("source_rules", "base/utils.c", SPDX, "says nothing"),
+    ("format", "base/a.c", "int  x ;\n", "clang-format"),
+    ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
+     "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
+     "    return b[0] + a[0];\n}\n", "clang-analyzer|cert-|bugprone-"),
+    ("tidy", "base/a.c", "int x; // NOLINT\n", "reason"),
+]
+
+
+def write_tree(root, files):
+    for path, text in files.items():
+        os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+        with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def run(lint, root, files):
+    """The lint's exit status and words on a tree of these files."""
+    write_tree(root, files)
+    arguments = [sys.executable, os.path.join(HERE, lint + ".py"), root]
+    if lint == "tidy":
+        entries = ", ".join(
+            f'{{"directory": "{root}", "file": "{path}", "command": "cc -c {path}"}}'
+            for path in files if path.endswith(".c"))
+        write_tree(root, {"build/compile_commands.json": f"[{entries}]"})
+        arguments += [os.path.join(root, "build"), "1"]
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def case_fails(style, lint, path, text, words):
+    with tempfile.TemporaryDirectory() as root:
+        for name in (".clang-format", ".clang-tidy"):
+            shutil.copy(os.path.join(style, name), root)
+        status, said = run(lint, root, {path: text})
+    if status == 1 and re.search(words, said):
+        return True
+    print(f"{lint} on {path}: expected a failure with '{words}', got {status}:\n{said}")
+    return False
+
+
+def clean_passes(style, lint):
+    with tempfile.TemporaryDirectory() as root:
+        shutil.copy(os.path.join(style, ".clang-format"), root)
+        status, said = run(lint, root, CLEAN)
+    if status != 0:
+        print(f"{lint} on a clean tree:\n{said}")
+    return status == 0
+
+
+def main(root):
+    results = [case_fails(root, *case) for case in CASES]
+    results += [clean_passes(root, lint)
+                for lint in ("include_rules", "shape", "source_rules", "format")]
+    print(f"selftest: {results.count(True)} of {len(results)} as expected")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The project's source files as the lints see them: which files there are, and their
+# lines with comments and string literals blanked out. A lint collects problems as
+# "path:line: what" and ends with report().
+
+import os
+import re
+import sys
+
+SKIPPED = {".git", "build", "node_modules", "__pycache__"}
+
+TOKEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+
+
+def files(root, suffixes):
+    """Paths relative to root, sorted, that end in one of suffixes."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(
+            f for f in folders if f not in SKIPPED and not f.startswith("build-")
+        )
+        for name in names:
+            if name.endswith(suffixes):
+                found.append(os.path.relpath(os.path.join(folder, name), root))
+    return sorted(found)
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def _blank(match):
+    text = match.group(0)
+    if text.startswith("/"):
+        return re.sub(r"[^\n]", " ", text)
+    return text[0] + " " * (len(text) - 2) + text[-1]
+
+
+def code(text):
+    """The text with comments and the insides of literals blanked, lines kept."""
+    return TOKEN.sub(_blank, text)
+
+
+def report(name, problems, checked):
+    """Prints the problems and exits as the lint's result."""
+    for problem in problems:
+        print(problem)
+    print(f"{name}: {checked} files, {len(problems)} problems")
+    sys.exit(1 if problems or checked == 0 else 0)
