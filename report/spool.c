@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 64, LISTING_MAX = 1 << 20, STALE_SECONDS = 3600 };
+
+// close_quietly keeps errno, so that failure paths can close what they opened.
+static void close_quietly(int fd)
+{
+    int saved = errno;
+    (void)close(fd);
+    errno = saved;
+}
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close_quietly(*fd);
+}
+
+static void unlink_quietly(const struct spool *spool, const char *name)
+{
+    int saved = errno;
+    (void)unlinkat(spool->folder_fd, name, 0);
+    errno = saved;
+}
+
+static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
+                                  const char *format)
+{
+    if (!report_id_ok(id))
+        return CH_ERR_NOT_FOUND;
+    // The only formats are the three below; the compiler cannot see that.
+    const char *end = strchr(format, '*');
+    (void)snprintf(name, NAME_SIZE, "%.*s%s%s", (int)(end - format), format, id,
+                   end + 1);
+    return CH_OK;
+}
+
+#define NAME_REPORT "*.json"
+#define NAME_STATE "*.state"
+#define NAME_TEMPORARY ".*.tmp"
+
+// make_folders makes every missing folder on the way to path and path itself.
+static enum ch_status make_folders(const char *path)
+{
+    char prefix[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(prefix)) {
+        errno = length == 0 ? ENOENT : ENAMETOOLONG;
+        return CH_ERR_IO;
+    }
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != 0)
+            continue;
+        memcpy(prefix, path, i);
+        prefix[i] = 0;
+        if (mkdir(prefix, 0700) != 0 && errno != EEXIST)
+            return CH_ERR_IO;
+    }
+    return CH_OK;
+}
+
+static bool owned_by_us_alone(int folder_fd)
+{
+    struct stat status;
+    if (fstat(folder_fd, &status) != 0)
+        return false;
+    return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static int open_folder(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    // The kernel calls a symbolic link "not a directory" here; say what it is.
+    if (fd < 0 && errno == ENOTDIR)
+        errno = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? ELOOP : ENOTDIR;
+    return fd;
+}
+
+enum ch_status spool_open(const char *path, enum spool_access access, struct spool *out)
+{
+    int fd = open_folder(path);
+    if (fd < 0 && errno == ENOENT && access == SPOOL_CREATE) {
+        enum ch_status status = make_folders(path);
+        if (status != CH_OK)
+            return status;
+        fd = open_folder(path);
+    }
+    if (fd < 0)
+        return CH_ERR_IO;
+    if (access != SPOOL_READ && !owned_by_us_alone(fd)) {
+        close_quietly(fd);
+        return CH_ERR_UNSUPPORTED;
+    }
+    out->folder_fd = fd;
+    return CH_OK;
+}
+
+void spool_close(struct spool *spool)
+{
+    if (spool->folder_fd >= 0)
+        close_quietly(spool->folder_fd);
+    spool->folder_fd = -1;
+}
+
+const char *spool_why(enum ch_status status)
+{
+    switch (status) {
+    case CH_ERR_UNSUPPORTED:
+        return "it belongs to another user, or others may write to it";
+    case CH_ERR_MALFORMED:
+        return "it is not a plain file";
+    case CH_ERR_NOT_FOUND:
+        return "there is no such report";
+    case CH_ERR_IO:
+        if (errno == ELOOP)
+            return "it is a symbolic link";
+        if (errno == EWOULDBLOCK)
+            return "another process is working on it";
+        return strerror(errno);
+    default:
+        return ch_status_name(status);
+    }
+}
+
+// create_locked makes a new file that we alone know and locks it.
+static enum ch_status create_locked(const struct spool *spool, const char *name,
+                                    int *out_fd)
+{
+    int fd = openat(spool->folder_fd, name,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return CH_ERR_IO;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        unlink_quietly(spool, name);
+        close_quietly(fd);
+        return CH_ERR_IO;
+    }
+    *out_fd = fd;
+    return CH_OK;
+}
+
+enum ch_status spool_create(const struct spool *spool, const char *id, int *out_fd)
+{
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_TEMPORARY);
+    if (status != CH_OK)
+        return status;
+    return create_locked(spool, name, out_fd);
+}
+
+static enum ch_status publish(const struct spool *spool, const char *from,
+                              const char *to)
+{
+    if (renameat(spool->folder_fd, from, spool->folder_fd, to) != 0)
+        return CH_ERR_IO;
+    return CH_OK;
+}
+
+enum ch_status spool_publish(const struct spool *spool, const char *id)
+{
+    char temporary[NAME_SIZE];
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(temporary, id, NAME_TEMPORARY);
+    if (status == CH_OK)
+        status = report_name(name, id, NAME_REPORT);
+    if (status != CH_OK)
+        return status;
+    return publish(spool, temporary, name);
+}
+
+void spool_discard(const struct spool *spool, const char *id)
+{
+    char name[NAME_SIZE];
+    if (report_name(name, id, NAME_TEMPORARY) == CH_OK)
+        unlink_quietly(spool, name);
+}
+
+// open_plain opens a file that must be a plain one, and not through a link.
+static enum ch_status open_plain(const struct spool *spool, const char *name, int flags,
+                                 int *out_fd)
+{
+    struct stat status;
+    int fd =
+        openat(spool->folder_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? CH_ERR_NOT_FOUND : CH_ERR_IO;
+    if (fstat(fd, &status) != 0) {
+        close_quietly(fd);
+        return CH_ERR_IO;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        close_quietly(fd);
+        return CH_ERR_MALFORMED;
+    }
+    *out_fd = fd;
+    return CH_OK;
+}
+
+enum ch_status spool_open_file(const struct spool *spool, const char *name, int *out_fd)
+{
+    return open_plain(spool, name, O_RDONLY, out_fd);
+}
+
+enum ch_status spool_read(const struct spool *spool, const char *id, int *out_fd)
+{
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_REPORT);
+    if (status != CH_OK)
+        return status;
+    return open_plain(spool, name, O_RDONLY, out_fd);
+}
+
+// still_named: name is the file that fd is open on.
+static bool still_named(const struct spool *spool, const char *name, int fd)
+{
+    struct stat named;
+    struct stat held;
+    return fstatat(spool->folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(fd, &held) == 0 && named.st_dev == held.st_dev &&
+           named.st_ino == held.st_ino;
+}
+
+enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd)
+{
+    // A report is rewritten a handful of times in its life: losing this race more
+    // often than that means somebody plays with us.
+    enum { ATTEMPTS = 16 };
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_REPORT);
+
+    for (int attempt = 0; status == CH_OK && attempt < ATTEMPTS; attempt++) {
+        int fd = -1;
+        // For writing: a network file system may want that of an exclusive lock.
+        status = open_plain(spool, name, O_RDWR, &fd);
+        if (status != CH_OK)
+            return status;
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            close_quietly(fd);
+            return CH_ERR_IO;
+        }
+        if (still_named(spool, name, fd)) {
+            *out_fd = fd;
+            return CH_OK;
+        }
+        close_quietly(fd);
+    }
+    if (status == CH_OK) {
+        errno = EWOULDBLOCK;
+        status = CH_ERR_IO;
+    }
+    return status;
+}
+
+enum ch_status spool_adopt(const struct spool *spool, const char *id, int fd)
+{
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_REPORT);
+    if (status != CH_OK)
+        return status;
+    if (!still_named(spool, name, fd))
+        return CH_ERR_NOT_FOUND;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    return CH_OK;
+}
+
+static enum ch_status write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t count = write(fd, at, size);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return CH_ERR_IO;
+        at += count;
+        size -= (size_t)count;
+    }
+    return CH_OK;
+}
+
+// replace writes temporary, locked and synced, renames it to name, and gives its lock.
+static enum ch_status replace(const struct spool *spool, const char *temporary,
+                              const char *name, const struct iovec *content,
+                              int *out_fd)
+{
+    int fd = -1;
+    enum ch_status status = create_locked(spool, temporary, &fd);
+    if (status == CH_ERR_IO && errno == EEXIST) {
+        // Whoever wrote it before us held the lock that we hold now, and died.
+        unlink_quietly(spool, temporary);
+        status = create_locked(spool, temporary, &fd);
+    }
+    if (status != CH_OK)
+        return status;
+
+    status = write_all(fd, content->iov_base, content->iov_len);
+    if (status == CH_OK && fsync(fd) != 0)
+        status = CH_ERR_IO;
+    if (status == CH_OK)
+        status = publish(spool, temporary, name);
+    if (status != CH_OK) {
+        unlink_quietly(spool, temporary);
+        close_quietly(fd);
+        return status;
+    }
+    (void)fsync(spool->folder_fd); // the new content is in place either way
+    *out_fd = fd;
+    return CH_OK;
+}
+
+enum ch_status spool_replace(const struct spool *spool, const char *id,
+                             const void *bytes, size_t size, int *lock_fd)
+{
+    char temporary[NAME_SIZE];
+    char name[NAME_SIZE];
+    int fd = -1;
+    enum ch_status status = report_name(temporary, id, NAME_TEMPORARY);
+    if (status == CH_OK)
+        status = report_name(name, id, NAME_REPORT);
+    if (status == CH_OK)
+        status = replace(spool, temporary, name,
+                         &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+    if (status != CH_OK)
+        return status;
+    close_quietly(*lock_fd);
+    *lock_fd = fd;
+    return CH_OK;
+}
+
+enum ch_status spool_write_file(const struct spool *spool, const char *name,
+                                const void *bytes, size_t size)
+{
+    char temporary[NAME_SIZE];
+    int CH_CLEANUP(close_fd) fd = -1;
+    if ((size_t)snprintf(temporary, sizeof(temporary), ".%s.tmp", name) >=
+        sizeof(temporary))
+        return CH_ERR_LIMIT;
+    return replace(spool, temporary, name,
+                   &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+}
+
+enum ch_status spool_remove(const struct spool *spool, const char *id)
+{
+    char name[NAME_SIZE];
+    enum ch_status status = report_name(name, id, NAME_STATE);
+    if (status != CH_OK)
+        return status;
+    if (unlinkat(spool->folder_fd, name, 0) != 0 && errno != ENOENT)
+        return CH_ERR_IO;
+    status = report_name(name, id, NAME_REPORT);
+    if (status == CH_OK && unlinkat(spool->folder_fd, name, 0) != 0)
+        status = CH_ERR_IO;
+    return status;
+}
+
+static DIR *open_directory(const struct spool *spool)
+{
+    int fd = openat(spool->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (directory == NULL && fd >= 0)
+        close_quietly(fd);
+    return directory;
+}
+
+// id_of_name copies the id out of ID.json.
+static bool id_of_name(const char *name, char id[static REPORT_ID_SIZE])
+{
+    size_t length = REPORT_ID_SIZE - 1;
+    if (strlen(name) != length + 5 || strcmp(name + length, ".json") != 0)
+        return false;
+    memcpy(id, name, length);
+    id[length] = 0;
+    return report_id_ok(id);
+}
+
+static enum ch_status listing_add(struct spool_listing *listing, size_t *capacity,
+                                  const struct spool_entry *entry)
+{
+    if (listing->count == LISTING_MAX)
+        return CH_ERR_LIMIT;
+    if (listing->count == *capacity) {
+        size_t larger = *capacity == 0 ? 64 : *capacity * 2;
+        void *entries = realloc(listing->entries, larger * sizeof(*entry));
+        if (entries == NULL)
+            return CH_ERR_NO_MEMORY;
+        listing->entries = entries;
+        *capacity = larger;
+    }
+    listing->entries[listing->count++] = *entry;
+    return CH_OK;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct spool_entry *left = a;
+    const struct spool_entry *right = b;
+    return strcmp(left->id, right->id);
+}
+
+enum ch_status spool_list(const struct spool *spool, struct spool_listing *out)
+{
+    struct spool_listing listing = { 0 };
+    size_t capacity = 0;
+    enum ch_status status = CH_OK;
+    DIR *directory = open_directory(spool);
+    if (directory == NULL)
+        return CH_ERR_IO;
+
+    for (const struct dirent *found = readdir(directory);
+         found != NULL && status == CH_OK; found = readdir(directory)) {
+        struct spool_entry entry = { 0 };
+        struct stat file;
+        if (!id_of_name(found->d_name, entry.id) ||
+            fstatat(spool->folder_fd, found->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        entry.size = file.st_size > 0 ? (uint64_t)file.st_size : 0;
+        entry.modified = file.st_mtim.tv_sec;
+        status = listing_add(&listing, &capacity, &entry);
+    }
+    (void)closedir(directory);
+    if (status != CH_OK) {
+        spool_listing_deinit(&listing);
+        return status;
+    }
+    if (listing.count != 0)
+        qsort(listing.entries, listing.count, sizeof(*listing.entries),
+              compare_entries);
+    *out = listing;
+    return CH_OK;
+}
+
+void spool_listing_deinit(struct spool_listing *listing)
+{
+    free(listing->entries);
+    *listing = (struct spool_listing){ 0 };
+}
+
+// abandoned: name is a temporary file that no living writer holds.
+static bool abandoned(const struct spool *spool, const char *name)
+{
+    struct stat file;
+    size_t length = strlen(name);
+    int CH_CLEANUP(close_fd) fd = -1;
+    if (name[0] != '.' || length < 5 || strcmp(name + length - 4, ".tmp") != 0)
+        return false;
+    if (open_plain(spool, name, O_RDWR, &fd) != CH_OK || fstat(fd, &file) != 0)
+        return false;
+    return time(NULL) - file.st_mtim.tv_sec >= STALE_SECONDS &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+size_t spool_sweep(const struct spool *spool)
+{
+    size_t count = 0;
+    DIR *directory = open_directory(spool);
+    if (directory == NULL)
+        return 0;
+    for (const struct dirent *found = readdir(directory); found != NULL;
+         found = readdir(directory)) {
+        if (abandoned(spool, found->d_name) &&
+            unlinkat(spool->folder_fd, found->d_name, 0) == 0)
+            count++;
+    }
+    (void)closedir(directory);
+    return count;
+}

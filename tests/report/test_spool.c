@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/folder.h"
+#include "support/test.h"
+
+#define ID "01928374-5566-7788-99aa-bbccddeeff00"
+#define ID_LATER "01928374-5567-7788-99aa-bbccddeeff00"
+
+static struct spool open_spool(const struct folder *folder)
+{
+    struct spool spool = { -1 };
+    assert_int_equal(spool_open(folder_path(folder, "a/b/spool"), SPOOL_CREATE, &spool),
+                     CH_OK);
+    return spool;
+}
+
+// add_report writes and publishes a report; the descriptor holds its lock.
+static int add_report(const struct spool *spool, const char *id, const char *content)
+{
+    int fd = -1;
+    assert_int_equal(spool_create(spool, id, &fd), CH_OK);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    assert_int_equal(spool_publish(spool, id), CH_OK);
+    return fd;
+}
+
+static void spool_makes_its_folders_for_the_user_alone(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    struct stat made;
+    assert_int_equal(stat(folder_path(folder, "a/b"), &made), 0);
+    assert_int_equal(made.st_mode & 0777, 0700);
+    assert_int_equal(stat(folder_path(folder, "a/b/spool"), &made), 0);
+    assert_int_equal(made.st_mode & 0777, 0700);
+    spool_close(&spool);
+}
+
+static void spool_refuses_a_folder_that_others_may_write_to(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    assert_int_equal(mkdir(folder_path(folder, "open"), 0700), 0);
+    assert_int_equal(chmod(folder_path(folder, "open"), 0777), 0);
+    assert_int_equal(spool_open(folder_path(folder, "open"), SPOOL_WRITE, &spool),
+                     CH_ERR_UNSUPPORTED);
+    assert_int_equal(spool_open(folder_path(folder, "open"), SPOOL_READ, &spool),
+                     CH_OK);
+    spool_close(&spool);
+}
+
+static void spool_refuses_a_folder_of_another_user(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(folder_path(folder, "theirs"), 0700), 0);
+    assert_int_equal(chown(folder_path(folder, "theirs"), 12345, 12345), 0);
+    assert_int_equal(spool_open(folder_path(folder, "theirs"), SPOOL_CREATE, &spool),
+                     CH_ERR_UNSUPPORTED);
+}
+
+static void spool_refuses_a_link_in_place_of_its_folder(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    assert_int_equal(symlink("/tmp", folder_path(folder, "link")), 0);
+    enum ch_status status =
+        spool_open(folder_path(folder, "link"), SPOOL_CREATE, &spool);
+    assert_string_equal(spool_why(status), "it is a symbolic link");
+}
+
+static void spool_says_why_a_folder_cannot_be_made(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    assert_int_equal(folder_write(folder, "file", ""), 0);
+    enum ch_status status =
+        spool_open(folder_path(folder, "file/spool"), SPOOL_CREATE, &spool);
+    assert_string_equal(spool_why(status), "Not a directory");
+}
+
+static void spool_shows_a_report_only_once_it_is_complete(void **state)
+{
+    struct spool spool = open_spool(*state);
+    struct spool_listing listing;
+    int fd = -1;
+
+    assert_int_equal(spool_create(&spool, ID, &fd), CH_OK);
+    assert_int_equal(spool_list(&spool, &listing), CH_OK);
+    assert_int_equal(listing.count, 0);
+    assert_int_equal(spool_publish(&spool, ID), CH_OK);
+    assert_int_equal(spool_list(&spool, &listing), CH_OK);
+    size_t count = listing.count;
+    spool_listing_deinit(&listing);
+    close(fd);
+    spool_close(&spool);
+    assert_int_equal(count, 1);
+}
+
+static void spool_lists_reports_by_age_and_nothing_else(void **state)
+{
+    struct spool spool = open_spool(*state);
+    struct spool_listing listing;
+    close(add_report(&spool, ID_LATER, "{}"));
+    close(add_report(&spool, ID, "{ }"));
+    assert_int_equal(folder_write(*state, "a/b/spool/notes.json", "{}"), 0);
+    assert_int_equal(folder_write(*state, "a/b/spool/" ID ".state", "{}"), 0);
+
+    assert_int_equal(spool_list(&spool, &listing), CH_OK);
+    bool right = listing.count == 2 && strcmp(listing.entries[0].id, ID) == 0 &&
+                 listing.entries[0].size == 3 &&
+                 strcmp(listing.entries[1].id, ID_LATER) == 0;
+    spool_listing_deinit(&listing);
+    spool_close(&spool);
+    assert_true(right);
+}
+
+static void spool_never_writes_outside_of_its_folder(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int fd = -1;
+    assert_int_equal(spool_create(&spool, "../../escape", &fd), CH_ERR_NOT_FOUND);
+    assert_int_equal(spool_read(&spool, "../spool/x", &fd), CH_ERR_NOT_FOUND);
+    spool_close(&spool);
+}
+
+static void spool_lock_is_held_from_before_a_report_is_visible(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int other = -1;
+    int fd = add_report(&spool, ID, "{}");
+
+    enum ch_status status = spool_lock(&spool, ID, &other);
+    bool busy = status == CH_ERR_IO && errno == EWOULDBLOCK;
+    close(fd);
+    assert_true(busy);
+    assert_int_equal(spool_lock(&spool, ID, &other), CH_OK);
+    close(other);
+    spool_close(&spool);
+}
+
+// hold_report locks report ID in a child that says so and then waits to be killed.
+static pid_t hold_report(const struct spool *spool)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = -1;
+        byte = spool_lock(spool, ID, &fd) == CH_OK ? 'y' : 'n';
+        (void)!write(ready[1], &byte, 1);
+        pause();
+        _exit(0);
+    }
+    ssize_t count = read(ready[0], &byte, 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(count, 1);
+    assert_int_equal(byte, 'y');
+    return child;
+}
+
+static void spool_lock_of_a_killed_process_falls(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int fd = -1;
+    close(add_report(&spool, ID, "{}"));
+    pid_t child = hold_report(&spool);
+
+    enum ch_status while_alive = spool_lock(&spool, ID, &fd);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+
+    assert_int_equal(while_alive, CH_ERR_IO);
+    assert_int_equal(spool_lock(&spool, ID, &fd), CH_OK);
+    close(fd);
+    spool_close(&spool);
+}
+
+static void spool_lock_survives_exec_and_is_adopted(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int other = -1;
+    int fd = add_report(&spool, ID, "{}");
+    int inherited = dup(fd); // what an exec leaves: same open file, same lock
+    close(fd);
+
+    assert_int_equal(spool_adopt(&spool, ID, inherited), CH_OK);
+    assert_true(fcntl(inherited, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(spool_lock(&spool, ID, &other), CH_ERR_IO);
+    close(inherited);
+    spool_close(&spool);
+}
+
+static void spool_adopts_no_descriptor_of_another_file(void **state)
+{
+    struct spool spool = open_spool(*state);
+    close(add_report(&spool, ID, "{}"));
+    int other = add_report(&spool, ID_LATER, "{}");
+    assert_int_equal(spool_adopt(&spool, ID, other), CH_ERR_NOT_FOUND);
+    close(other);
+    spool_close(&spool);
+}
+
+static void spool_rewrite_keeps_the_report_locked(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char content[16];
+    int other = -1;
+    int fd = add_report(&spool, ID, "raw");
+
+    assert_int_equal(spool_replace(&spool, ID, "named", 5, &fd), CH_OK);
+    enum ch_status busy = spool_lock(&spool, ID, &other);
+    assert_int_equal(folder_read(folder, "a/b/spool/" ID ".json", content, 16), 5);
+    assert_string_equal(content, "named");
+    assert_int_equal(busy, CH_ERR_IO);
+    close(fd);
+    assert_int_equal(spool_lock(&spool, ID, &other), CH_OK);
+    close(other);
+    spool_close(&spool);
+}
+
+static void spool_lock_of_a_replaced_file_is_not_the_reports(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int fd = add_report(&spool, ID, "raw");
+    int old = dup(fd);
+    assert_int_equal(spool_replace(&spool, ID, "named", 5, &fd), CH_OK);
+    assert_int_equal(spool_adopt(&spool, ID, old), CH_ERR_NOT_FOUND);
+    close(old);
+    close(fd);
+    spool_close(&spool);
+}
+
+static void spool_refuses_links_and_fifos_as_reports(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    int fd = -1;
+    assert_int_equal(
+        symlink("/etc/passwd", folder_path(folder, "a/b/spool/" ID ".json")), 0);
+    assert_int_equal(mkfifo(folder_path(folder, "a/b/spool/" ID_LATER ".json"), 0600),
+                     0);
+    enum ch_status link = spool_read(&spool, ID, &fd);
+    assert_string_equal(spool_why(link), "it is a symbolic link");
+    assert_int_equal(spool_lock(&spool, ID, &fd), CH_ERR_IO);
+    assert_int_equal(spool_read(&spool, ID_LATER, &fd), CH_ERR_MALFORMED);
+    spool_close(&spool);
+}
+
+static void spool_keeps_the_raw_report_when_the_disk_is_full(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    char content[16];
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(folder_path(folder, "disk"), 0700), 0);
+    if (mount("none", folder_path(folder, "disk"), "tmpfs", 0, "size=64k,mode=700") !=
+        0)
+        skip();
+    assert_int_equal(spool_open(folder_path(folder, "disk"), SPOOL_WRITE, &spool),
+                     CH_OK);
+    int fd = add_report(&spool, ID, "raw");
+    char *large = calloc(1, 1 << 20);
+    enum ch_status status = spool_replace(&spool, ID, large, 1 << 20, &fd);
+    int why = errno;
+    free(large);
+    bool left_over = folder_has(folder, "disk/." ID ".tmp");
+    ssize_t size = folder_read(folder, "disk/" ID ".json", content, sizeof(content));
+    enum ch_status lock = spool_adopt(&spool, ID, fd);
+    close(fd);
+    spool_close(&spool);
+    umount2(folder_path(folder, "disk"), MNT_DETACH);
+
+    assert_int_equal(status, CH_ERR_IO);
+    assert_int_equal(why, ENOSPC);
+    assert_false(left_over);
+    assert_int_equal(size, 3);
+    assert_int_equal(lock, CH_OK);
+}
+
+static void spool_says_that_it_is_on_a_read_only_disk(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { -1 };
+    int fd = -1;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(folder_path(folder, "disk"), 0700), 0);
+    if (mount("none", folder_path(folder, "disk"), "tmpfs", MS_RDONLY, "mode=700") != 0)
+        skip();
+    assert_int_equal(spool_open(folder_path(folder, "disk"), SPOOL_CREATE, &spool),
+                     CH_OK);
+    enum ch_status status = spool_create(&spool, ID, &fd);
+    const char *why = spool_why(status);
+    spool_close(&spool);
+    umount2(folder_path(folder, "disk"), MNT_DETACH);
+    assert_string_equal(why, "Read-only file system");
+}
+
+static void spool_sweeps_what_dead_writers_left_and_nothing_alive(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    int alive = -1;
+    assert_int_equal(spool_create(&spool, ID, &alive), CH_OK);
+    assert_int_equal(futimens(alive, old), 0);
+    assert_int_equal(folder_write(folder, "a/b/spool/." ID_LATER ".tmp", "{"), 0);
+    assert_int_equal(
+        utimensat(AT_FDCWD, folder_path(folder, "a/b/spool/." ID_LATER ".tmp"), old, 0),
+        0);
+
+    assert_int_equal(spool_sweep(&spool), 1);
+    assert_true(folder_has(folder, "a/b/spool/." ID ".tmp"));
+    assert_false(folder_has(folder, "a/b/spool/." ID_LATER ".tmp"));
+    close(alive);
+    spool_close(&spool);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(spool_makes_its_folders_for_the_user_alone),
+        TEST(spool_refuses_a_folder_that_others_may_write_to),
+        TEST(spool_refuses_a_folder_of_another_user),
+        TEST(spool_refuses_a_link_in_place_of_its_folder),
+        TEST(spool_says_why_a_folder_cannot_be_made),
+        TEST(spool_shows_a_report_only_once_it_is_complete),
+        TEST(spool_lists_reports_by_age_and_nothing_else),
+        TEST(spool_never_writes_outside_of_its_folder),
+        TEST(spool_lock_is_held_from_before_a_report_is_visible),
+        TEST(spool_lock_of_a_killed_process_falls),
+        TEST(spool_lock_survives_exec_and_is_adopted),
+        TEST(spool_adopts_no_descriptor_of_another_file),
+        TEST(spool_rewrite_keeps_the_report_locked),
+        TEST(spool_lock_of_a_replaced_file_is_not_the_reports),
+        TEST(spool_refuses_links_and_fifos_as_reports),
+        TEST(spool_keeps_the_raw_report_when_the_disk_is_full),
+        TEST(spool_says_that_it_is_on_a_read_only_disk),
+        TEST(spool_sweeps_what_dead_writers_left_and_nothing_alive),
+    };
+    return cmocka_run_group_tests_name("report/spool", tests, NULL, NULL);
+}
