@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/cbf.h"
+
+// The first byte is version << 2 | word size; the word sizes are 16 << code.
+enum { CBF_VERSION = 0, SIZE_CODES = 3 };
+
+// Opcodes, after docs/formats/cbf.md. An address is kkkk asss: kind, absolute, size
+// less one. A count is small in the opcode itself, or follows in size-less-one bytes.
+enum {
+    OP_END = 0x00,
+    OP_TRUNC = 0x01,
+    OP_PC = 0x10,
+    OP_ASYNC = 0x30,
+    OP_OMIT = 0x40,
+    OP_REP = 0x80,
+    ABSOLUTE = 0x08,
+    OMIT_BYTES = 0x20,
+    REP_BYTES = 0x08,
+};
+
+const char *cbf_op_name(enum cbf_op op)
+{
+    static const char *const names[] = {
+        [CBF_END] = "end",     [CBF_TRUNC] = "trunc", [CBF_PC] = "pc",
+        [CBF_ASYNC] = "async", [CBF_OMIT] = "omit",   [CBF_RETURN_ADDRESS] = "ra",
+        [CBF_REP] = "rep",
+    };
+    return names[op];
+}
+
+enum ch_status cbf_reader_init(struct cbf_reader *reader, const void *bytes,
+                               size_t size)
+{
+    *reader = (struct cbf_reader){ .input = cursor_over(bytes, size) };
+    reader->input.big_endian = true;
+    uint8_t info = cursor_u8(&reader->input);
+    if (!cursor_ok(&reader->input))
+        return CH_ERR_TRUNCATED;
+
+    reader->version = info >> 2;
+    if (reader->version != CBF_VERSION || (info & 3) >= SIZE_CODES)
+        return CH_ERR_UNSUPPORTED;
+    reader->word_bits = 16u << (info & 3);
+    reader->address_mask = UINT64_MAX >> (64 - reader->word_bits);
+    return CH_OK;
+}
+
+size_t cbf_reader_offset(const struct cbf_reader *reader)
+{
+    return cursor_offset(&reader->input);
+}
+
+// read_count reads size bytes as a number and keeps its low 64 bits, as Swift does:
+// omit has room for 32 bytes, of which a count needs 8.
+static uint64_t read_count(struct cursor *input, size_t size)
+{
+    if (size > 8) {
+        cursor_skip(input, size - 8);
+        size = 8;
+    }
+    return cursor_uint(input, size);
+}
+
+static enum ch_status read_operand(struct cbf_reader *reader, uint8_t op,
+                                   struct cbf_instruction *out)
+{
+    struct cursor *input = &reader->input;
+    if (op >= OP_PC && op < OP_OMIT) {
+        out->op = CBF_PC + (op >> 4) - 1;
+        out->absolute = op & ABSOLUTE;
+        out->value = (uint64_t)cursor_sint_be(input, (op & 7) + 1u);
+        out->value &= reader->address_mask;
+    } else if (op >= OP_OMIT && op < OP_REP) {
+        out->op = CBF_OMIT;
+        out->value = (op & 0x1f) + 1u;
+        if (op & OMIT_BYTES)
+            out->value = read_count(input, (op & 0x1f) + 1u);
+    } else if (op >= OP_REP && op < OP_REP + 0x10) {
+        out->op = CBF_REP;
+        out->value = (op & 7) + 1u;
+        if (op & REP_BYTES)
+            out->value = read_count(input, (op & 7) + 1u);
+    } else if (op <= OP_TRUNC) {
+        out->op = op == OP_END ? CBF_END : CBF_TRUNC;
+        reader->complete = true;
+    } else {
+        return CH_ERR_UNSUPPORTED;
+    }
+    return cursor_ok(input) ? CH_OK : CH_ERR_TRUNCATED;
+}
+
+enum ch_status cbf_next_instruction(struct cbf_reader *reader,
+                                    struct cbf_instruction *out)
+{
+    struct cursor start = reader->input;
+    if (reader->complete || cursor_left(&start) == 0)
+        return CH_END;
+
+    struct cbf_instruction read = { .offset = cursor_offset(&start) };
+    enum ch_status status = read_operand(reader, cursor_u8(&reader->input), &read);
+    if (status != CH_OK) {
+        reader->input = start;
+        return status;
+    }
+    read.size = cursor_offset(&reader->input) - read.offset;
+    *out = read;
+    return CH_OK;
+}
+
+enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
+{
+    struct cursor start = reader->input;
+    struct cbf_instruction read;
+    enum ch_status status = cbf_next_instruction(reader, &read);
+    if (status != CH_OK)
+        return status;
+
+    struct cbf_frame *last = &reader->last;
+    switch (read.op) {
+    case CBF_END:
+        return CH_END;
+    case CBF_REP:
+        if (last->times == 0) {
+            reader->input = start;
+            return CH_ERR_MALFORMED;
+        }
+        // The specification leaves a count of no repeats open; Swift repeats once.
+        last->times = read.value != 0 ? read.value : 1;
+        break;
+    case CBF_TRUNC:
+    case CBF_OMIT:
+        *last = (struct cbf_frame){ read.op, read.value, 1 };
+        break;
+    default:
+        // The specification wants the first address absolute; Swift 6.2 writes it as
+        // the distance from zero, where address begins.
+        reader->address = read.value + (read.absolute ? 0 : reader->address);
+        reader->address &= reader->address_mask;
+        *last = (struct cbf_frame){ read.op, reader->address, 1 };
+    }
+    *out = *last;
+    return CH_OK;
+}
+
+enum ch_status cbf_writer_init(struct cbf_writer *writer, unsigned word_bits,
+                               enum cbf_dialect dialect, void *buffer, size_t capacity)
+{
+    if (word_bits != 16 && word_bits != 32 && word_bits != 64)
+        return CH_ERR_UNSUPPORTED;
+    if (capacity < CBF_OVERHEAD)
+        return CH_ERR_LIMIT;
+
+    *writer = (struct cbf_writer){ .bytes = buffer,
+                                   .capacity = capacity,
+                                   .dialect = dialect,
+                                   .word_bits = word_bits };
+    writer->bytes[writer->size++] = (uint8_t)(CBF_VERSION << 2 | word_bits >> 5);
+    return CH_OK;
+}
+
+// put_big_endian appends the size low bytes of value, most significant first.
+static void put_big_endian(struct cbf_writer *writer, uint64_t value, unsigned size)
+{
+    for (unsigned shift = size * 8; shift > 0; shift -= 8)
+        writer->bytes[writer->size++] = (uint8_t)(value >> (shift - 8));
+}
+
+static unsigned signed_size(uint64_t value)
+{
+    return (64 - (unsigned)__builtin_clrsbll((long long)value) + 7) / 8;
+}
+
+static unsigned unsigned_size(uint64_t value)
+{
+    return value == 0 ? 1 : (64 - (unsigned)__builtin_clzll(value) + 7) / 8;
+}
+
+// fits is whether size bytes can be added and leave room for the ending.
+static bool fits(const struct cbf_writer *writer, size_t size)
+{
+    return writer->capacity - writer->size > size;
+}
+
+static unsigned rep_size(uint64_t count)
+{
+    return count <= 8 ? 1 : 1 + unsigned_size(count);
+}
+
+// flush_repeats writes the run that was counted; room for it was seen to while
+// counting.
+static void flush_repeats(struct cbf_writer *writer)
+{
+    uint64_t count = writer->repeats;
+    writer->repeats = 0;
+    if (count == 0)
+        return;
+    if (count <= 8) {
+        writer->bytes[writer->size++] = (uint8_t)(OP_REP | (count - 1));
+        return;
+    }
+    unsigned size = unsigned_size(count);
+    writer->bytes[writer->size++] = (uint8_t)(OP_REP | REP_BYTES | (size - 1));
+    put_big_endian(writer, count, size);
+}
+
+static uint64_t sign_extend(uint64_t value, unsigned bits)
+{
+    unsigned unused = 64 - bits;
+    return (uint64_t)((int64_t)(value << unused) >> unused);
+}
+
+// write_address takes the shorter of both forms, the relative one when they are equal:
+// so does Swift, and it costs nothing.
+static enum ch_status write_address(struct cbf_writer *writer, enum cbf_op kind,
+                                    uint64_t address)
+{
+    uint64_t value = sign_extend(address, writer->word_bits);
+    uint64_t delta = sign_extend(value - writer->address, writer->word_bits);
+    bool first = !writer->any_address && writer->dialect == CBF_SPECIFIED;
+    bool absolute = first || signed_size(value) < signed_size(delta);
+    uint64_t operand = absolute ? value : delta;
+    unsigned size = signed_size(operand);
+    if (!fits(writer, rep_size(writer->repeats) + 1 + size))
+        return CH_ERR_LIMIT;
+
+    flush_repeats(writer);
+    unsigned op = (kind - CBF_PC + 1u) << 4 | (absolute ? ABSOLUTE : 0) | (size - 1);
+    writer->bytes[writer->size++] = (uint8_t)op;
+    put_big_endian(writer, operand, size);
+    writer->address = value;
+    writer->any_address = true;
+    return CH_OK;
+}
+
+// write_omit keeps counts up to 31 in the opcode: it has room for 32, which Swift
+// writes in the long form all the same.
+static enum ch_status write_omit(struct cbf_writer *writer, uint64_t count)
+{
+    bool in_opcode = count - 1 < 31;
+    unsigned size = in_opcode ? 0 : unsigned_size(count);
+    if (!fits(writer, rep_size(writer->repeats) + 1 + size))
+        return CH_ERR_LIMIT;
+
+    flush_repeats(writer);
+    unsigned op = in_opcode ? (unsigned)count - 1 : OMIT_BYTES | (size - 1);
+    writer->bytes[writer->size++] = (uint8_t)(OP_OMIT | op);
+    put_big_endian(writer, count, size);
+    return CH_OK;
+}
+
+static enum ch_status write_other_frame(struct cbf_writer *writer, enum cbf_op kind,
+                                        uint64_t value)
+{
+    switch (kind) {
+    case CBF_PC:
+    case CBF_RETURN_ADDRESS:
+    case CBF_ASYNC:
+        return write_address(writer, kind, value);
+    case CBF_OMIT:
+        return write_omit(writer, value);
+    default:
+        flush_repeats(writer);
+        writer->bytes[writer->size++] = OP_TRUNC;
+        writer->ended = true;
+        return CH_OK;
+    }
+}
+
+enum ch_status cbf_write_frame(struct cbf_writer *writer, enum cbf_op kind,
+                               uint64_t value)
+{
+    if (kind < CBF_TRUNC || kind > CBF_OMIT)
+        return CH_ERR_UNSUPPORTED;
+    if (writer->ended)
+        return CH_OK;
+    if (kind != CBF_OMIT)
+        value = sign_extend(value, writer->word_bits);
+    if (kind == writer->last_kind && value == writer->last_value) {
+        if (!fits(writer, rep_size(writer->repeats + 1)))
+            return CH_ERR_LIMIT;
+        writer->repeats++;
+        return CH_OK;
+    }
+
+    enum ch_status status = write_other_frame(writer, kind, value);
+    if (status != CH_OK)
+        return status;
+    writer->last_kind = kind;
+    writer->last_value = value;
+    return CH_OK;
+}
+
+void cbf_write_end(struct cbf_writer *writer)
+{
+    if (writer->ended)
+        return;
+    cbf_write_stop(writer);
+    if (writer->dialect == CBF_SPECIFIED)
+        writer->bytes[writer->size++] = OP_END;
+}
+
+void cbf_write_stop(struct cbf_writer *writer)
+{
+    if (!writer->ended)
+        flush_repeats(writer);
+    writer->ended = true;
+}
