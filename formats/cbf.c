@@ -70,6 +70,10 @@ static enum ch_status read_operand(struct cbf_reader *reader, uint8_t op,
         out->absolute = op & ABSOLUTE;
         out->value = (uint64_t)cursor_sint_be(input, (op & 7) + 1u);
         out->value &= reader->address_mask;
+        // The specification wants the first address absolute; Swift 6.2 writes it as
+        // the distance from zero, where reader->address begins.
+        out->address = out->value + (out->absolute ? 0 : reader->address);
+        out->address &= reader->address_mask;
     } else if (op >= OP_OMIT && op < OP_REP) {
         out->op = CBF_OMIT;
         out->value = (op & 0x1f) + 1u;
@@ -103,6 +107,8 @@ enum ch_status cbf_next_instruction(struct cbf_reader *reader,
         return status;
     }
     read.size = cursor_offset(&reader->input) - read.offset;
+    if (read.op >= CBF_PC && read.op <= CBF_ASYNC)
+        reader->address = read.address;
     *out = read;
     return CH_OK;
 }
@@ -132,11 +138,7 @@ enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
         *last = (struct cbf_frame){ read.op, read.value, 1 };
         break;
     default:
-        // The specification wants the first address absolute; Swift 6.2 writes it as
-        // the distance from zero, where address begins.
-        reader->address = read.value + (read.absolute ? 0 : reader->address);
-        reader->address &= reader->address_mask;
-        *last = (struct cbf_frame){ read.op, reader->address, 1 };
+        *last = (struct cbf_frame){ read.op, read.address, 1 };
     }
     *out = *last;
     return CH_OK;

@@ -39,11 +39,11 @@ const char *cbf_op_name(enum cbf_op op);
 // An instruction as it stands in the data.
 struct cbf_instruction {
     enum cbf_op op;
-    bool absolute; // pc, ra, async: value is the address, not a distance to it
-    size_t offset; // of its first byte
-    size_t size;   // in bytes
-    uint64_t
-        value; // operand, sign-extended to the word where it is an address; a count
+    bool absolute;    // pc, ra, async: value is the address, not a distance to it
+    size_t offset;    // of its first byte
+    size_t size;      // in bytes
+    uint64_t value;   // the operand, sign-extended to the word where it is an address
+    uint64_t address; // pc, ra, async: what it computes
 };
 
 // A frame, or what stands in for frames: pc, ra, async, omit or trunc.

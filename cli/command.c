@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// INPUT_MAX_BYTES is the largest input file a command reads.
+#define INPUT_MAX_BYTES ((size_t)4 << 30)
+
+static void print_message(const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fputs("crashhook: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int command_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message(format, arguments);
+    va_end(arguments);
+    return COMMAND_FAILED;
+}
+
+int command_misused(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message(format, arguments);
+    va_end(arguments);
+    return COMMAND_USAGE;
+}
+
+static enum ch_status read_all(int fd, struct text *out)
+{
+    static char block[1 << 16];
+    for (;;) {
+        ssize_t count = read(fd, block, sizeof(block));
+        if (count == 0)
+            return CH_OK;
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return CH_ERR_IO;
+        text_append(out, block, (size_t)count);
+        if (!text_ok(out)) {
+            errno = EFBIG;
+            return CH_ERR_LIMIT;
+        }
+    }
+}
+
+enum ch_status command_read_file(const char *path, struct text *out)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (out->limit_bytes == 0)
+        out->limit_bytes = INPUT_MAX_BYTES;
+    enum ch_status status = fd < 0 ? CH_ERR_IO : read_all(fd, out);
+    if (status != CH_OK)
+        command_fail("cannot read '%s': %s", path, strerror(errno));
+    if (!is_stdin && fd >= 0)
+        close(fd);
+    return status;
+}
+
+bool command_parse_address(const char *text, uint64_t *out)
+{
+    if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X') || text[2] == 0 ||
+        text[2 + strspn(text + 2, "0123456789abcdefABCDEF")] != 0)
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text + 2, NULL, 16);
+    if (errno != 0)
+        return false;
+    *out = value;
+    return true;
+}

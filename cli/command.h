@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A command is one file of this folder and one row of the table in main.c.
+//
+// Data goes to stdout, messages to stderr: one line that says what failed, about
+// what, and why. main.c parses the options, prints --help from the same rows, and
+// checks at the end that stdout took everything.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/options.h"
+
+// What a command returns, and the process with it. `crashhook run` exits as the
+// command it ran did, so any number may come out of it.
+enum command_result {
+    COMMAND_DONE = 0,
+    COMMAND_FAILED = 1, // and one line on stderr has said why
+    COMMAND_USAGE = 2,
+};
+
+struct command {
+    const char *name;             // "show", or two words: "cbf decode"
+    const char *arguments;        // as --help writes them behind the name; NULL: none
+    const char *summary;          // one sentence without its full stop
+    const struct option *options; // NULL: none
+    int (*run)(const struct options *options);
+    size_t arguments_min; // how many arguments it takes
+    size_t arguments_max; // SIZE_MAX: any number
+    bool in_order;        // its first argument ends its options
+    bool hidden;          // not listed: other parts of crashhook call it
+};
+
+// command_fail prints "crashhook: " and the message, and returns COMMAND_FAILED.
+int command_fail(const char *format, ...) CH_PRINTF(1, 2);
+
+// command_misused is command_fail for wrong usage: it returns COMMAND_USAGE.
+int command_misused(const char *format, ...) CH_PRINTF(1, 2);
+
+// command_read_file appends all of the file at path, "-" for stdin, to out. Where it
+// fails it has said why: `cannot read 'x': No such file or directory`.
+CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
+
+// command_parse_address reads an address as "0x…", and says whether it was one.
+bool command_parse_address(const char *text, uint64_t *out);
+
+extern const struct command cbf_decode_command;
+extern const struct command cbf_encode_command;
+extern const struct command images_decode_command;
+extern const struct command images_encode_command;
+extern const struct command sframe_dump_command;
+extern const struct command sframe_lookup_command;

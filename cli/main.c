@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+// The table of commands, in the order --help lists them.
+static const struct command *const commands[] = {
+    &cbf_decode_command,
+    &cbf_encode_command,
+    &images_decode_command,
+    &images_encode_command,
+};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+// word_count is how many words of argv name the command: 0 when they name another.
+static size_t word_count(const struct command *command, char **argv)
+{
+    const char *space = strchr(command->name, ' ');
+    size_t length = space != NULL ? (size_t)(space - command->name) : 0;
+    if (space == NULL)
+        return argv[0] != NULL && strcmp(argv[0], command->name) == 0 ? 1 : 0;
+    if (argv[0] == NULL || argv[1] == NULL || strlen(argv[0]) != length ||
+        memcmp(argv[0], command->name, length) != 0)
+        return 0;
+    return strcmp(argv[1], space + 1) == 0 ? 2 : 0;
+}
+
+// in_group is whether the command's first word, of two, is word.
+static bool in_group(const struct command *command, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(command->name, word, length) == 0 && command->name[length] == ' ';
+}
+
+// print_list lists the commands of a group, or all when group is NULL.
+static void print_list(const char *group, FILE *to)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command *command = commands[i];
+        if (!command->hidden && (group == NULL || in_group(command, group)))
+            fprintf(to, "  %-16s %s\n", command->name, command->summary);
+    }
+}
+
+static void print_help(FILE *to)
+{
+    fputs("usage: crashhook COMMAND [OPTION...] [ARGUMENT...]\n\n"
+          "Crash reports for Linux programs.\n\ncommands:\n",
+          to);
+    print_list(NULL, to);
+    fputs("\n`crashhook COMMAND --help` says more; `crashhook --version` which this "
+          "is.\n",
+          to);
+}
+
+static void print_command_help(const struct command *command)
+{
+    printf("usage: crashhook %s", command->name);
+    if (command->options != NULL)
+        fputs(" [OPTION...]", stdout);
+    if (command->arguments != NULL)
+        printf(" %s", command->arguments);
+    printf("\n\n%s.\n", command->summary);
+    options_print(command->options, stdout);
+}
+
+// wants_help is whether --help stands among the words that can be options.
+static bool wants_help(const struct command *command, char **argv)
+{
+    for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
+        if (strcmp(*argv, "--help") == 0)
+            return true;
+        if (command->in_order && (*argv)[0] != '-')
+            return false;
+    }
+    return false;
+}
+
+static int run_command(const struct command *command, char **argv)
+{
+    if (wants_help(command, argv)) {
+        print_command_help(command);
+        return COMMAND_DONE;
+    }
+
+    CH_CLEANUP(options_deinit) struct options options;
+    const char *why = NULL;
+    enum ch_status status =
+        options_init(&options, command->options, command->in_order, argv, &why);
+    if (status == CH_ERR_MALFORMED)
+        return command_misused("%s: %s: %s", command->name, options.arguments[0], why);
+    if (status != CH_OK)
+        return command_fail("%s: %s", command->name, strerror(ENOMEM));
+    if (options.argument_count < command->arguments_min)
+        return command_misused("%s: too few arguments: it takes %s", command->name,
+                               command->arguments);
+    if (options.argument_count > command->arguments_max)
+        return command_misused("%s: '%s' is one argument too many", command->name,
+                               options.arguments[command->arguments_max]);
+    return command->run(&options);
+}
+
+// run_words finds the command that argv names and runs it.
+static int run_words(char **argv)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        size_t words = word_count(commands[i], argv);
+        if (words != 0)
+            return run_command(commands[i], argv + words);
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!in_group(commands[i], argv[0]))
+            continue;
+        bool help = argv[1] != NULL && strcmp(argv[1], "--help") == 0;
+        FILE *to = help ? stdout : stderr;
+        fprintf(to, "usage: crashhook COMMAND, where COMMAND is one of\n");
+        print_list(argv[0], to);
+        return help ? COMMAND_DONE : COMMAND_USAGE;
+    }
+    return command_misused("there is no command '%s': see crashhook --help", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    int result = COMMAND_DONE;
+    if (argc < 2) {
+        print_help(stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        print_help(stdout);
+    else if (strcmp(argv[1], "--version") == 0)
+        puts("crashhook " CRASHHOOK_VERSION);
+    else
+        result = run_words(argv + 1);
+
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return command_fail("cannot write to stdout: %s", strerror(errno));
+    return result;
+}
