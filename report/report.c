@@ -218,12 +218,11 @@ static enum ch_status check_members(const json_t *object, const struct member *m
     return CH_OK;
 }
 
-// A check_fn checks one element of an array; images is how many the report lists.
-typedef enum ch_status check_fn(const json_t *element, size_t images,
-                                struct report_error *error);
-
+// check_each checks each element of an array; images is how many the report lists.
 static enum ch_status check_each(const json_t *array, const char *name, size_t images,
-                                 check_fn *check, struct report_error *error)
+                                 enum ch_status (*check)(const json_t *, size_t,
+                                                         struct report_error *),
+                                 struct report_error *error)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
         enum ch_status status = check(json_array_get(array, i), images, error);
