@@ -5,13 +5,16 @@
 
 #include "cli/command.h"
 
-// The table of commands, in the order --help lists them.
+// The table of commands, in the order --help lists them: a row a line.
+// clang-format off
 static const struct command *const commands[] = {
     &cbf_decode_command,
     &cbf_encode_command,
     &images_decode_command,
     &images_encode_command,
+    &symbolize_command,
 };
+// clang-format on
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 // word_count is how many words of argv name the command: 0 when they name another.

@@ -11,4 +11,5 @@ pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)    # collec
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)              # collector/
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)               # symbolizer/
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)               # tests/

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "cli/command.h"
+#include "cli/json_print.h"
+#include "symbolizer/symbol_image.h"
+#include "symbolizer/symbolizer.h"
+
+// DEBUG_DIRS_MAX is how many --debug-dir one call takes.
+enum { DEBUG_DIRS_MAX = 64 };
+
+struct symbolize {
+    const struct options *options;
+    const char *debug_dirs[DEBUG_DIRS_MAX];
+    size_t debug_dir_count;
+};
+
+static void release_json(json_t **json)
+{
+    json_decref(*json);
+}
+
+// write_report replaces the file at path by the report as one step.
+static int write_report(const json_t *report, const char *path)
+{
+    char temporary[4096];
+    int length = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+    int fd = -1;
+    if (length > 0 && (size_t)length < sizeof(temporary))
+        fd = mkstemp(temporary);
+    if (fd < 0)
+        return command_fail("cannot write '%s': %s", path, strerror(errno));
+    FILE *file = fdopen(fd, "w");
+    bool written = file != NULL && json_dumpf(report, file, JSON_INDENT(1)) == 0 &&
+                   fputc('\n', file) != EOF;
+    if (file != NULL ? fclose(file) != 0 : close(fd) != 0)
+        written = false;
+    if (written && rename(temporary, path) == 0)
+        return COMMAND_DONE;
+    int error = errno;
+    unlink(temporary);
+    return command_fail("cannot write '%s': %s", path, strerror(error));
+}
+
+static int print_report(const json_t *report)
+{
+    if (json_dumpf(report, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF)
+        return command_fail("cannot write to stdout: %s", strerror(errno));
+    return COMMAND_DONE;
+}
+
+static int symbolize_report(const struct symbolize *symbolize, const char *path)
+{
+    CH_CLEANUP(text_deinit) struct text input = { 0 };
+    if (command_read_file(path, &input) != CH_OK)
+        return COMMAND_FAILED;
+    json_error_t error;
+    CH_CLEANUP(release_json)
+    json_t *report = json_loadb(input.bytes, input.size, 0, &error);
+    if (report == NULL)
+        return command_fail("'%s' is not JSON: line %d: %s", path, error.line,
+                            error.text);
+    const struct symbolizer_options options = {
+        .level = SYMBOLIZE_FULL,
+        .debug_dirs = symbolize->debug_dirs,
+        .debug_dir_count = symbolize->debug_dir_count,
+        .debuginfod_url = options_value(symbolize->options, "debuginfod"),
+        .home = getenv("HOME"),
+        .sanitize = true,
+    };
+    enum ch_status status = symbolizer_report_guarded(report, &options);
+    if (status != CH_OK)
+        return command_fail("cannot symbolize '%s': %s", path, ch_status_name(status));
+    const char *output = options_value(symbolize->options, "output");
+    if (output == NULL || strcmp(output, "-") == 0)
+        return print_report(report);
+    return write_report(report, output);
+}
+
+static void print_string_member(const char *key, const char *value)
+{
+    if (value == NULL)
+        return;
+    printf("\"%s\":", key);
+    json_print_string(value, strlen(value));
+    putchar(',');
+}
+
+static void print_frame_json(const struct symbol_frame *frame)
+{
+    putchar('{');
+    print_string_member("function", frame->function);
+    print_string_member("raw_name", frame->raw_name);
+    print_string_member("file", frame->file);
+    if (frame->file != NULL && frame->line != 0)
+        printf("\"line\":%" PRIu32 ",", frame->line);
+    if (frame->file != NULL && frame->line != 0 && frame->column != 0)
+        printf("\"column\":%" PRIu32 ",", frame->column);
+    printf("\"inlined\":%s}", frame->inlined ? "true" : "false");
+}
+
+static void print_address_json(uint64_t address, const struct symbol_frame *frames,
+                               size_t count)
+{
+    printf("{\"address\":\"0x%" PRIx64 "\",\"frames\":[", address);
+    for (size_t i = 0; i < count; i++) {
+        if (i != 0)
+            putchar(',');
+        print_frame_json(&frames[i]);
+    }
+    fputs("]}", stdout);
+}
+
+// print_address_text prints two lines a frame, as addr2line -fiC does, with columns.
+static void print_address_text(const struct symbol_frame *frames, size_t count)
+{
+    if (count == 0)
+        puts("??\n??:0:0");
+    for (size_t i = 0; i < count; i++) {
+        puts(frames[i].function != NULL ? frames[i].function : "??");
+        printf("%s:%" PRIu32 ":%" PRIu32 "\n",
+               frames[i].file != NULL ? frames[i].file : "??", frames[i].line,
+               frames[i].column);
+    }
+}
+
+// parse_address takes addresses as people copy them: hexadecimal with or without 0x.
+static bool parse_address(const char *text, uint64_t *out)
+{
+    size_t prefix = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0 ? 2 : 0;
+    size_t digits = strspn(text + prefix, "0123456789abcdefABCDEF");
+    if (digits == 0 || digits > 16 || text[prefix + digits] != 0)
+        return false;
+    *out = strtoull(text + prefix, NULL, 16);
+    return true;
+}
+
+// Printing of one address after another.
+struct printing {
+    struct symbol_image *image;
+    bool json;
+    size_t count;
+};
+
+static int print_address(struct printing *printing, const char *text)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    uint64_t address;
+    if (!parse_address(text, &address))
+        return command_misused("symbolize: '%s' is not an address in hexadecimal",
+                               text);
+    size_t count = symbol_image_find(printing->image, address, frames);
+    if (!printing->json) {
+        print_address_text(frames, count);
+        return COMMAND_DONE;
+    }
+    fputs(printing->count++ != 0 ? ",\n" : "\n", stdout);
+    print_address_json(address, frames, count);
+    return COMMAND_DONE;
+}
+
+// print_from_stdin reads addresses separated by blanks or newlines.
+static int print_from_stdin(struct printing *printing)
+{
+    char word[64];
+    int result = COMMAND_DONE;
+    while (result == COMMAND_DONE && scanf("%63s", word) == 1) {
+        result = print_address(printing, word);
+        if (!printing->json)
+            fflush(stdout); // somebody may wait for each answer
+    }
+    return result;
+}
+
+static int print_addresses(struct printing *printing, const struct options *options)
+{
+    int result = COMMAND_DONE;
+    if (printing->json)
+        putchar('[');
+    for (size_t i = 0; result == COMMAND_DONE && i < options->argument_count; i++) {
+        const char *text = options->arguments[i];
+        result = strcmp(text, "-") == 0 ? print_from_stdin(printing)
+                                        : print_address(printing, text);
+    }
+    if (printing->json)
+        puts("\n]");
+    return result;
+}
+
+static int symbolize_file(const struct symbolize *symbolize, const char *path)
+{
+    static const struct build_id any_build = { .size = 0 };
+    const struct debug_search search = {
+        .debug_dirs = symbolize->debug_dirs,
+        .debug_dir_count = symbolize->debug_dir_count,
+        .debuginfod_url = options_value(symbolize->options, "debuginfod"),
+    };
+    struct printing printing = { .json = options_given(symbolize->options, "json") };
+    if (access(path, R_OK) != 0)
+        return command_fail("cannot read '%s': %s", path, strerror(errno));
+    if (symbol_image_open(&printing.image, path, &any_build, &search, false) != CH_OK)
+        return command_fail("cannot read '%s': %s", path, strerror(ENOMEM));
+    enum debug_status status = symbol_image_status(printing.image);
+    int result = COMMAND_DONE;
+    if (status == DEBUG_NO_FILE || status == DEBUG_DAMAGED)
+        result = command_fail("cannot read '%s': %s", path,
+                              status == DEBUG_DAMAGED ? "no ELF file, or a damaged one"
+                                                      : "not a regular file");
+    else
+        result = print_addresses(&printing, symbolize->options);
+    symbol_image_close(printing.image);
+    return result;
+}
+
+static int run_symbolize(const struct options *options)
+{
+    struct symbolize symbolize = { .options = options };
+    const char *dir;
+    while ((dir = options_value_at(options, "debug-dir", symbolize.debug_dir_count))) {
+        if (symbolize.debug_dir_count == DEBUG_DIRS_MAX)
+            return command_misused("symbolize: more than %d --debug-dir",
+                                   DEBUG_DIRS_MAX);
+        symbolize.debug_dirs[symbolize.debug_dir_count++] = dir;
+    }
+    const char *exe = options_value(options, "exe");
+    if (exe != NULL && options_given(options, "output"))
+        return command_misused(
+            "symbolize: --output goes with a report, not with --exe");
+    if (exe != NULL)
+        return symbolize_file(&symbolize, exe);
+    if (options_given(options, "json"))
+        return command_misused("symbolize: --json goes with --exe; reports are JSON");
+    if (options->argument_count != 1)
+        return command_misused(
+            "symbolize: it takes one REPORT, or --exe and addresses");
+    return symbolize_report(&symbolize, options->arguments[0]);
+}
+
+static const struct option symbolize_options[] = {
+    { "exe", "FILE", "name link-time addresses of FILE instead of a report", 0 },
+    { "json", NULL, "with --exe: print one JSON array", 0 },
+    { "debug-dir", "DIR", "look for debug files in DIR first; may be repeated", 0 },
+    { "debuginfod", "URL", "ask this debuginfod server for missing debug files", 0 },
+    { "output", "FILE", "write the report to FILE", 'o' },
+    { 0 },
+};
+
+const struct command symbolize_command = {
+    .name = "symbolize",
+    .arguments = "REPORT | --exe FILE ADDRESS...|-",
+    .summary = "Put names and lines into a report, or name addresses of a file",
+    .options = symbolize_options,
+    .run = run_symbolize,
+    .arguments_min = 1,
+    .arguments_max = SIZE_MAX,
+};

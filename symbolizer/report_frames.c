@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/report_frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "formats/cbf.h"
+
+// What naming adds to a frame, and takes away again when it starts over.
+static const char *const named_keys[] = { "function", "raw_name", "function_offset",
+                                          "file",     "line",     "column",
+                                          "inline",   "system",   "symbol_status" };
+
+static bool read_address(const json_t *value, uint64_t *out)
+{
+    const char *text = json_string_value(value);
+    char *end;
+    if (text == NULL || strncmp(text, "0x", 2) != 0 || text[2] == 0)
+        return false;
+    unsigned long long number = strtoull(text, &end, 16);
+    if (*end != 0)
+        return false;
+    *out = number;
+    return true;
+}
+
+static struct build_id read_build_id(const json_t *value)
+{
+    struct build_id id = { .size = 0 };
+    const char *text = json_string_value(value);
+    if (text != NULL &&
+        hex_decode(text, strlen(text), id.bytes, sizeof(id.bytes), &id.size) != CH_OK)
+        id.size = 0;
+    return id;
+}
+
+static struct report_image read_image(const json_t *from)
+{
+    const char *path = json_string_value(json_object_get(from, "path"));
+    if (path == NULL)
+        path = json_string_value(json_object_get(from, "name"));
+    struct report_image image = { .path = path != NULL ? path : "",
+                                  .id = read_build_id(
+                                      json_object_get(from, "build_id")) };
+    (void)(read_address(json_object_get(from, "base"), &image.base) &&
+           read_address(json_object_get(from, "end_of_text"), &image.end_of_text));
+    return image;
+}
+
+enum ch_status report_images_read(struct report_images *out, const json_t *report)
+{
+    const json_t *images = json_object_get(report, "images");
+    size_t count = json_array_size(images);
+    if (count > REPORT_IMAGES_MAX)
+        return CH_ERR_LIMIT;
+    struct report_image *items = calloc(count + 1, sizeof(*items));
+    if (items == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        items[i] = read_image(json_array_get(images, i));
+    *out = (struct report_images){ .items = items, .count = count };
+    return CH_OK;
+}
+
+void report_images_deinit(struct report_images *images)
+{
+    free(images->items);
+    *images = (struct report_images){ 0 };
+}
+
+static uint32_t image_at(const struct report_images *images, uint64_t address)
+{
+    for (size_t i = 0; i < images->count; i++)
+        if (address >= images->items[i].base && address < images->items[i].end_of_text)
+            return (uint32_t)i;
+    return REPORT_NO_IMAGE;
+}
+
+// set_hex writes a number as reports spell addresses.
+static enum ch_status set_hex(json_t *object, const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+    return json_object_set_new(object, key, json_string(text)) == 0 ? CH_OK
+                                                                    : CH_ERR_NO_MEMORY;
+}
+
+// place_frame tells a frame its image where the report's writer did not.
+static enum ch_status place_frame(json_t *frame, const struct report_images *images)
+{
+    uint64_t address;
+    if (json_is_integer(json_object_get(frame, "image")) ||
+        !read_address(json_object_get(frame, "address"), &address))
+        return CH_OK;
+    // A call that does not return may be the last instruction of an image.
+    const char *kind = json_string_value(json_object_get(frame, "kind"));
+    bool after_call = kind != NULL && strcmp(kind, "ra") == 0 && address != 0;
+    uint32_t image = image_at(images, after_call ? address - 1 : address);
+    if (image == REPORT_NO_IMAGE)
+        return CH_OK;
+    if (json_object_set_new(frame, "image", json_integer(image)) != 0)
+        return CH_ERR_NO_MEMORY;
+    return set_hex(frame, "image_offset", address - images->items[image].base);
+}
+
+static enum ch_status add_cbf_frame(json_t *frames, const struct cbf_frame *from)
+{
+    json_t *frame = json_pack("{s:s}", "kind", cbf_op_name(from->kind));
+    enum ch_status status = frame != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    if (status == CH_OK && from->kind == CBF_OMIT)
+        status =
+            json_object_set_new(frame, "count", json_integer((json_int_t)from->value))
+                ? CH_ERR_NO_MEMORY
+                : CH_OK;
+    else if (status == CH_OK && from->kind != CBF_TRUNC)
+        status = set_hex(frame, "address", from->value);
+    for (uint64_t i = 0; status == CH_OK && i < from->times; i++) {
+        // A frame that repeats is the same value several times, not one value shared.
+        json_t *copy = json_copy(frame);
+        if (json_array_size(frames) >= REPORT_FRAMES_MAX)
+            status = CH_ERR_LIMIT;
+        if (copy == NULL || json_array_append_new(frames, copy) != 0)
+            status = CH_ERR_NO_MEMORY;
+    }
+    json_decref(frame);
+    return status;
+}
+
+static enum ch_status read_cbf(const uint8_t *bytes, size_t size, json_t *frames)
+{
+    struct cbf_reader reader;
+    struct cbf_frame frame;
+    enum ch_status status = cbf_reader_init(&reader, bytes, size);
+    if (status != CH_OK)
+        return status;
+    while ((status = cbf_next_frame(&reader, &frame)) == CH_OK) {
+        status = add_cbf_frame(frames, &frame);
+        if (status != CH_OK)
+            return status;
+    }
+    // Damaged data still has the frames before the damage.
+    return json_array_size(frames) != 0 ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
+{
+    const char *text = json_string_value(json_object_get(backtrace, "cbf"));
+    if (text == NULL)
+        return CH_ERR_NOT_FOUND;
+    size_t length = strlen(text);
+    size_t size;
+    uint8_t *bytes = malloc(length + 1);
+    json_t *frames = json_array();
+    enum ch_status status = bytes != NULL && frames != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        status = base64_decode(text, length, bytes, length, &size);
+    if (status == CH_OK)
+        status = read_cbf(bytes, size, frames);
+    free(bytes);
+    if (status != CH_OK && status != CH_ERR_LIMIT) {
+        json_decref(frames);
+        return status == CH_ERR_NO_MEMORY ? status : CH_ERR_NOT_FOUND;
+    }
+    *out = frames;
+    return CH_OK;
+}
+
+// forget_names takes away what an earlier run added.
+static enum ch_status forget_names(const json_t *frames, json_t **out)
+{
+    json_t *kept = json_array();
+    if (kept == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        if (!json_is_object(frame) || json_is_true(json_object_get(frame, "inline")))
+            continue;
+        for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
+            json_object_del(frame, named_keys[k]);
+        if (json_array_append(kept, frame) != 0) {
+            json_decref(kept);
+            return CH_ERR_NO_MEMORY;
+        }
+    }
+    *out = kept;
+    return CH_OK;
+}
+
+enum ch_status report_frames_prepare(json_t *backtrace,
+                                     const struct report_images *images,
+                                     json_t **out_frames)
+{
+    json_t *frames = json_object_get(backtrace, "frames");
+    json_t *ready = NULL;
+    enum ch_status status = json_is_array(frames) ? forget_names(frames, &ready)
+                                                  : frames_from_cbf(backtrace, &ready);
+    if (status != CH_OK)
+        return status;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(ready); i++)
+        status = place_frame(json_array_get(ready, i), images);
+    if (status != CH_OK) {
+        json_decref(ready);
+        return status;
+    }
+    if (json_object_set_new(backtrace, "frames", ready) != 0)
+        return CH_ERR_NO_MEMORY;
+    *out_frames = ready;
+    return CH_OK;
+}
+
+enum ch_status report_frame_place(const json_t *frame, struct report_place *out)
+{
+    const char *kind = json_string_value(json_object_get(frame, "kind"));
+    uint64_t address;
+    uint64_t offset;
+    if (kind == NULL || !read_address(json_object_get(frame, "address"), &address))
+        return CH_ERR_NOT_FOUND;
+    const json_t *image = json_object_get(frame, "image");
+    json_int_t index = json_is_integer(image) ? json_integer_value(image) : -1;
+    if (index < 0 || index >= REPORT_IMAGES_MAX ||
+        !read_address(json_object_get(frame, "image_offset"), &offset)) {
+        *out = (struct report_place){ .image = REPORT_NO_IMAGE, .offset = 0 };
+        return CH_OK;
+    }
+    if (strcmp(kind, "ra") == 0 && offset != 0)
+        offset--;
+    *out = (struct report_place){ .image = (uint32_t)index, .offset = offset };
+    return CH_OK;
+}

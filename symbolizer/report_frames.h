@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frames of a report, made ready for naming: names of an earlier run are gone,
+// frames that only CBF has are spelled out, every frame that has an address knows its
+// image. What is left is one list of places to look up.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/status.h"
+#include "symbolizer/debug_search.h"
+
+// REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
+enum { REPORT_FRAMES_MAX = 1 << 20, REPORT_IMAGES_MAX = 1 << 16 };
+
+// REPORT_NO_IMAGE stands for the image of an address that is in none.
+#define REPORT_NO_IMAGE UINT32_MAX
+
+struct report_image {
+    const char *path; // of the report; "" when it has none
+    struct build_id id;
+    uint64_t base;
+    uint64_t end_of_text;
+};
+
+// A report_place is where a frame's name is looked up.
+struct report_place {
+    uint32_t image;
+    uint64_t offset; // from the image's base; of a return address: into the call
+};
+
+struct report_images {
+    struct report_image *items;
+    size_t count;
+};
+
+// report_images_read reads the images of report, which must outlive them.
+CH_CHECKED enum ch_status report_images_read(struct report_images *out,
+                                             const json_t *report);
+
+// report_images_deinit frees what images hold.
+void report_images_deinit(struct report_images *images);
+
+// report_frames_prepare makes one backtrace of the report ready and gives its frames.
+// CH_ERR_NOT_FOUND: it has neither frames nor CBF that can be read.
+CH_CHECKED enum ch_status report_frames_prepare(json_t *backtrace,
+                                                const struct report_images *images,
+                                                json_t **out_frames);
+
+// report_frame_place stores where frame's name is to be looked up. CH_ERR_NOT_FOUND:
+// it has no address, as frames that stand for left out ones.
+CH_CHECKED enum ch_status report_frame_place(const json_t *frame,
+                                             struct report_place *out);

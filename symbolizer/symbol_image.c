@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/symbol_image.h"
+
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/debug_files.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/symbol_table.h"
+#include "symbolizer/unit_index.h"
+
+struct symbol_image {
+    struct debug_files files;
+    Dwarf *dwarf; // NULL: none
+    struct unit_index units;
+    struct symbol_table symbols;
+    char **demangled; // of symbols, by their index; NULL: not yet, or no mangled name
+    uint64_t base;    // the lowest page-aligned address it is linked to
+    uint64_t text[2];
+    bool usable;
+    bool names_only;
+};
+
+// add_symbols merges what each file knows. A whole table has what .dynsym has, so that
+// is read only where the whole one is missing.
+static enum ch_status add_symbols(struct symbol_image *image)
+{
+    const struct elf_file *whole[] = { &image->files.image, &image->files.debug,
+                                       &image->files.mini };
+    struct symbol_table *table = &image->symbols;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < sizeof(whole) / sizeof(whole[0]); i++)
+        if (whole[i]->elf != NULL)
+            status = symbol_table_add(table, whole[i], SHT_SYMTAB);
+    if (status == CH_OK && image->files.image.elf != NULL &&
+        (table->count == 0 || image->files.mini.elf != NULL))
+        status = symbol_table_add(table, &image->files.image, SHT_DYNSYM);
+    symbol_table_sort(table);
+    if (table->count != 0)
+        image->demangled = calloc(table->count, sizeof(image->demangled[0]));
+    if (image->demangled == NULL)
+        table->count = 0;
+    return status;
+}
+
+static void open_dwarf(struct symbol_image *image)
+{
+    const struct elf_file *file = debug_files_dwarf(&image->files);
+    if (file == NULL)
+        return;
+    image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    if (image->dwarf == NULL ||
+        unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
+            CH_OK)
+        image->files.status = DEBUG_DAMAGED;
+}
+
+static void open_files(struct symbol_image *image)
+{
+    const struct elf_file *laid_out =
+        image->files.image.elf != NULL ? &image->files.image : &image->files.debug;
+    if (laid_out->elf == NULL)
+        return;
+    if (elf_file_layout(laid_out, &image->base, image->text) != CH_OK) {
+        image->files.status = DEBUG_DAMAGED;
+        return;
+    }
+    memcpy(image->symbols.text, image->text, sizeof(image->text));
+    open_dwarf(image);
+    image->usable = add_symbols(image) == CH_OK;
+}
+
+enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
+                                 const struct build_id *id,
+                                 const struct debug_search *search, bool names_only)
+{
+    struct symbol_image *image = calloc(1, sizeof(*image));
+    if (image == NULL)
+        return CH_ERR_NO_MEMORY;
+    image->names_only = names_only;
+    debug_files_open(&image->files, path, id, search);
+    open_files(image);
+    *out = image;
+    return CH_OK;
+}
+
+void symbol_image_close(struct symbol_image *image)
+{
+    if (image == NULL)
+        return;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        free(image->demangled[i]);
+    free(image->demangled);
+    symbol_table_deinit(&image->symbols);
+    unit_index_deinit(&image->units);
+    if (image->dwarf != NULL)
+        dwarf_end(image->dwarf);
+    debug_files_close(&image->files);
+    free(image);
+}
+
+enum debug_status symbol_image_status(const struct symbol_image *image)
+{
+    return image->files.status;
+}
+
+uint64_t symbol_image_base(const struct symbol_image *image)
+{
+    return image->base;
+}
+
+static const char *symbol_name(struct symbol_image *image, const struct symbol *symbol)
+{
+    char **name = &image->demangled[symbol - image->symbols.symbols];
+    if (*name == NULL)
+        *name = demangle_name(symbol->name);
+    return *name != NULL ? *name : symbol->name;
+}
+
+static size_t find_symbol(struct symbol_image *image, uint64_t vaddr,
+                          struct symbol_frame *out)
+{
+    const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
+    if (symbol == NULL)
+        return 0;
+    *out = (struct symbol_frame){ .function = symbol_name(image, symbol),
+                                  .raw_name = symbol->name,
+                                  .start = symbol->vaddr };
+    return 1;
+}
+
+// set_line puts the line table's row for vaddr into the innermost frame.
+static void set_line(struct unit *unit, uint64_t vaddr, struct symbol_frame *frame)
+{
+    int number;
+    Dwarf_Line *line = unit_line(unit, vaddr);
+    if (line == NULL)
+        return;
+    frame->file = dwarf_linesrc(line, NULL, NULL);
+    if (dwarf_lineno(line, &number) == 0 && number > 0)
+        frame->line = (uint32_t)number;
+    if (frame->line != 0 && dwarf_linecol(line, &number) == 0 && number > 0)
+        frame->column = (uint32_t)number;
+}
+
+// find_scopes walks from the innermost inlined call out to the function. Where a call
+// was made is a property of what was called, so it goes to the frame after.
+static size_t find_scopes(struct unit *unit, uint64_t vaddr,
+                          struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    size_t count = 0;
+    uint32_t scope = address_map_find(&unit->scopes.map, vaddr);
+    while (scope != UNIT_SCOPE_NONE && count < SYMBOL_FRAMES_MAX) {
+        const struct unit_site *site = unit_site_of(unit, scope);
+        if (site == NULL)
+            break;
+        struct symbol_frame *frame = &frames[count++];
+        frame->raw_name = site->raw_name;
+        frame->function = site->name != NULL ? site->name : site->raw_name;
+        frame->inlined = unit->scopes.scopes[scope].inlined;
+        if (!frame->inlined)
+            frame->start = unit_function_start(unit, scope, vaddr);
+        scope = unit->scopes.scopes[scope].parent;
+        if (scope == UNIT_SCOPE_NONE || count == SYMBOL_FRAMES_MAX)
+            break;
+        frames[count] = (struct symbol_frame){ .file = site->call_file,
+                                               .line = site->call_line,
+                                               .column = site->call_column };
+    }
+    return count;
+}
+
+static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
+                            struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    struct unit *unit = unit_index_find(&image->units, vaddr);
+    if (unit == NULL)
+        return 0;
+    frames[0] = (struct symbol_frame){ .start = vaddr };
+    if (!image->names_only)
+        set_line(unit, vaddr, &frames[0]);
+    size_t count = find_scopes(unit, vaddr, frames);
+    if (count != 0)
+        return count;
+    // Assembler sources have lines but no functions: the symbol names them.
+    struct symbol_frame named;
+    if (find_symbol(image, vaddr, &named) != 0) {
+        frames[0].function = named.function;
+        frames[0].raw_name = named.raw_name;
+        frames[0].start = named.start;
+        return 1;
+    }
+    return frames[0].file != NULL;
+}
+
+// name_function names a function that its entry left nameless.
+static void name_function(struct symbol_image *image, uint64_t vaddr,
+                          struct symbol_frame *frame)
+{
+    struct symbol_frame named;
+    if (frame->function != NULL || frame->inlined ||
+        find_symbol(image, vaddr, &named) == 0)
+        return;
+    frame->function = named.function;
+    frame->raw_name = named.raw_name;
+}
+
+size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
+                         struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    if (!image->usable || vaddr < image->text[0] || vaddr >= image->text[1])
+        return 0;
+    if (image->names_only && find_symbol(image, vaddr, &frames[0]) != 0)
+        return 1;
+    size_t count = find_in_dwarf(image, vaddr, frames);
+    if (count == 0)
+        return find_symbol(image, vaddr, &frames[0]);
+    name_function(image, vaddr, &frames[count - 1]);
+    return count;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // pipe2
+#include "symbolizer/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "symbolizer/report_frames.h"
+#include "symbolizer/report_watch.h"
+
+// What a child may use. Debug files are mapped, so address space is mostly theirs.
+#define CHILD_ADDRESS_SPACE (8ull << 30)
+#define CHILD_OUTPUT_MAX (256u << 20)
+
+// RETRIES_MAX is how many images may bring a child down before we give up.
+enum { RETRIES_MAX = 8 };
+
+struct guard {
+    json_t *report;
+    const struct symbolizer_options *options;
+    volatile uint32_t *image_at_work; // shared with the child
+    bool *refused;
+    size_t image_count;
+    int64_t deadline_ms; // of all attempts
+    int64_t attempt_ms;  // of the child at work
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void set_limit(__rlimit_resource_t what, rlim_t value)
+{
+    struct rlimit limit;
+    if (getrlimit(what, &limit) != 0)
+        return;
+    if (limit.rlim_max != RLIM_INFINITY && value > limit.rlim_max)
+        value = limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max = value;
+    (void)setrlimit(what, &limit);
+}
+
+// enter_child makes a crash here the child's own affair: no core file, no handler.
+static void enter_child(const struct guard *guard)
+{
+    static const int crashes[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                   SIGABRT, SIGTRAP, SIGSYS, SIGXCPU };
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        (void)signal(crashes[i], SIG_DFL);
+    set_limit(RLIMIT_CORE, 0);
+    int64_t left_ms = guard->attempt_ms - now_ms();
+    set_limit(RLIMIT_CPU, (rlim_t)(left_ms / 1000 + 1));
+    if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
+        set_limit(RLIMIT_AS, CHILD_ADDRESS_SPACE);
+}
+
+static _Noreturn void run_child(const struct guard *guard, int to_parent)
+{
+    enter_child(guard);
+    struct report_watch watch = { .image_at_work = guard->image_at_work,
+                                  .refused = guard->refused };
+    enum ch_status status =
+        report_watch_symbolize(guard->report, guard->options, &watch);
+    if (status == CH_OK && json_dumpfd(guard->report, to_parent, JSON_COMPACT) != 0)
+        status = CH_ERR_IO;
+    _exit((int)status);
+}
+
+// read_result takes in what the child writes until it closes its end.
+static enum ch_status read_result(const struct guard *guard, int from, struct text *out)
+{
+    char part[1 << 16];
+    for (;;) {
+        int64_t left_ms = guard->attempt_ms - now_ms();
+        struct pollfd ready = { .fd = from, .events = POLLIN };
+        if (left_ms <= 0)
+            return CH_ERR_LIMIT;
+        int count = poll(&ready, 1, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
+        if (count < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        if (count <= 0)
+            continue;
+        ssize_t got = read(from, part, sizeof(part));
+        if (got == 0)
+            return CH_OK;
+        if (got < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        if (got > 0)
+            text_append(out, part, (size_t)got);
+        if (!text_ok(out))
+            return CH_ERR_LIMIT;
+    }
+}
+
+// take_result makes report what the child made of it.
+static enum ch_status take_result(json_t *report, const struct text *result)
+{
+    json_t *named = json_loadb(result->bytes, result->size, 0, NULL);
+    if (!json_is_object(named)) {
+        json_decref(named);
+        return CH_ERR_MALFORMED;
+    }
+    json_object_clear(report);
+    int failed = json_object_update(report, named);
+    json_decref(named);
+    return failed == 0 ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+// end_child waits for the child and says how it ended.
+static enum ch_status end_child(pid_t child, enum ch_status status)
+{
+    int how;
+    if (status != CH_OK)
+        kill(child, SIGKILL);
+    while (waitpid(child, &how, 0) < 0)
+        if (errno != EINTR)
+            return CH_ERR_IO;
+    if (status != CH_OK)
+        return status;
+    if (WIFEXITED(how))
+        return (enum ch_status)WEXITSTATUS(how);
+    return WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL ? CH_ERR_LIMIT
+                                                                : CH_ERR_FAULT;
+}
+
+static enum ch_status run_once(struct guard *guard)
+{
+    // Half of what is left: a child that hangs leaves time for another without it.
+    guard->attempt_ms = now_ms() + (guard->deadline_ms - now_ms()) / 2;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    *guard->image_at_work = REPORT_NO_IMAGE;
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        run_child(guard, ends[1]);
+    }
+    close(ends[1]);
+    struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = CHILD_OUTPUT_MAX };
+    enum ch_status status = CH_ERR_IO;
+    if (child > 0)
+        status = end_child(child, read_result(guard, ends[0], &result));
+    close(ends[0]);
+    return status == CH_OK ? take_result(guard->report, &result) : status;
+}
+
+// add_problem says in the report what went wrong; image: where, or REPORT_NO_IMAGE.
+static void add_problem(const struct guard *guard, enum ch_status status,
+                        uint32_t image)
+{
+    json_t *problems = json_object_get(guard->report, "problems");
+    if (!json_is_array(problems)) {
+        problems = json_array();
+        if (json_object_set_new(guard->report, "problems", problems) != 0)
+            return;
+    }
+    json_t *problem =
+        json_pack("{s:s, s:s}", "stage", "symbolize", "status", ch_status_name(status));
+    const json_t *from =
+        json_array_get(json_object_get(guard->report, "images"), image);
+    json_t *path = json_object_get(from, "path");
+    if (problem != NULL && json_is_string(path))
+        (void)json_object_set(problem, "image", path);
+    (void)json_array_append_new(problems, problem);
+}
+
+// run_retrying leaves out one more image after each child that an image brought down.
+static enum ch_status run_retrying(struct guard *guard)
+{
+    enum ch_status status = CH_OK;
+    uint32_t image = REPORT_NO_IMAGE;
+    for (int i = 0; i < RETRIES_MAX; i++) {
+        status = run_once(guard);
+        image = *guard->image_at_work;
+        bool blamed = status == CH_ERR_FAULT || status == CH_ERR_LIMIT ||
+                      status == CH_ERR_NO_MEMORY;
+        if (!blamed || image >= guard->image_count || guard->refused[image])
+            break;
+        guard->refused[image] = true;
+        add_problem(guard, status, image);
+    }
+    if (status != CH_OK)
+        add_problem(guard, status, REPORT_NO_IMAGE);
+    return status;
+}
+
+enum ch_status symbolizer_report_guarded(json_t *report,
+                                         const struct symbolizer_options *options)
+{
+    if (!json_is_object(report) || !json_is_array(json_object_get(report, "threads")))
+        return CH_ERR_MALFORMED;
+    if (options->level == SYMBOLIZE_OFF)
+        return CH_OK;
+    uint32_t timeout_ms =
+        options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
+    struct guard guard = { .report = report,
+                           .options = options,
+                           .image_count =
+                               json_array_size(json_object_get(report, "images")),
+                           .deadline_ms = now_ms() + timeout_ms };
+    guard.refused = calloc(guard.image_count + 1, sizeof(guard.refused[0]));
+    void *shared = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    enum ch_status status = CH_ERR_NO_MEMORY;
+    if (guard.refused != NULL && shared != MAP_FAILED) {
+        guard.image_at_work = shared;
+        status = run_retrying(&guard);
+    }
+    if (shared != MAP_FAILED)
+        munmap(shared, sizeof(uint32_t));
+    free(guard.refused);
+    return status;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/unit_index.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "symbolizer/array.h"
+#include "symbolizer/demangle.h"
+
+enum { UNITS_MAX = 1 << 20, UNIT_RANGES_MAX = 1 << 20, FUNCTION_PARTS_MAX = 4096 };
+
+static void close_unit(struct unit *unit)
+{
+    for (size_t i = 0; i < unit->site_count; i++)
+        free(unit->sites[i].name);
+    free(unit->sites);
+    unit_scopes_deinit(&unit->scopes);
+}
+
+void unit_index_deinit(struct unit_index *index)
+{
+    for (size_t i = 0; i < index->count; i++)
+        close_unit(&index->units[i]);
+    free(index->units);
+    free(index->unranged);
+    address_map_deinit(&index->map);
+    *index = (struct unit_index){ 0 };
+}
+
+static enum ch_status add_unranged(struct unit_index *index, uint32_t unit)
+{
+    if (!array_reserve(&index->unranged, &index->unranged_capacity,
+                       index->unranged_count, sizeof(unit)))
+        return CH_ERR_NO_MEMORY;
+    index->unranged[index->unranged_count++] = unit;
+    return CH_OK;
+}
+
+// add_unit_ranges files a unit under the ranges its entry states.
+static enum ch_status add_unit_ranges(struct unit_index *index, Dwarf_Die *die)
+{
+    uint32_t unit = (uint32_t)(index->count - 1);
+    bool stated = false;
+    Dwarf_Addr base;
+    struct address_range range = { .owner = unit };
+    ptrdiff_t at = 0;
+    for (int i = 0; i < UNIT_RANGES_MAX; i++) {
+        at = dwarf_ranges(die, at, &base, &range.low, &range.high);
+        if (at <= 0)
+            break;
+        stated = true;
+        if (range.low < index->text[0] || range.high > index->text[1])
+            continue;
+        enum ch_status status = address_map_add(&index->map, &range);
+        if (status != CH_OK)
+            return status;
+    }
+    return stated ? CH_OK : add_unranged(index, unit);
+}
+
+static enum ch_status add_unit(struct unit_index *index, const Dwarf_Die *die)
+{
+    if (!array_reserve(&index->units, &index->capacity, index->count,
+                       sizeof(index->units[0])))
+        return CH_ERR_NO_MEMORY;
+    struct unit *unit = &index->units[index->count++];
+    *unit = (struct unit){ .die = *die };
+    return add_unit_ranges(index, &unit->die);
+}
+
+enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
+                               const uint64_t text[2], bool functions_only)
+{
+    *index = (struct unit_index){ .dwarf = dwarf,
+                                  .text = { text[0], text[1] },
+                                  .functions_only = functions_only };
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    enum ch_status status = CH_OK;
+    for (int i = 0; status == CH_OK && i < UNITS_MAX; i++) {
+        if (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) != 0)
+            break;
+        bool has_code = type == DW_UT_compile || type == DW_UT_skeleton;
+        if (has_code && dwarf_tag(&die) != DW_TAG_partial_unit)
+            status = add_unit(index, &die);
+    }
+    if (status == CH_OK)
+        status = address_map_build(&index->map);
+    if (status != CH_OK)
+        unit_index_deinit(index);
+    return status;
+}
+
+// open_unit reads a unit's scopes; a split unit's are in another file, which is looked
+// for only now.
+static void open_unit(struct unit_index *index, struct unit *unit)
+{
+    if (unit->opened)
+        return;
+    unit->opened = true;
+    unit->whole = unit->die;
+    uint8_t type;
+    Dwarf_Die split;
+    if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton && split.cu != NULL)
+        unit->whole = split;
+    enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
+                                             index->functions_only);
+    if (status != CH_OK)
+        unit->scopes = (struct unit_scopes){ 0 }; // lines may still be there
+    size_t count;
+    if (dwarf_getsrcfiles(&unit->whole, &unit->files, &count) != 0)
+        unit->files = NULL;
+}
+
+static struct unit *find_unranged(struct unit_index *index, uint64_t vaddr)
+{
+    for (size_t i = 0; i < index->unranged_count; i++) {
+        struct unit *unit = &index->units[index->unranged[i]];
+        open_unit(index, unit);
+        if (address_map_find(&unit->scopes.map, vaddr) != UNIT_SCOPE_NONE)
+            return unit;
+    }
+    return NULL;
+}
+
+struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr)
+{
+    uint32_t found = address_map_find(&index->map, vaddr);
+    if (found == ADDRESS_MAP_NONE)
+        return find_unranged(index, vaddr);
+    open_unit(index, &index->units[found]);
+    return &index->units[found];
+}
+
+static const char *string_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(die, name, &attribute) == NULL)
+        return NULL;
+    return dwarf_formstring(&attribute);
+}
+
+// linker_name is the name a linker would know, and failing that the one of the source.
+static const char *linker_name(Dwarf_Die *die)
+{
+    static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+                                      DW_AT_name };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *name = string_attribute(die, names[i]);
+        if (name != NULL && name[0] != 0)
+            return name;
+    }
+    return NULL;
+}
+
+// number_attribute is 0 where the entry does not say; only the entry itself is asked.
+static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_attr(die, name, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+static struct unit_site read_site(const struct unit *unit,
+                                  const struct unit_scope *scope)
+{
+    struct unit_site site = { 0 };
+    Dwarf_Die die;
+    if (dwarf_offdie(unit->scopes.dwarf, scope->die_offset, &die) == NULL)
+        return site;
+    site.raw_name = linker_name(&die);
+    site.name = site.raw_name != NULL ? demangle_name(site.raw_name) : NULL;
+    if (!scope->inlined)
+        return site;
+    site.call_line = number_attribute(&die, DW_AT_call_line);
+    site.call_column = number_attribute(&die, DW_AT_call_column);
+    Dwarf_Attribute attribute;
+    if (unit->files != NULL && dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
+        site.call_file = dwarf_filesrc(
+            unit->files, number_attribute(&die, DW_AT_call_file), NULL, NULL);
+    return site;
+}
+
+const struct unit_site *unit_site_of(struct unit *unit, uint32_t scope)
+{
+    struct unit_scope *at = &unit->scopes.scopes[scope];
+    if (at->site != 0)
+        return &unit->sites[at->site - 1];
+    if (!array_reserve(&unit->sites, &unit->site_capacity, unit->site_count,
+                       sizeof(unit->sites[0])))
+        return NULL;
+    unit->sites[unit->site_count++] = read_site(unit, at);
+    at->site = (uint32_t)unit->site_count;
+    return &unit->sites[at->site - 1];
+}
+
+uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr)
+{
+    Dwarf_Die die;
+    Dwarf_Addr base;
+    Dwarf_Addr low;
+    Dwarf_Addr high;
+    ptrdiff_t at = 0;
+    uint64_t die_offset = unit->scopes.scopes[scope].die_offset;
+    if (dwarf_offdie(unit->scopes.dwarf, die_offset, &die) == NULL)
+        return vaddr;
+    for (int i = 0; i < FUNCTION_PARTS_MAX; i++) {
+        at = dwarf_ranges(&die, at, &base, &low, &high);
+        if (at <= 0)
+            break;
+        if (vaddr >= low && vaddr < high)
+            return low;
+    }
+    return vaddr;
+}
+
+// last_row_at is the index of the last row that does not start behind vaddr, plus one.
+static size_t last_row_at(Dwarf_Lines *lines, size_t count, uint64_t vaddr)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        Dwarf_Addr address;
+        if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &address) == 0 &&
+            address <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+Dwarf_Line *unit_line(struct unit *unit, uint64_t vaddr)
+{
+    if (!unit->lines_read) {
+        unit->lines_read = true;
+        if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->line_count) != 0)
+            unit->lines = NULL;
+    }
+    if (unit->lines == NULL)
+        return NULL;
+    size_t row = last_row_at(unit->lines, unit->line_count, vaddr);
+    if (row == 0)
+        return NULL;
+    Dwarf_Line *line = dwarf_onesrcline(unit->lines, row - 1);
+    bool over = true;
+    if (dwarf_lineendsequence(line, &over) != 0 || over)
+        return NULL;
+    return line;
+}

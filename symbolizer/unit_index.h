@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A unit_index finds the compilation unit of an address in a debug file and keeps what
+// was worked out about it: its scopes, its line table, the sites of scopes that were
+// hit.
+//
+// Units are found by the ranges their own entries state: every unit is looked at once,
+// none is read further than its first entry before an address of it is asked for. Units
+// that state no ranges are indexed in turn when no other has the address.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+
+#include "base/status.h"
+#include "symbolizer/address_map.h"
+#include "symbolizer/unit_scopes.h"
+
+// A unit_site is what is known of a scope that was hit.
+struct unit_site {
+    const char *raw_name;  // NULL: the entry has no name
+    char *name;            // demangled; NULL: raw_name is the name
+    const char *call_file; // where it was inlined; NULL: not said
+    uint32_t call_line;
+    uint32_t call_column;
+};
+
+struct unit {
+    Dwarf_Die die;   // the skeleton's when the unit is split
+    Dwarf_Die whole; // the entry with the functions: die, or the split unit's
+    bool opened;     // scopes were read, or could not be
+    bool lines_read;
+    struct unit_scopes scopes;
+    struct unit_site *sites;
+    size_t site_count;
+    size_t site_capacity;
+    Dwarf_Lines *lines; // NULL: none
+    size_t line_count;
+    Dwarf_Files *files; // NULL: none
+};
+
+struct unit_index {
+    Dwarf *dwarf;
+    uint64_t text[2]; // first and one past the last address of code
+    bool functions_only;
+    struct unit *units;
+    size_t count;
+    size_t capacity;
+    struct address_map map; // owner: index of the unit
+    uint32_t *unranged;     // units that state no ranges
+    size_t unranged_count;
+    size_t unranged_capacity;
+};
+
+// unit_index_init lists dwarf's units. text bounds the addresses of code.
+CH_CHECKED enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
+                                          const uint64_t text[2], bool functions_only);
+
+// unit_index_deinit frees what index holds; a zeroed index is empty.
+void unit_index_deinit(struct unit_index *index);
+
+// unit_index_find is the unit that has vaddr, with its scopes read, or NULL.
+struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr);
+
+// unit_site_of is what is known of a scope of unit, NULL when memory runs out. It lives
+// until the next call.
+const struct unit_site *unit_site_of(struct unit *unit, uint32_t scope);
+
+// unit_function_start is the first address of the part of the function scope that has
+// vaddr, or vaddr itself when that is not known.
+uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr);
+
+// unit_line is the row of the line table at vaddr, or NULL. It reads the table once.
+Dwarf_Line *unit_line(struct unit *unit, uint64_t vaddr);

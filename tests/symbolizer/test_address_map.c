@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/address_map.h"
+
+#include <stdlib.h>
+
+#include "support/test.h"
+
+// map_of builds a map of count ranges.
+static struct address_map map_of(const struct address_range *ranges, size_t count)
+{
+    struct address_map map = { 0 };
+    for (size_t i = 0; i < count; i++)
+        if (address_map_add(&map, &ranges[i]) != CH_OK)
+            abort();
+    if (address_map_build(&map) != CH_OK)
+        abort();
+    return map;
+}
+
+static void map_gives_the_innermost_of_nested_ranges(void **state)
+{
+    (void)state;
+    static const struct address_range nested[] = {
+        { .low = 0x100, .high = 0x200, .depth = 0, .owner = 1 },
+        { .low = 0x120, .high = 0x180, .depth = 1, .owner = 2 },
+        { .low = 0x140, .high = 0x150, .depth = 2, .owner = 3 },
+    };
+    struct address_map map = map_of(nested, 3);
+    uint32_t at[] = { address_map_find(&map, 0xff),  address_map_find(&map, 0x100),
+                      address_map_find(&map, 0x120), address_map_find(&map, 0x14f),
+                      address_map_find(&map, 0x150), address_map_find(&map, 0x180),
+                      address_map_find(&map, 0x1ff), address_map_find(&map, 0x200) };
+    address_map_deinit(&map);
+    static const uint32_t wanted[] = { ADDRESS_MAP_NONE, 1, 2, 3, 2, 1, 1,
+                                       ADDRESS_MAP_NONE };
+    assert_memory_equal(at, wanted, sizeof(wanted));
+}
+
+static void map_tells_ranges_apart_that_begin_together(void **state)
+{
+    (void)state;
+    static const struct address_range together[] = {
+        { .low = 0x10, .high = 0x20, .depth = 1, .owner = 2 },
+        { .low = 0x10, .high = 0x30, .depth = 0, .owner = 1 },
+    };
+    struct address_map map = map_of(together, 2);
+    uint32_t inner = address_map_find(&map, 0x10);
+    uint32_t outer = address_map_find(&map, 0x20);
+    address_map_deinit(&map);
+    assert_int_equal(inner, 2);
+    assert_int_equal(outer, 1);
+}
+
+static void map_keeps_addresses_of_a_range_that_outlives_its_parent(void **state)
+{
+    (void)state;
+    static const struct address_range crossing[] = {
+        { .low = 0x10, .high = 0x20, .depth = 0, .owner = 1 },
+        { .low = 0x18, .high = 0x28, .depth = 1, .owner = 2 },
+    };
+    struct address_map map = map_of(crossing, 2);
+    uint32_t late = address_map_find(&map, 0x24);
+    uint32_t after = address_map_find(&map, 0x28);
+    address_map_deinit(&map);
+    assert_int_equal(late, 2);
+    assert_int_equal(after, ADDRESS_MAP_NONE);
+}
+
+static void map_leaves_empty_and_backward_ranges_out(void **state)
+{
+    (void)state;
+    static const struct address_range odd[] = {
+        { .low = 0x10, .high = 0x10, .owner = 1 },
+        { .low = 0x30, .high = 0x20, .owner = 2 },
+    };
+    struct address_map map = map_of(odd, 2);
+    uint32_t found = address_map_find(&map, 0x10);
+    address_map_deinit(&map);
+    assert_int_equal(found, ADDRESS_MAP_NONE);
+}
+
+// innermost is what the map has to say, worked out without it: of the ranges that
+// nest, the deepest one there.
+static uint32_t innermost(const struct address_range *ranges, size_t count, uint64_t at)
+{
+    uint32_t owner = ADDRESS_MAP_NONE;
+    uint32_t depth = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (at < ranges[i].low || at >= ranges[i].high)
+            continue;
+        if (owner == ADDRESS_MAP_NONE || ranges[i].depth >= depth) {
+            owner = ranges[i].owner;
+            depth = ranges[i].depth;
+        }
+    }
+    return owner;
+}
+
+static void map_agrees_with_a_search_of_a_random_nest(void **state)
+{
+    (void)state;
+    enum { COUNT = 40, SPAN = 1 << 16 };
+    struct address_range nest[COUNT] = { { .low = 0, .high = SPAN } };
+    srand(7);
+    for (uint32_t i = 1; i < COUNT; i++) {
+        uint64_t low = nest[i - 1].low + (unsigned)rand() % 500;
+        uint64_t high = nest[i - 1].high - (unsigned)rand() % 500;
+        nest[i] =
+            (struct address_range){ .low = low, .high = high, .depth = i, .owner = i };
+    }
+    struct address_map map = map_of(nest, COUNT);
+    size_t wrong = 0;
+    for (uint64_t at = 0; at < SPAN + 2; at++)
+        wrong += address_map_find(&map, at) != innermost(nest, COUNT, at);
+    address_map_deinit(&map);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_gives_the_innermost_of_nested_ranges),
+        cmocka_unit_test(map_tells_ranges_apart_that_begin_together),
+        cmocka_unit_test(map_keeps_addresses_of_a_range_that_outlives_its_parent),
+        cmocka_unit_test(map_leaves_empty_and_backward_ranges_out),
+        cmocka_unit_test(map_agrees_with_a_search_of_a_random_nest),
+    };
+    return cmocka_run_group_tests_name("symbolizer/address_map", tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // dl_iterate_phdr
+#include "symbolizer/symbolizer.h"
+
+#include <stdlib.h>
+
+#include "support/test.h"
+#include "symbolizer/own_report.h"
+
+static const struct symbolizer_options plain = { .level = SYMBOLIZE_FULL };
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static uint64_t return_address;
+static int where_line;
+
+NOINLINE static void note_return_address(void)
+{
+    return_address = (uint64_t)__builtin_return_address(0);
+}
+
+NOINLINE static void caller_of_note(void)
+{
+    note_return_address(), where_line = __LINE__;
+}
+
+static const char *string_of(const json_t *frame, const char *key)
+{
+    const char *value = json_string_value(json_object_get(frame, key));
+    return value != NULL ? value : "(none)";
+}
+
+static bool ends_with(const char *string, const char *end)
+{
+    size_t length = strlen(string);
+    return length >= strlen(end) && strcmp(string + length - strlen(end), end) == 0;
+}
+
+// symbolized is a report of one thread with one frame, with its names.
+static json_t *symbolized(const char *kind, uint64_t address, size_t threads)
+{
+    json_t *report =
+        own_report(json_pack("[o]", own_report_frame(kind, address)), threads);
+    assert_int_equal(symbolizer_report(report, &plain), CH_OK);
+    return report;
+}
+
+static void report_names_a_return_address_by_the_call_before_it(void **state)
+{
+    (void)state;
+    caller_of_note();
+    json_t *report = symbolized("ra", return_address, 1);
+    const json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    bool named = strcmp(string_of(frame, "function"), "caller_of_note") == 0 &&
+                 strcmp(string_of(frame, "raw_name"), "caller_of_note") == 0;
+    bool file = ends_with(string_of(frame, "file"), "/test_symbolizer_report.c");
+    json_int_t line = json_integer_value(json_object_get(frame, "line"));
+    json_int_t offset = json_integer_value(json_object_get(frame, "function_offset"));
+    json_int_t revision = json_integer_value(json_object_get(report, "revision"));
+    json_decref(report);
+    assert_true(named);
+    assert_true(file);
+    assert_int_equal(line, where_line);
+    assert_int_equal(offset, return_address - (uint64_t)caller_of_note);
+    assert_int_equal(revision, 1);
+}
+
+static void report_names_a_program_counter_where_it_is(void **state)
+{
+    (void)state;
+    json_t *report = symbolized("pc", (uint64_t)caller_of_note, 1);
+    const json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    bool named = strcmp(string_of(frame, "function"), "caller_of_note") == 0;
+    bool flags = json_is_false(json_object_get(frame, "inline")) &&
+                 json_is_false(json_object_get(frame, "system"));
+    json_decref(report);
+    assert_true(named);
+    assert_true(flags);
+}
+
+static void report_names_an_exported_function_of_the_c_library(void **state)
+{
+    (void)state;
+    json_t *report = symbolized("pc", (uint64_t)&qsort, 1);
+    const json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    bool named = strncmp(string_of(frame, "function"), "qsort", 5) == 0;
+    bool system = json_is_true(json_object_get(frame, "system"));
+    json_decref(report);
+    if (!CRASHHOOK_SANITIZED) { // the sanitizer puts its own in front
+        assert_true(named);
+        assert_true(system);
+    }
+}
+
+static void report_names_every_thread(void **state)
+{
+    (void)state;
+    json_t *report = symbolized("pc", (uint64_t)caller_of_note, 50);
+    size_t named = 0;
+    for (size_t i = 0; i < 50; i++)
+        named += strcmp(string_of(json_array_get(own_report_frames(report, i), 0),
+                                  "function"),
+                        "caller_of_note") == 0;
+    json_decref(report);
+    assert_int_equal(named, 50);
+}
+
+static void report_symbolized_twice_is_the_same(void **state)
+{
+    (void)state;
+    json_t *report = symbolized("pc", (uint64_t)caller_of_note, 2);
+    json_t *once = json_deep_copy(report);
+    enum ch_status status = symbolizer_report(report, &plain);
+    int equal = json_equal(once, report);
+    json_decref(once);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(equal);
+}
+
+static void report_refuses_an_image_of_another_build(void **state)
+{
+    (void)state;
+    json_t *frames = json_pack("[o]", own_report_frame("pc", (uint64_t)caller_of_note));
+    json_t *report = own_report(frames, 1);
+    json_object_set_new(json_array_get(json_object_get(report, "images"), 0),
+                        "build_id",
+                        json_string("00112233445566778899aabbccddeeff00112233"));
+    enum ch_status status = symbolizer_report(report, &plain);
+    const json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    bool nameless = json_object_get(frame, "function") == NULL;
+    bool why = strcmp(string_of(frame, "symbol_status"), "mismatched-build-id") == 0;
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(nameless);
+    assert_true(why);
+}
+
+static void report_says_that_an_address_is_in_no_image(void **state)
+{
+    (void)state;
+    json_t *report = symbolized("pc", 0x1234, 1);
+    const json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    bool nameless = json_object_get(frame, "function") == NULL;
+    bool why = strcmp(string_of(frame, "symbol_status"), "no-image") == 0;
+    json_decref(report);
+    assert_true(nameless);
+    assert_true(why);
+}
+
+static void report_keeps_frames_that_stand_for_left_out_ones(void **state)
+{
+    (void)state;
+    json_t *frames = json_pack("[o, {s:s, s:i}, {s:s}]",
+                               own_report_frame("pc", (uint64_t)caller_of_note), "kind",
+                               "omit", "count", 9, "kind", "trunc");
+    json_t *report = own_report(frames, 1);
+    enum ch_status status = symbolizer_report(report, &plain);
+    const json_t *kept = own_report_frames(report, 0);
+    json_t *wanted =
+        json_pack("[{s:s, s:i}, {s:s}]", "kind", "omit", "count", 9, "kind", "trunc");
+    int same = json_equal(json_array_get(kept, 1), json_array_get(wanted, 0)) &&
+               json_equal(json_array_get(kept, 2), json_array_get(wanted, 1));
+    json_decref(wanted);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(same);
+}
+
+// pc 0x1000 (absolute), ra 0x1010 three times, end
+static void report_rebuilds_frames_from_its_cbf(void **state)
+{
+    (void)state;
+    static const uint8_t cbf[] = { 0x02, 0x19, 0x10, 0x00, 0x20, 0x10, 0x82, 0x00 };
+    char text[BASE64_SIZE(sizeof(cbf))];
+    base64_encode(cbf, sizeof(cbf), text);
+    json_t *report = json_pack("{s:[], s:[{s:{s:s}}]}", "images", "threads",
+                               "backtrace", "cbf", text);
+    enum ch_status status = symbolizer_report(report, &plain);
+    const json_t *frames = own_report_frames(report, 0);
+    size_t count = json_array_size(frames);
+    bool first = strcmp(string_of(json_array_get(frames, 0), "address"), "0x1000") == 0;
+    bool last = strcmp(string_of(json_array_get(frames, count - 1), "address"),
+                       "0x1010") == 0 &&
+                strcmp(string_of(json_array_get(frames, count - 1), "kind"), "ra") == 0;
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(count > 2);
+    assert_true(first);
+    assert_true(last);
+}
+
+static void report_stays_raw_when_symbolizing_is_off(void **state)
+{
+    (void)state;
+    json_t *report = own_report(
+        json_pack("[o]", own_report_frame("pc", (uint64_t)caller_of_note)), 1);
+    json_t *before = json_deep_copy(report);
+    const struct symbolizer_options off = { .level = SYMBOLIZE_OFF };
+    enum ch_status status = symbolizer_report(report, &off);
+    int equal = json_equal(before, report);
+    json_decref(before);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(equal);
+}
+
+static void report_of_odd_shape_is_refused_or_survived(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {
+        "{}",
+        "[]",
+        "{\"threads\":3}",
+        "{\"threads\":[null,1,{},{\"backtrace\":7}],\"images\":9}",
+        "{\"threads\":[{\"backtrace\":{\"frames\":[1,null,{\"kind\":\"pc\"},"
+        "{\"kind\":\"pc\",\"address\":\"zz\"},{\"kind\":\"ra\",\"address\":\"0x0\"},"
+        "{\"kind\":\"pc\",\"address\":\"0x10\",\"image\":-1,\"image_offset\":\"0x1\"},"
+        "{\"kind\":\"pc\",\"address\":\"0x10\",\"image\":77,\"image_offset\":\"0x1\"}"
+        "]}}],\"images\":[null,{\"path\":3,\"base\":\"x\"}]}",
+        "{\"threads\":[{\"backtrace\":{\"cbf\":\"!!!\"}},{\"backtrace\":{\"cbf\":\"\"}}"
+        ","
+        "{\"backtrace\":{\"cbf\":\"/////w==\"}}]}",
+    };
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        json_t *report = json_loads(odd[i], 0, NULL);
+        enum ch_status status = symbolizer_report(report, &plain);
+        json_decref(report);
+        assert_true(status == CH_OK || status == CH_ERR_MALFORMED);
+    }
+}
+
+static void guarded_report_is_the_same_as_an_unguarded_one(void **state)
+{
+    (void)state;
+    json_t *plainly = symbolized("pc", (uint64_t)caller_of_note, 3);
+    json_t *guarded = own_report(
+        json_pack("[o]", own_report_frame("pc", (uint64_t)caller_of_note)), 3);
+    enum ch_status status = symbolizer_report_guarded(guarded, &plain);
+    int equal = json_equal(plainly, guarded);
+    json_decref(plainly);
+    json_decref(guarded);
+    assert_int_equal(status, CH_OK);
+    assert_true(equal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(report_names_a_return_address_by_the_call_before_it),
+        cmocka_unit_test(report_names_a_program_counter_where_it_is),
+        cmocka_unit_test(report_names_an_exported_function_of_the_c_library),
+        cmocka_unit_test(report_names_every_thread),
+        cmocka_unit_test(report_symbolized_twice_is_the_same),
+        cmocka_unit_test(report_refuses_an_image_of_another_build),
+        cmocka_unit_test(report_says_that_an_address_is_in_no_image),
+        cmocka_unit_test(report_keeps_frames_that_stand_for_left_out_ones),
+        cmocka_unit_test(report_rebuilds_frames_from_its_cbf),
+        cmocka_unit_test(report_stays_raw_when_symbolizing_is_off),
+        cmocka_unit_test(report_of_odd_shape_is_refused_or_survived),
+        cmocka_unit_test(guarded_report_is_the_same_as_an_unguarded_one),
+    };
+    return cmocka_run_group_tests_name("symbolizer/symbolizer_report", tests, NULL,
+                                       NULL);
+}
