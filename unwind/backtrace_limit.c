@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/backtrace_limit.h"
+
+#include <stdlib.h>
+
+// Frames are kept in an array of `limit` places. The first limit - top of them are the
+// inner end, in order; the last top are a ring of the newest ones.
+
+void backtrace_limit_init(struct backtrace_limit *b, uint32_t limit, uint32_t top)
+{
+    *b = (struct backtrace_limit){ .limit = limit, .top = top };
+    if (limit != SETTING_NO_LIMIT && top > limit - 1)
+        b->top = limit - 1;
+}
+
+void backtrace_limit_deinit(struct backtrace_limit *b)
+{
+    free(b->frames);
+    *b = (struct backtrace_limit){ 0 };
+}
+
+void backtrace_limit_reset(struct backtrace_limit *b)
+{
+    b->kept = 0;
+    b->total = 0;
+    b->failed = false;
+}
+
+// reserve makes room for one more kept frame.
+static bool reserve(struct backtrace_limit *b)
+{
+    if (b->kept < b->capacity)
+        return true;
+    size_t capacity = b->capacity != 0 ? b->capacity * 2 : 64;
+    struct unwind_frame *frames = realloc(b->frames, capacity * sizeof(*frames));
+    if (frames == NULL) {
+        b->failed = true;
+        return false;
+    }
+    b->frames = frames;
+    b->capacity = capacity;
+    return true;
+}
+
+bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *frame)
+{
+    bool full = b->limit != SETTING_NO_LIMIT && b->kept == b->limit;
+    if (full && b->top == 0) {
+        b->total++;
+        return false;
+    }
+    if (!full && !reserve(b))
+        return false;
+    // Once full, the newest frame takes the place of the oldest one of the ring.
+    size_t index =
+        full ? b->limit - b->top + (b->total - b->limit) % b->top : b->kept++;
+    b->frames[index] = *frame;
+    b->total++;
+    return true;
+}
+
+size_t backtrace_limit_count(const struct backtrace_limit *b)
+{
+    return b->kept;
+}
+
+struct backtrace_entry backtrace_limit_entry(const struct backtrace_limit *b,
+                                             size_t index)
+{
+    if (b->total <= b->kept)
+        return (struct backtrace_entry){ .kind = BACKTRACE_FRAME,
+                                         .frame = b->frames[index] };
+
+    size_t inner = b->limit - 1 - b->top;
+    if (index == inner && b->top == 0)
+        return (struct backtrace_entry){ .kind = BACKTRACE_TRUNCATED };
+    if (index == inner)
+        return (struct backtrace_entry){ .kind = BACKTRACE_OMITTED,
+                                         .omitted = b->total - (b->limit - 1) };
+    if (index > inner) {
+        size_t ring = b->limit - b->top;
+        size_t oldest = (b->total - b->limit) % b->top;
+        index = ring + (oldest + (index - inner - 1)) % b->top;
+    }
+    return (struct backtrace_entry){ .kind = BACKTRACE_FRAME,
+                                     .frame = b->frames[index] };
+}

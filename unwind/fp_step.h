@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One step outward by frame pointers, for code that has no unwind rules.
+#pragma once
+#include "base/memory_reader.h"
+#include "unwind/unwind.h"
+
+// fp_step replaces registers by those of the caller; registers that a frame record does
+// not hold become 0. CH_END: the chain ends here (frame pointer or return address 0).
+// CH_ERR_MALFORMED: the frame pointer does not lead outward. CH_ERR_FAULT: its record
+// cannot be read.
+CH_CHECKED enum ch_status fp_step(const struct memory_reader *memory,
+                                  struct unwind_registers *registers);
