@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Facts about the process and the machine that a report opens with. All of them come
+// from /proc/PID and from system calls; what cannot be read is left out.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+
+#include "base/text.h"
+
+struct process_facts {
+    pid_t pid;
+    pid_t ppid;
+    struct text executable;
+    bool executable_deleted;
+    struct text arguments; // each followed by a NUL, as /proc/PID/cmdline has them
+    struct text working_directory;
+    struct text cgroup;
+    uint64_t started_ms; // since 1970; 0: not known
+    uint64_t uptime_ms;
+    uint64_t rss_bytes;
+    uint32_t uid;
+};
+
+struct host_facts {
+    struct utsname names;
+    struct text os; // as os-release's PRETTY_NAME says it
+    struct text
+        container; // docker, kubernetes, lxc, podman, systemd-nspawn; empty: none
+    uint32_t cpus;
+    uint64_t memory_bytes;
+};
+
+// facts_read_process reads what is known of process pid.
+void facts_read_process(struct process_facts *out, pid_t pid);
+void facts_deinit_process(struct process_facts *facts);
+
+// facts_read_host reads what is known of the machine as process pid sees it.
+void facts_read_host(struct host_facts *out, pid_t pid);
+void facts_deinit_host(struct host_facts *facts);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The images of a stopped process, found in its memory map and read from its memory.
+//
+// What is mapped is what ran: a file replaced on disk since, or deleted, still gives
+// its build ID here. An image is an ELF header in memory that has code; the vDSO is one
+// of them. Nothing is opened but /proc/PID/maps.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/target_memory.h"
+#include "base/text.h"
+#include "unwind/unwind.h"
+
+enum {
+    IMAGES_MAX = 65536,
+    IMAGE_BUILD_ID_MAX = 64, // longer ones are cut: SHA-512 is the longest in use
+};
+
+struct target_mapping {
+    uint64_t start;
+    uint64_t end;
+    unsigned permissions; // enum maps_permission
+    uint64_t inode;
+    uint64_t device;
+    uint64_t offset;
+    const char *path; // in images->maps, path_size bytes
+    size_t path_size;
+    bool deleted;
+};
+
+struct target_image {
+    const char *path; // path_size bytes, in images->maps
+    size_t path_size;
+    bool deleted;
+    uint64_t base; // lowest mapped address
+    uint64_t end;  // one past the last address its program headers claim
+    uint64_t end_of_text;
+    uint64_t bias; // address - vaddr
+    uint8_t build_id[IMAGE_BUILD_ID_MAX];
+    size_t build_id_size;
+    uint64_t dynamic; // address of its dynamic section; 0: none
+    uint64_t eh_frame_hdr;
+    uint64_t eh_frame_hdr_size;
+    uint64_t sframe;
+    uint64_t sframe_size; // 0: it has none
+};
+
+struct target_images {
+    struct text maps; // /proc/PID/maps, whose paths the rest points to
+    struct target_mapping *mappings;
+    size_t mapping_count;
+    struct target_image *images; // by base
+    size_t count;
+    struct unwind_image *unwind; // the same images, for the unwinder
+};
+
+// images_read lists the mappings and images of the process behind memory. CH_ERR_IO:
+// its memory map cannot be read. CH_ERR_LIMIT: there are more than can be listed; those
+// found are there.
+CH_CHECKED enum ch_status images_read(struct target_images *out,
+                                      struct target_memory *memory);
+void images_deinit(struct target_images *images);
+
+// images_find is the image that holds address, or NULL.
+const struct target_image *images_find(const struct target_images *images,
+                                       uint64_t address);
+
+// images_mapping is the mapping that holds address, or NULL.
+const struct target_mapping *images_mapping(const struct target_images *images,
+                                            uint64_t address);
+
+// images_is_code is an unwind_code_fn over struct target_images.
+bool images_is_code(void *images, uint64_t address);

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/stop.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/stop_registers.h"
+
+// Threads that appear while others are being seized are found by listing again; a
+// process that makes them faster than this many listings is stopped as far as it goes.
+enum { MAX_LISTINGS = 64 };
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool known(const struct stop *stop, pid_t tid)
+{
+    // Listings are in order of age, so a thread seen before is most often near.
+    for (size_t i = stop->count; i > 0; i--) {
+        if (stop->threads[i - 1].tid == tid)
+            return true;
+    }
+    return false;
+}
+
+static struct stopped_thread *append(struct stop *stop, pid_t tid)
+{
+    if (stop->count == stop->capacity) {
+        size_t capacity = stop->capacity != 0 ? stop->capacity * 2 : 64;
+        struct stopped_thread *threads =
+            realloc(stop->threads, capacity * sizeof(*threads));
+        if (threads == NULL)
+            return NULL;
+        stop->threads = threads;
+        stop->capacity = capacity;
+    }
+    struct stopped_thread *thread = &stop->threads[stop->count++];
+    *thread =
+        (struct stopped_thread){ .tid = tid, .state = STOP_ASKED, .run_state = 'S' };
+    return thread;
+}
+
+// seize asks one new thread to stop.
+static void seize(struct stop *stop, pid_t tid)
+{
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
+        // A thread that has exited cannot be seized; any other refusal is remembered.
+        if (errno != ESRCH && stop->refused == 0)
+            stop->refused = errno;
+        return;
+    }
+    struct stopped_thread *thread = append(stop, tid);
+    if (thread == NULL) {
+        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        return;
+    }
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+}
+
+// seize_listed seizes the threads not known yet, and returns how many there were.
+static size_t seize_listed(struct stop *stop, DIR *folder, pid_t free_tid)
+{
+    size_t found = 0;
+    bool first = stop->count == 0;
+    rewinddir(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0 || (!first && known(stop, tid)))
+            continue;
+        found++;
+        if (tid != free_tid) {
+            seize(stop, tid);
+            continue;
+        }
+        struct stopped_thread *thread = append(stop, tid);
+        if (thread != NULL)
+            *thread = (struct stopped_thread){ .tid = tid,
+                                               .state = STOP_FREE,
+                                               .run_state = 'R' };
+    }
+    return found;
+}
+
+// note_stop records how a thread was found: its registers, and what it did before.
+static void note_stop(struct stopped_thread *thread, int status)
+{
+    bool event = status >> 16 == PTRACE_EVENT_STOP;
+    int signal = WSTOPSIG(status);
+
+    thread->state = STOP_STOPPED;
+    if (!stop_registers_read(thread))
+        thread->state = STOP_GONE;
+    // PTRACE_INTERRUPT reports SIGTRAP; a job-control stop reports its own signal.
+    if (event && signal != SIGTRAP)
+        thread->run_state = 'T';
+    if (!event)
+        thread->pending_signal = signal;
+}
+
+// collect takes what has stopped since, and returns how many are still awaited.
+static size_t collect(struct stop *stop)
+{
+    size_t awaited = 0;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        int status;
+        if (thread->state != STOP_ASKED)
+            continue;
+        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+        if (tid == thread->tid && WIFSTOPPED(status))
+            note_stop(thread, status);
+        if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+            thread->state = STOP_GONE;
+        awaited += thread->state == STOP_ASKED;
+    }
+    return awaited;
+}
+
+// wait_for_child sleeps until a thread changes state or deadline_ms has come.
+static bool wait_for_child(uint64_t deadline_ms)
+{
+    uint64_t now = now_ms();
+    sigset_t child;
+    if (now >= deadline_ms)
+        return false;
+    uint64_t left = deadline_ms - now;
+    struct timespec timeout = { .tv_sec = (time_t)(left / 1000),
+                                .tv_nsec = (long)(left % 1000) * 1000000 };
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &timeout);
+    return true;
+}
+
+static void mark_stuck(struct stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_ASKED)
+            stop->threads[i].run_state = 'D';
+    }
+}
+
+static DIR *open_threads(pid_t pid)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    return opendir(path);
+}
+
+enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
+                            unsigned budget_ms)
+{
+    uint64_t deadline = now_ms() + budget_ms;
+    sigset_t child;
+    *stop = (struct stop){ .pid = pid };
+
+    DIR *folder = open_threads(pid);
+    if (folder == NULL)
+        return CH_ERR_IO;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+
+    for (int i = 0; i < MAX_LISTINGS && seize_listed(stop, folder, free_tid) > 0; i++) {
+        if (now_ms() >= deadline)
+            break;
+    }
+    closedir(folder);
+    while (collect(stop) > 0 && wait_for_child(deadline))
+        continue;
+    mark_stuck(stop);
+
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_STOPPED)
+            return CH_OK;
+    }
+    return stop->refused != 0 || stop->count == 0 ? CH_ERR_NOT_FOUND : CH_OK;
+}
+
+void stop_release(struct stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->state != STOP_STOPPED)
+            continue;
+        if (thread->restart)
+            stop_registers_restart(thread);
+        ptrace(PTRACE_DETACH, thread->tid, NULL,
+               (void *)(intptr_t)thread->pending_signal);
+        thread->state = STOP_GONE;
+    }
+}
+
+// reap takes the threads that have exited, and returns how many have not.
+static size_t reap(struct stop *stop)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        int status;
+        if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
+            continue;
+        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+        if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+            thread->state = STOP_GONE;
+        left += thread->state != STOP_GONE;
+    }
+    return left;
+}
+
+void stop_await_death(struct stop *stop, unsigned limit_ms)
+{
+    uint64_t deadline = now_ms() + limit_ms;
+    while (reap(stop) > 0) {
+        if (!wait_for_child(deadline)) {
+            stop_release(stop);
+            return;
+        }
+    }
+}
+
+void stop_deinit(struct stop *stop)
+{
+    free(stop->threads);
+    *stop = (struct stop){ 0 };
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registers of a stopped thread, and the repair of a system call that the stop broke.
+#pragma once
+#include "agent/stop.h"
+
+// stop_registers_read fills thread's registers, flags, run_state ('R' or 'S') and
+// restart from the stopped thread. False: the thread is gone.
+bool stop_registers_read(struct stopped_thread *thread);
+
+// stop_registers_restart makes the kernel restart the thread's system call when it is
+// let go. Most calls restart by themselves after a stop; the few that answer EINTR
+// (signal(7), "Interruption of system calls by stop signals") are turned into those.
+void stop_registers_restart(struct stopped_thread *thread);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of a stopped process, read in bulk: one system call per page of unwind
+// tables, one per window of stack, never one per word.
+//
+// Stacks are read through a window that moves outward with the walk; everything else
+// through a direct-mapped cache of pages. Both are right only while every thread of the
+// process stands still. Where process_vm_readv is refused, /proc/PID/mem is used.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/memory_reader.h"
+
+enum {
+    TARGET_PAGE_BYTES = 4096,
+    TARGET_CACHE_PAGES = 512,
+    TARGET_WINDOW_BYTES = 256 * 1024,
+};
+
+struct target_memory {
+    pid_t pid;
+    int mem_fd; // /proc/PID/mem; -1 until it is needed
+    bool readv_refused;
+    uint64_t *page_address; // of each cached page; 1: none
+    uint16_t *page_size;    // bytes of it that could be read
+    uint8_t *pages;
+    uint8_t *window;
+    uint64_t window_address;
+    size_t window_size;
+    uint64_t stack_start; // the mapping the window moves in
+    uint64_t stack_end;
+    size_t next_fill; // bytes the next fill of the window asks for
+};
+
+// target_memory_init prepares to read process pid, which the caller keeps stopped.
+CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t pid);
+void target_memory_deinit(struct target_memory *memory);
+
+// target_memory_set_stack says in which mapping the stack of the next walk lies.
+void target_memory_set_stack(struct target_memory *memory, uint64_t start,
+                             uint64_t end);
+
+// target_memory_reader is the process's memory as the rest of the project reads it.
+struct memory_reader target_memory_reader(struct target_memory *memory);
+
+// target_memory_copy reads from the process itself, past window and cache; it returns
+// how many bytes it got before a hole.
+size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *to,
+                          size_t length);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding the image that holds an address.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+// image_search is the image whose addresses include address, or NULL. images is sorted
+// by start.
+static inline const struct unwind_image *image_search(const struct unwind_image *images,
+                                                      size_t count, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (images[middle].start <= address)
+            low = middle + 1;
+        if (images[middle].start > address)
+            high = middle;
+    }
+    if (low == 0 || address >= images[low - 1].end)
+        return NULL;
+    return &images[low - 1];
+}
