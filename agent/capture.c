@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/capture.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+// How long a thread may take to stop: longer than any scheduling delay, short enough
+// that a thread asleep in a dead file system does not hold the process for long.
+enum { STOP_BUDGET_MS = 1000 };
+
+uint64_t capture_clock_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+void capture_problem(struct capture *capture, const char *stage, const char *status,
+                     uint64_t address)
+{
+    if (capture->problem_count == CAPTURE_PROBLEMS_MAX)
+        return;
+    capture->problems[capture->problem_count++] =
+        (struct capture_problem){ stage, status, address };
+}
+
+// stop_budget_ms leaves most of a short timeout to the rest of the work.
+static unsigned stop_budget_ms(const struct settings *settings)
+{
+    uint64_t half = settings->timeout_ms / 2;
+    return half < STOP_BUDGET_MS ? (unsigned)half : STOP_BUDGET_MS;
+}
+
+static enum ch_status stop_process(struct capture *capture, pid_t pid)
+{
+    pid_t free_tid = capture->crash != NULL ? capture->crash->tid : 0;
+    enum ch_status status =
+        stop_threads(&capture->stop, pid, free_tid, stop_budget_ms(capture->settings));
+    // A process of one thread, the one that crashed, has nothing to stop.
+    bool nothing_to_stop = free_tid != 0 && capture->stop.refused == 0;
+    if (status == CH_ERR_NOT_FOUND && (nothing_to_stop || free_tid != 0))
+        status = CH_OK;
+    if (capture->stop.refused != 0)
+        capture_problem(capture, "stop", strerror(capture->stop.refused), 0);
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        if (capture->stop.threads[i].state == STOP_ASKED)
+            capture_problem(capture, "stop", "thread did not stop in time", 0);
+    }
+    return status;
+}
+
+enum ch_status capture_take(struct capture *capture, pid_t pid)
+{
+    uint64_t begin = capture_clock_us();
+    capture->tier = "ptrace";
+    enum ch_status status = stop_process(capture, pid);
+    uint64_t stopped = capture_clock_us();
+    capture->timings.attach_us = stopped - begin;
+    if (status != CH_OK) {
+        if (status == CH_ERR_NOT_FOUND)
+            errno = capture->stop.refused != 0 ? capture->stop.refused : ESRCH;
+        return CH_ERR_IO;
+    }
+
+    status = target_memory_init(&capture->memory, pid);
+    if (status != CH_OK)
+        return status;
+    status = images_read(&capture->images, &capture->memory);
+    if (status != CH_OK)
+        capture_problem(capture, "images", ch_status_name(status), 0);
+    facts_read_process(&capture->process, pid);
+    facts_read_host(&capture->host, pid);
+    capture->timings.capture_us = capture_clock_us() - stopped;
+    return CH_OK;
+}
+
+void capture_release(struct capture *capture)
+{
+    stop_release(&capture->stop);
+}
+
+void capture_deinit(struct capture *capture)
+{
+    facts_deinit_host(&capture->host);
+    facts_deinit_process(&capture->process);
+    images_deinit(&capture->images);
+    target_memory_deinit(&capture->memory);
+    stop_deinit(&capture->stop);
+}

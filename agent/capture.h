@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A capture is a process held still: its threads and registers, its memory, images and
+// facts. A crash and a live attach are both captures; a crash adds what the handler
+// said. The raw report is written from it (raw_report.h) while the process is held.
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/facts.h"
+#include "agent/images.h"
+#include "agent/stop.h"
+#include "agent/target_memory.h"
+#include "base/settings.h"
+#include "unwind/unwind.h"
+
+// What the handler told of the crash.
+struct target_crash {
+    pid_t tid;
+    siginfo_t info;
+    uint64_t realtime_ns;
+    uint64_t monotonic_ns;
+    struct unwind_registers registers;
+    uint64_t flags;
+    uint64_t fault_error; // x86-64: the processor's page fault code
+    uint64_t fault_trap;  // x86-64: the exception's number
+    bool dies;            // the process dies of it whatever happens
+};
+
+// A part of the report that could not be had, and why: partial is a result.
+struct capture_problem {
+    const char *stage;
+    const char *status;
+    uint64_t address; // 0: none
+};
+
+enum { CAPTURE_PROBLEMS_MAX = 32 };
+
+struct capture_timings {
+    uint64_t spawn_us;
+    uint64_t attach_us;
+    uint64_t capture_us;
+    uint64_t unwind_us;
+    uint64_t write_us;
+};
+
+struct capture {
+    const struct settings *settings;
+    const char *home;                 // masked in paths; NULL: nothing is
+    const struct target_crash *crash; // NULL: a live process
+    const char *tier;
+    struct stop stop;
+    struct target_memory memory;
+    struct target_images images;
+    struct process_facts process;
+    struct host_facts host;
+    struct capture_problem problems[CAPTURE_PROBLEMS_MAX];
+    size_t problem_count;
+    struct capture_timings timings;
+};
+
+// capture_take stops process pid and collects what a report needs but the stacks.
+// capture->settings, home and crash are set by the caller, all else is zero. On failure
+// whatever was stopped is let go; errno says why for CH_ERR_IO.
+CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
+
+// capture_release lets a live process run on.
+void capture_release(struct capture *capture);
+void capture_deinit(struct capture *capture);
+
+// capture_problem notes that stage ended with status; more than fit are dropped.
+void capture_problem(struct capture *capture, const char *stage, const char *status,
+                     uint64_t address);
+
+// capture_clock_us is a clock for timings.
+uint64_t capture_clock_us(void);

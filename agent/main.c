@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// crashhook-agent: holds a crashed process, writes its raw report into the spool, lets
+// the process die, and becomes `crashhook finish`. The handler starts it; nobody else
+// does. It links neither libcurl nor libdw: their start-up would be part of every
+// crash.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/capture.h"
+#include "agent/finish.h"
+#include "agent/raw_report.h"
+#include "agent/request.h"
+#include "report/spool.h"
+
+struct agent {
+    struct settings settings;
+    struct agent_request request;
+    struct capture capture;
+    char spool_path[PATH_MAX];
+    int log_fd;
+};
+
+static const char *get_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static void log_line(const struct agent *agent, const char *format, ...)
+    CH_PRINTF(2, 3);
+
+static void log_line(const struct agent *agent, const char *format, ...)
+{
+    va_list arguments;
+    if (agent->log_fd < 0)
+        return;
+    dprintf(agent->log_fd, "crashhook-agent: ");
+    va_start(arguments, format);
+    vdprintf(agent->log_fd, format, arguments);
+    va_end(arguments);
+    dprintf(agent->log_fd, "\n");
+}
+
+// open_log: without CRASHHOOK_LOG the agent says nothing, wherever it was started.
+static int open_log(const struct settings *settings)
+{
+    if (settings->log == NULL)
+        return -1;
+    if (strcmp(settings->log, "stderr") == 0)
+        return STDERR_FILENO;
+    return open(settings->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                0600);
+}
+
+// fill_standard_descriptors: the handler closed what is not ours; nothing opened later
+// may take the place of stdin, stdout or stderr.
+static void fill_standard_descriptors(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd < STDERR_FILENO)
+        fd = dup(fd);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+// arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
+// may be gone by then.
+static void arm_deadline(uint64_t timeout_ms)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+    struct itimerspec when = {
+        .it_value = { .tv_sec = (time_t)(timeout_ms / 1000),
+                      .tv_nsec = (long)(timeout_ms % 1000) * 1000000 },
+    };
+    timer_t timer;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
+        timer_settime(timer, 0, &when, NULL);
+}
+
+static bool write_report(struct agent *agent, const struct spool *spool,
+                         struct finish *finish)
+{
+    uint64_t crash_ms = agent->request.crash.realtime_ns / 1000000;
+    report_id_make(crash_ms, finish->id);
+    enum ch_status status = spool_create(spool, finish->id, &finish->lock_fd);
+    if (status != CH_OK) {
+        log_line(agent, "cannot create a report in spool '%s': %s", agent->spool_path,
+                 spool_why(status));
+        return false;
+    }
+    status = raw_report_write(&agent->capture, finish->id, finish->lock_fd, NULL);
+    if (status == CH_OK)
+        status = spool_publish(spool, finish->id);
+    if (status != CH_OK) {
+        log_line(agent, "cannot write report %s to spool '%s': %s", finish->id,
+                 agent->spool_path,
+                 status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
+        spool_discard(spool, finish->id);
+        close(finish->lock_fd);
+        return false;
+    }
+    return true;
+}
+
+// make_report opens the spool and writes the raw report; false: there is none.
+static bool make_report(struct agent *agent, struct finish *finish)
+{
+    struct spool spool;
+    enum ch_status status =
+        settings_spool_path(&agent->settings, get_variable, NULL, agent->spool_path,
+                            sizeof(agent->spool_path));
+    if (status != CH_OK) {
+        log_line(agent, "cannot find a spool: neither CRASHHOOK_SPOOL nor HOME is set");
+        return false;
+    }
+    status = spool_open(agent->spool_path, SPOOL_CREATE, &spool);
+    if (status != CH_OK) {
+        log_line(agent, "cannot open spool '%s': %s", agent->spool_path,
+                 spool_why(status));
+        return false;
+    }
+    bool written = write_report(agent, &spool, finish);
+    spool_close(&spool);
+    finish->spool = agent->spool_path;
+    return written;
+}
+
+// A hold of auto is capture, but upload where the agent would die with the process.
+static enum setting_hold effective_hold(const struct agent *agent)
+{
+    enum setting_hold hold = agent->settings.hold;
+    if (hold == HOLD_AUTO)
+        hold = agent->request.pid == 1 ? HOLD_UPLOAD : HOLD_CAPTURE;
+    return hold;
+}
+
+static bool take_capture(struct agent *agent)
+{
+    struct capture *capture = &agent->capture;
+    capture->settings = &agent->settings;
+    capture->crash = &agent->request.crash;
+    capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
+    capture->timings.spawn_us =
+        capture_clock_us() - agent->request.crash.monotonic_ns / 1000;
+    enum ch_status status = capture_take(capture, agent->request.pid);
+    if (status != CH_OK)
+        log_line(agent, "cannot stop process %d: %s", agent->request.pid,
+                 strerror(errno));
+    return status == CH_OK;
+}
+
+// let_die answers the handler, and waits until the stopped threads are dead and reaped:
+// what stays unreaped by its tracer is kept from its parent.
+static void let_die(struct agent *agent)
+{
+    struct capture *capture = &agent->capture;
+    if (!agent->request.crash.dies)
+        capture_release(capture);
+    request_release(REQUEST_CHANNEL_FD);
+    stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
+}
+
+int main(void)
+{
+    static struct agent agent = { .log_fd = -1 };
+    struct finish finish = { .lock_fd = -1 };
+
+    fill_standard_descriptors();
+    settings_read(&agent.settings, get_variable, NULL, NULL);
+    agent.log_fd = open_log(&agent.settings);
+    arm_deadline(agent.settings.timeout_ms);
+    // The report is of use to its owner alone, wherever the umask came from.
+    umask(077);
+
+    enum ch_status status = request_receive(REQUEST_CHANNEL_FD, &agent.request);
+    if (status != CH_OK) {
+        log_line(&agent, "cannot take the request: %s", ch_status_name(status));
+        return 1;
+    }
+    bool reported = take_capture(&agent) && make_report(&agent, &finish);
+    finish.keep_stderr = agent.request.keep_stderr;
+    bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
+    if (held)
+        finish_run(&finish);
+    let_die(&agent);
+    if (!reported)
+        return 1;
+    if (held)
+        return 0;
+    finish_exec(&finish);
+    log_line(&agent, "cannot run crashhook finish: %s; report %s stays raw",
+             strerror(errno), finish.id);
+    return 1;
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/raw_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/raw_threads.h"
+#include "base/hex.h"
+#include "formats/image_map.h"
+#include "formats/maps.h"
+#include "report/crash_kind.h"
+#include "report/json_writer.h"
+#include "report/sanitize.h"
+#include "report/signal_name.h"
+
+static void write_member(struct json_writer *w, const char *key, const char *value)
+{
+    if (value == NULL || *value == 0)
+        return;
+    json_write_key(w, key);
+    json_write_string(w, value);
+}
+
+static void write_count(struct json_writer *w, const char *key, uint64_t value)
+{
+    json_write_key(w, key);
+    json_write_uint(w, value);
+}
+
+// write_path writes a path with the home directory masked.
+static void write_path(struct json_writer *w, const struct capture *capture,
+                       const char *key, const char *path, size_t size)
+{
+    struct text copy = { 0 };
+    struct text masked = { 0 };
+    text_append(&copy, path, size);
+    sanitize_path(copy.bytes != NULL ? copy.bytes : "", capture->home, &masked);
+    if (text_ok(&masked) && masked.size != 0)
+        write_member(w, key, masked.bytes);
+    text_deinit(&masked);
+    text_deinit(&copy);
+}
+
+static void write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
+{
+    char day[32];
+    char text[48];
+    time_t seconds = (time_t)(unix_ms / 1000);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        return;
+    snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(unix_ms % 1000));
+    write_member(w, key, text);
+}
+
+static struct crash_place place_of(const struct target_images *images, uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(images, address);
+    if (mapping == NULL)
+        return (struct crash_place){ 0 };
+    return (struct crash_place){
+        .mapped = true,
+        .readable = mapping->permissions & MAPS_READ,
+        .writable = mapping->permissions & MAPS_WRITE,
+        .executable = mapping->permissions & MAPS_EXECUTE,
+        .file = mapping->inode != 0,
+    };
+}
+
+static enum crash_access access_of(const struct target_crash *crash)
+{
+#if defined(__x86_64__)
+    // Exception 14 is the page fault; its code says what was tried (Intel SDM volume 3,
+    // section 4.7).
+    enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
+    if (crash->fault_trap != PAGE_FAULT)
+        return CRASH_ACCESS_UNKNOWN;
+    if (crash->fault_error & FAULT_EXECUTE)
+        return CRASH_ACCESS_EXECUTE;
+    return crash->fault_error & FAULT_WRITE ? CRASH_ACCESS_WRITE : CRASH_ACCESS_READ;
+#else
+    (void)crash;
+    return CRASH_ACCESS_UNKNOWN;
+#endif
+}
+
+static struct crash_facts crash_facts_of(const struct capture *capture,
+                                         const char *thread_name)
+{
+    enum { GENERAL_PROTECTION = 13 };
+    const struct target_crash *crash = capture->crash;
+    const siginfo_t *info = &crash->info;
+    bool sent = info->si_code <= 0 && info->si_code != SI_TIMER;
+    struct crash_facts facts = {
+        .signal = info->si_signo,
+        .code = info->si_code,
+        .address = sent ? 0 : (uint64_t)(uintptr_t)info->si_addr,
+        .pc = crash->registers.value[UNWIND_PC],
+        .sp = crash->registers.value[UNWIND_SP],
+        .access = access_of(crash),
+        .general_protection = info->si_signo == SIGSEGV && info->si_code == SI_KERNEL &&
+                              crash->fault_trap == GENERAL_PROTECTION,
+        .sent = sent,
+        .sender = sent ? info->si_pid : 0,
+        .pid = capture->stop.pid,
+        .system_call = info->si_signo == SIGSYS ? info->si_syscall : 0,
+        .thread_name = thread_name,
+    };
+    facts.address_place = place_of(&capture->images, facts.address);
+    facts.pc_place = place_of(&capture->images, facts.pc);
+    facts.sp_place = place_of(&capture->images, facts.sp);
+    return facts;
+}
+
+static void write_crash(struct json_writer *w, const struct capture *capture)
+{
+    char name[RAW_THREAD_NAME_SIZE];
+    struct text summary = { 0 };
+    raw_thread_name(capture, capture->crash->tid, name);
+    struct crash_facts facts = crash_facts_of(capture, name);
+
+    crash_summary(&facts, &summary);
+    json_write_key(w, "crash");
+    json_write_object(w);
+    write_count(w, "signal", (uint64_t)facts.signal);
+    write_member(w, "name", signal_name(facts.signal));
+    json_write_key(w, "code");
+    json_write_int(w, facts.code);
+    write_member(w, "code_name", signal_code_name(facts.signal, facts.code));
+    if (crash_has_address(&facts)) {
+        json_write_key(w, "address");
+        json_write_hex(w, facts.address);
+    }
+    write_count(w, "thread", (uint64_t)capture->crash->tid);
+    write_member(w, "kind", crash_kind(&facts));
+    write_member(w, "summary", summary.bytes);
+    if (facts.sent) {
+        json_write_key(w, "sender");
+        json_write_object(w);
+        write_count(w, "pid", (uint64_t)capture->crash->info.si_pid);
+        write_count(w, "uid", capture->crash->info.si_uid);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, '}');
+    text_deinit(&summary);
+}
+
+static void write_arguments(struct json_writer *w, const struct capture *capture)
+{
+    const struct text *all = &capture->process.arguments;
+    struct sanitize_arguments line = { .home = capture->home };
+    struct text masked = { 0 };
+
+    json_write_key(w, "arguments");
+    json_write_array(w);
+    for (size_t at = 0; at < all->size; at += strlen(all->bytes + at) + 1) {
+        const char *argument = all->bytes + at;
+        text_clear(&masked);
+        if (capture->settings->sanitize != SETTING_NO)
+            sanitize_argument(&line, argument, &masked);
+        else
+            text_append_string(&masked, argument);
+        if (text_ok(&masked))
+            json_write_string(w, masked.bytes != NULL ? masked.bytes : "");
+    }
+    json_write_end(w, ']');
+    text_deinit(&masked);
+}
+
+static void write_process(struct json_writer *w, const struct capture *capture)
+{
+    const struct process_facts *p = &capture->process;
+    json_write_key(w, "process");
+    json_write_object(w);
+    write_count(w, "pid", (uint64_t)p->pid);
+    write_count(w, "ppid", (uint64_t)p->ppid);
+    write_path(w, capture, "executable", p->executable.bytes, p->executable.size);
+    if (p->executable_deleted) {
+        json_write_key(w, "executable_deleted");
+        json_write_bool(w, true);
+    }
+    write_arguments(w, capture);
+    if (p->started_ms != 0)
+        write_time(w, "started", p->started_ms);
+    write_count(w, "uptime_ms", p->uptime_ms);
+    write_count(w, "rss_bytes", p->rss_bytes);
+    write_count(w, "uid", p->uid);
+    // The last line is the unified hierarchy's, or the only one there is.
+    write_member(w, "cgroup", p->cgroup.bytes);
+    write_path(w, capture, "working_directory", p->working_directory.bytes,
+               p->working_directory.size);
+    json_write_end(w, '}');
+}
+
+static void write_host(struct json_writer *w, const struct capture *capture)
+{
+    const struct host_facts *h = &capture->host;
+    json_write_key(w, "host");
+    json_write_object(w);
+    write_member(w, "hostname", h->names.nodename);
+    write_member(w, "kernel", h->names.release);
+    write_member(w, "os", h->os.bytes);
+    write_member(w, "arch", h->names.machine);
+    write_count(w, "cpus", h->cpus);
+    write_count(w, "memory_bytes", h->memory_bytes);
+    write_member(w, "container", h->container.bytes);
+    json_write_end(w, '}');
+}
+
+// write_tags writes k=v,k=v as an object; settings.c has checked the form.
+static void write_tags(struct json_writer *w, const char *tags)
+{
+    char key[128];
+    json_write_key(w, "tags");
+    json_write_object(w);
+    while (tags != NULL && *tags != 0) {
+        size_t length = strcspn(tags, ",");
+        size_t name = strcspn(tags, "=");
+        // A name is printed without escapes, so it is held to plain characters.
+        size_t kept = 0;
+        for (size_t i = 0; i < name && kept < sizeof(key) - 1; i++) {
+            bool plain =
+                tags[i] >= ' ' && tags[i] < 0x7f && tags[i] != '"' && tags[i] != '\\';
+            key[kept++] = plain ? tags[i] : '_';
+        }
+        key[kept] = 0;
+        json_write_key(w, key);
+        json_write_bytes(w, tags + name + 1, length - name - 1);
+        tags += length + (tags[length] == ',');
+    }
+    json_write_end(w, '}');
+}
+
+static const char *base_name(const struct target_image *image, size_t *out_size)
+{
+    const char *slash = memrchr(image->path, '/', image->path_size);
+    const char *name = slash != NULL ? slash + 1 : image->path;
+    *out_size = image->path_size - (size_t)(name - image->path);
+    return name;
+}
+
+static void write_image(struct json_writer *w, const struct capture *capture,
+                        const struct target_image *image)
+{
+    char build_id[2 * IMAGE_BUILD_ID_MAX + 1];
+    size_t name_size;
+    const char *name = base_name(image, &name_size);
+
+    json_write_object(w);
+    json_write_key(w, "name");
+    json_write_bytes(w, name, name_size);
+    write_path(w, capture, "path", image->path, image->path_size);
+    hex_encode(image->build_id, image->build_id_size, build_id);
+    write_member(w, "build_id", build_id);
+    json_write_key(w, "base");
+    json_write_hex(w, image->base);
+    json_write_key(w, "end_of_text");
+    json_write_hex(w, image->end_of_text);
+    json_write_key(w, "has_sframe");
+    json_write_bool(w, image->sframe_size != 0);
+    if (image->deleted) {
+        json_write_key(w, "deleted");
+        json_write_bool(w, true);
+    }
+    json_write_end(w, '}');
+}
+
+// append_image_map encodes the listed images; the path goes in masked, as in `images`.
+static enum ch_status append_image_map(const struct capture *capture,
+                                       const struct raw_threads *threads,
+                                       struct text *map)
+{
+    struct image_map_writer writer;
+    struct text path = { 0 };
+    struct text copy = { 0 };
+    const char *platform = capture->host.os.size != 0 && capture->host.os.size < 256
+                               ? capture->host.os.bytes
+                               : "Linux";
+    enum ch_status status =
+        image_map_writer_init(&writer, map, 64, platform, threads->image_count);
+    for (size_t i = 0; status == CH_OK && i < threads->image_count; i++) {
+        const struct target_image *image = &capture->images.images[threads->images[i]];
+        text_clear(&path);
+        text_clear(&copy);
+        text_append(&copy, image->path, image->path_size);
+        sanitize_path(copy.bytes, capture->home, &path);
+        struct image_map_image entry = {
+            .path = path.bytes,
+            .path_size = path.size,
+            .build_id = image->build_id_size != 0 ? image->build_id : NULL,
+            .build_id_size = image->build_id_size,
+            .base = image->base,
+            .end_of_text = image->end_of_text,
+        };
+        status = image_map_write(&writer, &entry);
+    }
+    image_map_writer_deinit(&writer);
+    text_deinit(&path);
+    text_deinit(&copy);
+    return status;
+}
+
+static void write_image_map(struct json_writer *w, struct capture *capture,
+                            const struct raw_threads *threads)
+{
+    struct text map = { 0 };
+    char *base64 = NULL;
+    if (append_image_map(capture, threads, &map) == CH_OK && text_ok(&map))
+        base64 = malloc(BASE64_SIZE(map.size));
+    if (base64 != NULL) {
+        base64_encode(map.bytes, map.size, base64);
+        json_write_key(w, "image_map");
+        json_write_plain(w, base64);
+    } else {
+        capture_problem(capture, "image_map", "not encoded", 0);
+    }
+    free(base64);
+    text_deinit(&map);
+}
+
+static void write_images(struct json_writer *w, struct capture *capture,
+                         const struct raw_threads *threads)
+{
+    json_write_key(w, "images");
+    json_write_array(w);
+    for (size_t i = 0; i < threads->image_count; i++)
+        write_image(w, capture, &capture->images.images[threads->images[i]]);
+    json_write_end(w, ']');
+    if (threads->image_count != 0)
+        write_image_map(w, capture, threads);
+}
+
+static void write_problems(struct json_writer *w, const struct capture *capture)
+{
+    json_write_key(w, "problems");
+    json_write_array(w);
+    for (size_t i = 0; i < capture->problem_count; i++) {
+        const struct capture_problem *problem = &capture->problems[i];
+        json_write_object(w);
+        write_member(w, "stage", problem->stage);
+        write_member(w, "status", problem->status);
+        if (problem->address != 0) {
+            json_write_key(w, "address");
+            json_write_hex(w, problem->address);
+        }
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+static void write_agent(struct json_writer *w, const struct capture *capture)
+{
+    const struct capture_timings *t = &capture->timings;
+    json_write_key(w, "agent");
+    json_write_object(w);
+    write_member(w, "version", CRASHHOOK_VERSION);
+    write_member(w, "tier", capture->tier);
+    json_write_key(w, "timings_us");
+    json_write_object(w);
+    write_count(w, "spawn", t->spawn_us);
+    write_count(w, "attach", t->attach_us);
+    write_count(w, "capture", t->capture_us);
+    write_count(w, "unwind", t->unwind_us);
+    write_count(w, "write", t->write_us);
+    json_write_end(w, '}');
+    json_write_end(w, '}');
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void write_head(struct json_writer *w, const struct capture *capture,
+                       const char *id)
+{
+    const struct settings *settings = capture->settings;
+    uint64_t time_ms =
+        capture->crash != NULL ? capture->crash->realtime_ns / 1000000 : now_ms();
+
+    write_member(w, "schema", "crashhook.report/1");
+    write_member(w, "id", id);
+    write_count(w, "revision", 0);
+    write_time(w, "time", time_ms);
+    if (capture->crash != NULL)
+        write_crash(w, capture);
+    write_process(w, capture);
+    write_host(w, capture);
+    write_member(w, "release", settings->release);
+    write_member(w, "environment", settings->environment);
+    write_tags(w, settings->tags);
+}
+
+static void write_fingerprint(struct json_writer *w, const struct raw_threads *threads)
+{
+    char key[FINGERPRINT_SIZE];
+    fingerprint_finish(&threads->fingerprint, key);
+    write_member(w, "fingerprint", key);
+}
+
+enum ch_status raw_report_write(struct capture *capture,
+                                const char id[static REPORT_ID_SIZE], int fd,
+                                struct text *out)
+{
+    struct json_writer w;
+    struct raw_threads threads;
+    uint64_t begin = capture_clock_us();
+    enum ch_status status = raw_threads_init(&threads, capture);
+    if (status != CH_OK)
+        return status;
+    if (capture->crash != NULL) {
+        struct crash_facts facts = crash_facts_of(capture, "");
+        fingerprint_init(&threads.fingerprint, facts.signal, crash_kind(&facts));
+    }
+
+    json_writer_init(&w, fd);
+    json_write_object(&w);
+    write_head(&w, capture, id);
+    raw_threads_write(&threads, &w);
+    write_images(&w, capture, &threads);
+    if (capture->crash != NULL)
+        write_fingerprint(&w, &threads);
+    write_problems(&w, capture);
+    capture->timings.write_us = capture_clock_us() - begin - capture->timings.unwind_us;
+    write_agent(&w, capture);
+    json_write_end(&w, '}');
+    status = json_writer_finish(&w);
+    if (status == CH_OK && fd < 0)
+        text_append(out, w.text.bytes, w.text.size);
+    json_writer_deinit(&w);
+    raw_threads_deinit(&threads);
+    return status;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The threads of the raw report: each is unwound, encoded and written before the next,
+// the crashed one first.
+#pragma once
+#include "agent/capture.h"
+#include "report/fingerprint.h"
+#include "report/json_writer.h"
+#include "unwind/backtrace_limit.h"
+
+// The kernel's thread names have 15 characters.
+enum { RAW_THREAD_NAME_SIZE = 64 };
+
+struct raw_threads {
+    struct capture *capture;
+    struct unwind_space *space;
+    struct memory_reader memory;
+    struct backtrace_limit backtrace;
+    uint8_t *cbf; // the encoded backtrace of the thread being written
+    size_t cbf_capacity;
+    char *base64;
+    size_t *images; // those the report lists, by index into capture->images
+    size_t image_count;
+    size_t *image_number; // where each image of capture stands in images, or SIZE_MAX
+    struct fingerprint fingerprint; // of the crashed thread, once it is written
+};
+
+// raw_threads_init prepares to unwind the threads of capture, which must outlive it.
+CH_CHECKED enum ch_status raw_threads_init(struct raw_threads *threads,
+                                           struct capture *capture);
+void raw_threads_deinit(struct raw_threads *threads);
+
+// raw_threads_write writes the member `threads`. After it, images lists the images that
+// the report's frames refer to.
+void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
+
+// raw_thread_name writes the name of a thread of the process, empty when unknown.
+void raw_thread_name(const struct capture *capture, pid_t tid,
+                     char out[static RAW_THREAD_NAME_SIZE]);

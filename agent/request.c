@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/request.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/target_memory.h"
+
+static enum ch_status receive_message(int channel, struct request_message *out)
+{
+    char *bytes = (char *)out;
+    size_t done = 0;
+    while (done < sizeof(*out)) {
+        ssize_t count = read(channel, bytes + done, sizeof(*out) - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return count == 0 ? CH_END : CH_ERR_IO;
+        done += (size_t)count;
+    }
+    if (out->magic != REQUEST_MAGIC || out->pid <= 0 || out->tid <= 0)
+        return CH_ERR_MALFORMED;
+    return CH_OK;
+}
+
+#if defined(__x86_64__)
+
+// Where the kernel's signal context has what (REQUEST_REGISTERS in request_page.h).
+static void read_registers(const uint64_t *from, struct target_crash *out)
+{
+    enum {
+        R8,
+        R9,
+        R10,
+        R11,
+        R12,
+        R13,
+        R14,
+        R15,
+        RDI,
+        RSI,
+        RBP,
+        RBX,
+        RDX,
+        RAX,
+        RCX,
+        RSP
+    };
+    enum { RIP = 16, EFLAGS = 17, ERROR = 19, TRAP = 20 };
+    static const uint8_t by_number[] = { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8,
+                                         R9,  R10, R11, R12, R13, R14, R15, RIP };
+    for (size_t i = 0; i < sizeof(by_number); i++)
+        out->registers.value[i] = from[by_number[i]];
+    out->flags = from[EFLAGS];
+    out->fault_error = from[ERROR];
+    out->fault_trap = from[TRAP];
+}
+
+#elif defined(__aarch64__)
+
+static void read_registers(const uint64_t *from, struct target_crash *out)
+{
+    enum { PSTATE = 33 };
+    memcpy(out->registers.value, from, sizeof(out->registers.value));
+    out->flags = from[PSTATE];
+}
+
+#endif
+
+enum ch_status request_receive(int channel, struct agent_request *out)
+{
+    struct request_message message;
+    struct request_page page;
+    struct target_memory memory;
+    enum ch_status status = receive_message(channel, &message);
+    if (status != CH_OK)
+        return status;
+
+    status = target_memory_init(&memory, message.pid);
+    if (status != CH_OK)
+        return status;
+    size_t size =
+        target_memory_copy(&memory, message.page_address, &page, sizeof(page));
+    target_memory_deinit(&memory);
+    if (size != sizeof(page))
+        return CH_ERR_FAULT;
+    if (page.magic != REQUEST_MAGIC || page.version != REQUEST_VERSION ||
+        page.size != sizeof(page))
+        return CH_ERR_MALFORMED;
+
+    *out = (struct agent_request){
+        .pid = message.pid,
+        .keep_stderr = page.keep_stderr != 0,
+        .deadline_monotonic_ns = page.deadline_monotonic_ns,
+    };
+    out->crash.tid = message.tid;
+    out->crash.realtime_ns = page.crash_realtime_ns;
+    out->crash.monotonic_ns = page.crash_monotonic_ns;
+    out->crash.dies = page.dies != 0;
+    memcpy(&out->crash.info, page.siginfo, sizeof(out->crash.info));
+    read_registers(page.registers, &out->crash);
+    return CH_OK;
+}
+
+void request_release(int channel)
+{
+    char answer = REQUEST_RELEASE;
+    // MSG_NOSIGNAL: a handler that is gone already must not kill the free phase.
+    (void)!send(channel, &answer, 1, MSG_NOSIGNAL);
+    close(channel);
+}

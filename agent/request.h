@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handler's request, as the agent receives it: over the channel which process, out
+// of that process's memory what happened.
+#pragma once
+#include "agent/capture.h"
+#include "handler/request_page.h"
+
+struct agent_request {
+    pid_t pid;
+    struct target_crash crash;
+    bool keep_stderr;
+    uint64_t deadline_monotonic_ns;
+};
+
+// request_receive waits on channel for the handler's message and reads the request page
+// it names. CH_END: the handler is gone. CH_ERR_MALFORMED: this is no request, or one
+// of another version. CH_ERR_FAULT: the process's memory cannot be read.
+CH_CHECKED enum ch_status request_receive(int channel, struct agent_request *out);
+
+// request_release tells the handler that the process may die.
+void request_release(int channel);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/crash_kind.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "report/signal_name.h"
+
+enum {
+    // Linux maps nothing below vm.mmap_min_addr, 65536 on every distribution.
+    NULL_AREA_BYTES = 65536,
+    // How far from the stack pointer an access may fall and still be the stack's: large
+    // frames are probed page by page, alloca and arrays reach further.
+    STACK_REACH_BYTES = 1 << 20,
+};
+
+static bool is_fault(const struct crash_facts *f)
+{
+    return !f->sent && (f->signal == SIGSEGV || f->signal == SIGBUS);
+}
+
+static bool near_stack(const struct crash_facts *f)
+{
+    uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
+    return f->sp != 0 && distance < STACK_REACH_BYTES;
+}
+
+// A stack overflows into what is mapped without rights (the guard), or not at all.
+static bool is_stack_overflow(const struct crash_facts *f)
+{
+    const struct crash_place *place = &f->address_place;
+    return near_stack(f) && !f->general_protection &&
+           (!place->mapped || (!place->readable && !place->writable)) &&
+           f->access != CRASH_ACCESS_EXECUTE && f->pc_place.executable;
+}
+
+static const char *segv_kind(const struct crash_facts *f)
+{
+    bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
+    if (f->general_protection)
+        return "non-canonical-address";
+    if (is_stack_overflow(f))
+        return "stack-overflow";
+    if (f->address < NULL_AREA_BYTES)
+        return "null-dereference";
+    if (at_pc && f->address_place.mapped && !f->address_place.executable)
+        return "execute-of-data";
+    if (at_pc && !f->address_place.mapped)
+        return "wild-jump";
+    if (f->access == CRASH_ACCESS_WRITE && f->address_place.readable &&
+        !f->address_place.writable)
+        return "write-to-read-only";
+    return "unknown";
+}
+
+static const char *bus_kind(const struct crash_facts *f)
+{
+    return f->code == BUS_ADRERR && f->address_place.file ? "file-truncated"
+                                                          : "unknown";
+}
+
+const char *crash_kind(const struct crash_facts *f)
+{
+    // A process that aborts sends itself the signal; one sent by another process says
+    // nothing of this one.
+    if (f->sent && f->sender != f->pid)
+        return "sent-by-process";
+    switch (f->signal) {
+    case SIGABRT:
+        return "abort";
+    case SIGSEGV:
+        return f->sent ? "unknown" : segv_kind(f);
+    case SIGBUS:
+        return f->sent ? "unknown" : bus_kind(f);
+    case SIGFPE:
+        return f->code == FPE_INTDIV ? "divide-by-zero" : "unknown";
+    case SIGILL:
+        return f->sent ? "unknown" : "illegal-instruction";
+    case SIGTRAP:
+        return "trap";
+    case SIGSYS:
+        return f->code == 1 ? "seccomp" : "unknown";
+    default:
+        return "unknown";
+    }
+}
+
+bool crash_has_address(const struct crash_facts *f)
+{
+    return !f->sent && (f->signal == SIGSEGV || f->signal == SIGBUS ||
+                        f->signal == SIGILL || f->signal == SIGFPE);
+}
+
+static const char *access_words(const struct crash_facts *f)
+{
+    static const char *const words[] = { "Access to", "Read from", "Write to",
+                                         "Jump to" };
+    return words[f->access];
+}
+
+// summarize_sent says who sent a signal that no fault caused.
+static void summarize_sent(const struct crash_facts *f, struct text *out)
+{
+    const char *name = signal_name(f->signal);
+    text_append_string(out, name != NULL ? name : "A signal");
+    if (f->sender == f->pid)
+        text_append_string(out, " raised by the program itself");
+    else
+        text_appendf(out, " sent by process %" PRId32, f->sender);
+}
+
+static void summarize_fault(const struct crash_facts *f, const char *kind,
+                            struct text *out)
+{
+    static const struct {
+        const char *kind;
+        const char *words;
+    } tails[] = {
+        { "null-dereference", ", through a null pointer" },
+        { "write-to-read-only", ", which is read-only memory" },
+        { "execute-of-data", ", which is data and not code" },
+        { "wild-jump", ", where nothing is mapped" },
+        { "file-truncated", ", past the end of the file mapped there" },
+    };
+    text_appendf(out, "%s 0x%" PRIx64, access_words(f), f->address);
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        if (strcmp(kind, tails[i].kind) == 0) {
+            text_append_string(out, tails[i].words);
+            return;
+        }
+    }
+    if (!f->address_place.mapped)
+        text_append_string(out, ", where nothing is mapped");
+    else if (!f->address_place.readable)
+        text_append_string(out, ", which may not be accessed");
+}
+
+void crash_summary(const struct crash_facts *f, struct text *out)
+{
+    const char *kind = crash_kind(f);
+    if (strcmp(kind, "abort") == 0) {
+        text_append_string(out, "The program aborted");
+        return;
+    }
+    if (f->sent) {
+        summarize_sent(f, out);
+        return;
+    }
+    if (strcmp(kind, "stack-overflow") == 0) {
+        text_appendf(out, "Stack overflow in thread '%s' at 0x%" PRIx64, f->thread_name,
+                     f->address);
+        return;
+    }
+    if (strcmp(kind, "non-canonical-address") == 0) {
+        text_append_string(out, "Access to an address that no memory can have");
+        return;
+    }
+    if (is_fault(f)) {
+        summarize_fault(f, kind, out);
+        return;
+    }
+    if (strcmp(kind, "seccomp") == 0) {
+        text_appendf(out, "System call %" PRId32 " refused by a seccomp filter",
+                     f->system_call);
+        return;
+    }
+    if (strcmp(kind, "divide-by-zero") == 0) {
+        text_append_string(out, "Integer division by zero, or one that overflows");
+        return;
+    }
+    text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);
+    if (out->size != 0 && out->bytes[0] >= 'a' && out->bytes[0] <= 'z')
+        out->bytes[0] = (char)(out->bytes[0] - 'a' + 'A');
+}
