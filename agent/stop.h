@@ -5,7 +5,7 @@
 // PTRACE_SEIZE sends no signal and PTRACE_INTERRUPT stops without one, so the program
 // cannot notice; a system call that a stop interrupts is restarted. All threads are
 // told to stop before any is waited for. A thread that does not stop in time (it sleeps
-// uninterruptibly) is left out and said so. This file has the tree's only ptrace calls.
+// uninterruptibly) is left out and said so. stop*.c have the tree's only ptrace calls.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

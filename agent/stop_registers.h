@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registers of a stopped thread, and the repair of a system call that the stop broke.
+//
+// What differs between processors is here and nowhere else in the agent: where the
+// kernel keeps a register, and which one says that a thread sleeps in a system call.
 #pragma once
 #include "agent/stop.h"
 

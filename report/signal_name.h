@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Signals and their codes as people write them: SIGSEGV, SEGV_MAPERR.
+//
+// Linux's numbers and names (signal(7), sigaction(2)), for every writer and reader of
+// reports. What has no name here is shown as its number.
 #pragma once
 #include <stddef.h>
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whose code an image is: the system's, or the program's own.
+//
+// It goes by the path alone, so that a report can be judged on any machine. Grouping
+// and display ask this to tell the frames somebody here wrote from all others.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One step outward by frame pointers, for code that has no unwind rules.
+//
+// A frame record is two words: the caller's frame pointer and the return address, on
+// x86-64 and aarch64 alike. Code built without frame pointers leaves anything in that
+// register, so a record that does not lead outward is refused.
 #pragma once
 #include "base/memory_reader.h"
 #include "unwind/unwind.h"

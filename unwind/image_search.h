@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finding the image that holds an address.
+//
+// Every frame of every walk asks this, some several times, so it is a binary search
+// over an array and nothing more.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
