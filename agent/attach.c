@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/attach.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "agent/raw_report.h"
+
+enum ch_status attach_report(pid_t pid, const struct settings *settings,
+                             const char *home, struct text *out)
+{
+    struct capture capture = {
+        .settings = settings,
+        .home = settings->sanitize != SETTING_NO ? home : NULL,
+    };
+    char id[REPORT_ID_SIZE];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    report_id_make((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, id);
+
+    enum ch_status status = capture_take(&capture, pid);
+    if (status == CH_OK)
+        status = raw_report_write(&capture, id, -1, out);
+    int error = errno;
+    capture_release(&capture);
+    capture_deinit(&capture);
+    errno = error;
+    return status;
+}
