@@ -12,6 +12,8 @@ static const struct command *const commands[] = {
     &cbf_encode_command,
     &images_decode_command,
     &images_encode_command,
+    &sframe_dump_command,
+    &sframe_lookup_command,
     &symbolize_command,
 };
 // clang-format on

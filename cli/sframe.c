@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/sframe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/json_print.h"
+#include "formats/sframe_file.h"
+
+// A function as it is listed: what the section says and where it really starts.
+struct listed {
+    const struct sframe_section *section;
+    struct sframe_function function;
+    struct sframe_start start;
+};
+
+enum { RULE_SIZE = 40 };
+
+// write_rule writes a rule in the notation of both listings: cfa+N, [cfa-N], sp+N; ""
+// is what is unchanged or not saved.
+static void write_rule(const struct listed *listed, const struct unwind_rule *rule,
+                       char out[RULE_SIZE])
+{
+    uint16_t sp;
+    uint16_t fp;
+    char base[8];
+    sframe_base_registers(listed->section->arch, &sp, &fp);
+    bool spoken = !listed->function.flex && (rule->reg == sp || rule->reg == fp);
+    snprintf(base, sizeof(base), "r%u", rule->reg);
+    const char *reg = !spoken ? base : rule->reg == sp ? "sp" : "fp";
+
+    switch (rule->kind) {
+    case UNWIND_UNDEFINED:
+        snprintf(out, RULE_SIZE, "undefined");
+        break;
+    case UNWIND_CFA_PLUS:
+        snprintf(out, RULE_SIZE, "cfa%+" PRId64, rule->offset);
+        break;
+    case UNWIND_AT_CFA:
+        snprintf(out, RULE_SIZE, "[cfa%+" PRId64 "]", rule->offset);
+        break;
+    case UNWIND_REGISTER_PLUS:
+        snprintf(out, RULE_SIZE, "%s%+" PRId64, reg, rule->offset);
+        break;
+    case UNWIND_AT_REGISTER:
+        snprintf(out, RULE_SIZE, "[%s%+" PRId64 "]", reg, rule->offset);
+        break;
+    default:
+        out[0] = 0;
+    }
+}
+
+static void print_rule_json(const struct listed *listed, const char *key,
+                            const struct unwind_rule *rule)
+{
+    char text[RULE_SIZE];
+    write_rule(listed, rule, text);
+    if (text[0] != 0)
+        printf(",\"%s\":\"%s\"", key, text);
+    else
+        printf(",\"%s\":null", key);
+}
+
+static void print_row_json(const struct listed *listed, const struct sframe_row *row)
+{
+    printf("{\"start\":%" PRIu32 ",\"end\":%" PRIu32, row->start, row->end);
+    print_rule_json(listed, "cfa", &row->cfa);
+    print_rule_json(listed, "ra", &row->ra);
+    print_rule_json(listed, "fp", &row->fp);
+    printf(",\"mangled\":%s}", row->flags & UNWIND_RA_MANGLED ? "true" : "false");
+}
+
+static void print_row_text(const struct listed *listed, const struct sframe_row *row)
+{
+    const struct unwind_rule *const rules[] = { &row->cfa, &row->ra, &row->fp };
+    char range[32];
+    snprintf(range, sizeof(range), "%" PRIu32 "-%" PRIu32, row->start, row->end);
+    printf("  %-12s", range);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        char text[RULE_SIZE];
+        write_rule(listed, rules[i], text);
+        printf(" %-12s", text[0] != 0 ? text : "same");
+    }
+    puts(row->flags & UNWIND_RA_MANGLED ? " signed" : "");
+}
+
+static void print_start_json(const struct listed *listed)
+{
+    if (listed->start.known)
+        printf("\"start\":\"0x%" PRIx64 "\"", listed->start.vaddr);
+    else
+        fputs("\"start\":null", stdout);
+    if (listed->start.section != NULL) {
+        fputs(",\"section\":", stdout);
+        json_print_string(listed->start.section, strlen(listed->start.section));
+    }
+    printf(",\"size\":%" PRIu32, listed->function.size);
+}
+
+// print_rows prints the rows the section has; a function without any, which version 3
+// means to be outermost, is listed without.
+static enum ch_status print_rows(const struct listed *listed, bool json)
+{
+    struct sframe_rows rows;
+    sframe_rows_init(&rows, listed->section, &listed->function);
+    for (uint32_t i = 0; i < listed->function.row_count; i++) {
+        struct sframe_row row;
+        enum ch_status status = sframe_next_row(&rows, &row);
+        if (status != CH_OK)
+            return status;
+        if (!json) {
+            print_row_text(listed, &row);
+            continue;
+        }
+        fputs(i != 0 ? ",\n  " : "\n  ", stdout);
+        print_row_json(listed, &row);
+    }
+    return CH_OK;
+}
+
+static enum ch_status print_function_json(const struct listed *listed)
+{
+    const struct sframe_function *function = &listed->function;
+    putchar('{');
+    print_start_json(listed);
+    printf(",\"pc_type\":\"%s\",\"rep_size\":%u", function->mask ? "mask" : "inc",
+           function->rep_size);
+    printf(",\"signal\":%s,\"flex\":%s,\"pauth_key\":\"%s\",\"rows\":[",
+           function->signal ? "true" : "false", function->flex ? "true" : "false",
+           function->key_b ? "b" : "a");
+    enum ch_status status = print_rows(listed, true);
+    fputs("]}", stdout);
+    return status;
+}
+
+static enum ch_status print_function_text(const struct listed *listed)
+{
+    const struct sframe_function *function = &listed->function;
+    if (listed->start.known)
+        printf("\n0x%" PRIx64, listed->start.vaddr);
+    else
+        fputs("\n(start not known)", stdout);
+    if (listed->start.section != NULL)
+        printf(" in %s", listed->start.section);
+    printf(", %" PRIu32 " bytes%s%s", function->size,
+           function->signal ? ", signal" : "", function->key_b ? ", key B" : "");
+    if (function->mask)
+        printf(", in blocks of %u", function->block_size);
+    puts("\n  offsets      cfa          ra           fp");
+    return print_rows(listed, false);
+}
+
+static enum ch_status read_listed(const struct sframe_file *file,
+                                  const struct sframe_section *section, uint32_t index,
+                                  struct listed *out)
+{
+    out->section = section;
+    enum ch_status status = sframe_read_function(section, index, &out->function);
+    if (status == CH_OK)
+        sframe_file_start(file, section, index, &out->function, &out->start);
+    return status;
+}
+
+static const char *arch_name(enum sframe_arch arch)
+{
+    static const char *const names[] = {
+        [SFRAME_AARCH64_BIG] = "aarch64-be",
+        [SFRAME_AARCH64_LITTLE] = "aarch64-le",
+        [SFRAME_AMD64] = "amd64",
+        [SFRAME_S390X] = "s390x",
+    };
+    return names[arch];
+}
+
+static void print_header(const struct sframe_section *section, bool json)
+{
+    static const char *const flags[] = { "fde-sorted", "frame-pointer",
+                                         "func-start-pcrel" };
+    const char *separator = "";
+    printf(json ? "{\"version\":%u,\"arch\":\"%s\",\"flags\":["
+                : "SFrame version %u, %s, flags:",
+           section->version, arch_name(section->arch));
+    for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (!(section->flags & 1u << i))
+            continue;
+        printf(json ? "%s\"%s\"" : "%s %s", separator, flags[i]);
+        separator = ",";
+    }
+    printf(json ? "],\"fixed_fp_offset\":%d,\"fixed_ra_offset\":%d,\"auxhdr_len\":%u,"
+                  "\"functions\":["
+                : "\nfixed offsets: fp %d, ra %d; header extension: %u bytes\n",
+           section->fixed_fp, section->fixed_ra, section->aux_size);
+}
+
+// A dump is how far a listing has come, for the message when it fails.
+struct dump {
+    bool json;
+    uint64_t functions; // listed
+};
+
+static enum ch_status dump_section(const struct sframe_file *file,
+                                   const struct sframe_section *section,
+                                   struct dump *dump)
+{
+    for (uint32_t i = 0; i < section->function_count; i++) {
+        struct listed listed;
+        enum ch_status status = read_listed(file, section, i, &listed);
+        if (status != CH_OK)
+            return status;
+        if (dump->json)
+            fputs(dump->functions != 0 ? ",\n " : "\n ", stdout);
+        dump->functions++;
+        status =
+            dump->json ? print_function_json(&listed) : print_function_text(&listed);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+// open_section opens the first section of the file at path, and says what is wrong.
+static enum ch_status open_file(const char *path, struct text *data,
+                                struct sframe_file *file, size_t *offset,
+                                struct sframe_section *section)
+{
+    enum ch_status status = command_read_file(path, data);
+    if (status != CH_OK)
+        return status;
+    status = sframe_file_init(file, data->bytes, data->size);
+    if (status == CH_ERR_NOT_FOUND)
+        command_fail("'%s' has no .sframe section", path);
+    else if (status != CH_OK)
+        command_fail("cannot read '%s': its ELF header is %s", path,
+                     ch_status_name(status));
+    if (status != CH_OK)
+        return status;
+    status = sframe_file_next(file, offset, section);
+    if (status == CH_OK)
+        return CH_OK;
+    command_fail("cannot read .sframe of '%s': %s", path,
+                 status == CH_ERR_UNSUPPORTED
+                     ? "its version, architecture or linker is not known"
+                     : ch_status_name(status));
+    return status;
+}
+
+static int run_dump(const struct options *options)
+{
+    const char *path = options->arguments[0];
+    CH_CLEANUP(text_deinit) struct text data = { 0 };
+    struct sframe_file file;
+    struct sframe_section section;
+    size_t offset = 0;
+    if (open_file(path, &data, &file, &offset, &section) != CH_OK)
+        return COMMAND_FAILED;
+
+    struct dump dump = { .json = options_given(options, "json") };
+    print_header(&section, dump.json);
+    enum ch_status status = CH_OK;
+    while (status == CH_OK) {
+        status = dump_section(&file, &section, &dump);
+        if (status == CH_OK)
+            status = sframe_file_next(&file, &offset, &section);
+    }
+    if (dump.json)
+        printf("\n],\"complete\":%s}\n", status == CH_END ? "true" : "false");
+    if (status == CH_END)
+        return COMMAND_DONE;
+    return command_fail("cannot read .sframe of '%s': function %" PRIu64 " is %s", path,
+                        dump.functions, ch_status_name(status));
+}
+
+// find_listed finds the function that covers pc. In a linked file the section finds it;
+// in an object only relocations say where functions start.
+static enum ch_status find_listed(const struct sframe_file *file,
+                                  const struct sframe_section *section, uint64_t pc,
+                                  struct listed *out)
+{
+    out->section = section;
+    if (!file->relocatable) {
+        enum ch_status status = sframe_find_function(section, pc, &out->function);
+        if (status == CH_OK)
+            sframe_file_start(file, section, 0, &out->function, &out->start);
+        return status;
+    }
+    for (uint32_t i = 0; i < section->function_count; i++) {
+        enum ch_status status = read_listed(file, section, i, out);
+        if (status != CH_OK)
+            return status;
+        if (out->start.known && pc - out->start.vaddr < out->function.size) {
+            out->function.start = out->start.vaddr;
+            return CH_OK;
+        }
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
+static void print_found(uint64_t pc, const struct listed *listed,
+                        const struct sframe_row *row, bool json)
+{
+    if (json) {
+        printf("{\"pc\":\"0x%" PRIx64 "\",\"function\":", pc);
+        if (listed != NULL) {
+            putchar('{');
+            print_start_json(listed);
+            putchar('}');
+        } else {
+            fputs("null", stdout);
+        }
+        fputs(",\"row\":", stdout);
+        if (row != NULL)
+            print_row_json(listed, row);
+        else
+            fputs("null", stdout);
+        puts("}");
+        return;
+    }
+    printf("0x%" PRIx64, pc);
+    if (listed != NULL)
+        printf(" in the function of %" PRIu32 " bytes at 0x%" PRIx64,
+               listed->function.size, listed->start.vaddr);
+    puts(row != NULL ? ":" : ": no row");
+    if (row != NULL)
+        print_row_text(listed, row);
+}
+
+// look_up prints what applies at pc, by whichever section of the file covers it.
+static enum ch_status look_up(const struct sframe_file *file, uint64_t pc, bool json)
+{
+    struct listed listed;
+    struct sframe_section section;
+    size_t offset = 0;
+    enum ch_status status = sframe_file_next(file, &offset, &section);
+    while (status == CH_OK) {
+        status = find_listed(file, &section, pc, &listed);
+        if (status != CH_ERR_NOT_FOUND)
+            break;
+        status = sframe_file_next(file, &offset, &section);
+    }
+    if (status == CH_END) {
+        print_found(pc, NULL, NULL, json);
+        return CH_OK;
+    }
+    struct sframe_row row;
+    if (status == CH_OK)
+        status = sframe_find_row(&section, &listed.function, pc, &row);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        return status;
+    print_found(pc, &listed, status == CH_OK ? &row : NULL, json);
+    return CH_OK;
+}
+
+static int run_lookup(const struct options *options)
+{
+    const char *path = options->arguments[0];
+    CH_CLEANUP(text_deinit) struct text data = { 0 };
+    struct sframe_file file;
+    struct sframe_section section;
+    size_t offset = 0;
+    for (size_t i = 1; i < options->argument_count; i++) {
+        uint64_t pc;
+        if (!command_parse_address(options->arguments[i], &pc))
+            return command_misused("sframe lookup: '%s' is no address: write it as 0x…",
+                                   options->arguments[i]);
+    }
+    if (open_file(path, &data, &file, &offset, &section) != CH_OK)
+        return COMMAND_FAILED;
+
+    bool json = options_given(options, "json");
+    for (size_t i = 1; i < options->argument_count; i++) {
+        uint64_t pc = 0;
+        (void)command_parse_address(options->arguments[i], &pc);
+        enum ch_status status = look_up(&file, pc, json);
+        if (status != CH_OK)
+            return command_fail("cannot look up %s in .sframe of '%s': %s",
+                                options->arguments[i], path, ch_status_name(status));
+    }
+    return COMMAND_DONE;
+}
+
+static const struct option json_options[] = {
+    { "json", NULL, "print JSON", 0 },
+    { 0 },
+};
+
+const struct command sframe_dump_command = {
+    .name = "sframe dump",
+    .arguments = "FILE",
+    .summary = "Print every function and row of an ELF file's .sframe section",
+    .options = json_options,
+    .run = run_dump,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};
+
+const struct command sframe_lookup_command = {
+    .name = "sframe lookup",
+    .arguments = "FILE PC...",
+    .summary = "Print the row that applies at each address",
+    .options = json_options,
+    .run = run_lookup,
+    .arguments_min = 2,
+    .arguments_max = SIZE_MAX,
+};

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows: a start, an info byte, and up to 15 words of 1, 2 or 4 bytes.
+#include "formats/sframe.h"
+
+enum {
+    WORDS_MAX = 15,
+
+    ROW_BASE_SP = 0x01, // else the frame pointer
+    ROW_MANGLED = 0x80,
+
+    // The control word of a flex rule.
+    CONTROL_REGISTER = 1, // its base is a register, else the CFA
+    CONTROL_LOAD = 2,
+    CONTROL_UNUSED = 4,
+    REGISTER_MAX = 255, // DWARF numbers in use are far below
+
+    S390X_CFA_SCALE = 8,
+    S390X_CFA_BIAS = 160,
+};
+
+// The words of one row, as they stand there and with their signs.
+struct words {
+    struct cursor input;
+    unsigned count;
+    unsigned size;
+};
+
+static int64_t take_signed(struct words *words)
+{
+    uint64_t value = cursor_uint(&words->input, words->size);
+    unsigned unused = 64 - 8 * words->size;
+    words->count--;
+    return (int64_t)(value << unused) >> unused;
+}
+
+static uint64_t take_unsigned(struct words *words)
+{
+    words->count--;
+    return cursor_uint(&words->input, words->size);
+}
+
+static struct unwind_rule rule_of(enum unwind_rule_kind kind)
+{
+    return (struct unwind_rule){ .kind = (uint8_t)kind };
+}
+
+static struct unwind_rule cfa_rule(enum unwind_rule_kind kind, int64_t offset)
+{
+    return (struct unwind_rule){ .kind = (uint8_t)kind, .offset = offset };
+}
+
+static struct unwind_rule register_rule(enum unwind_rule_kind kind, uint16_t reg,
+                                        int64_t offset)
+{
+    return (struct unwind_rule){ .kind = (uint8_t)kind, .reg = reg, .offset = offset };
+}
+
+static int64_t cfa_offset(const struct sframe_section *section, int64_t word)
+{
+    if (section->arch != SFRAME_S390X)
+        return word;
+    return word * S390X_CFA_SCALE + S390X_CFA_BIAS;
+}
+
+// fixed_or_same is the rule of what a row does not mention.
+static struct unwind_rule fixed_or_same(int8_t fixed)
+{
+    return fixed != 0 ? cfa_rule(UNWIND_AT_CFA, fixed) : rule_of(UNWIND_SAME);
+}
+
+static void make_outermost(struct sframe_row *out)
+{
+    out->cfa = rule_of(UNWIND_UNDEFINED);
+    out->ra = rule_of(UNWIND_UNDEFINED);
+    out->fp = rule_of(UNWIND_UNDEFINED);
+    out->flags |= UNWIND_OUTERMOST;
+}
+
+// slot_rule is where a tracked register was saved. On s390x, 0 is no slot (it pads the
+// row), and in version 2 an odd word is a register it was copied to.
+static struct unwind_rule slot_rule(const struct sframe_section *section, int64_t word)
+{
+    if (section->arch != SFRAME_S390X)
+        return cfa_rule(UNWIND_AT_CFA, word);
+    if (word == 0)
+        return rule_of(UNWIND_SAME);
+    if (section->version == 2 && (word & 1) != 0)
+        return register_rule(UNWIND_REGISTER_PLUS, (uint16_t)(word >> 1 & REGISTER_MAX),
+                             0);
+    return cfa_rule(UNWIND_AT_CFA, word);
+}
+
+// read_default reads the words of an ordinary row: the CFA's offset, then one for each
+// of the return address and the frame pointer that the header does not fix.
+static enum ch_status read_default(const struct sframe_section *section,
+                                   bool base_is_sp, struct words *words,
+                                   struct sframe_row *out)
+{
+    uint16_t sp;
+    uint16_t fp;
+    sframe_base_registers(section->arch, &sp, &fp);
+    if (words->count == 0) {
+        if (section->version == 1)
+            return CH_ERR_MALFORMED;
+        make_outermost(out);
+        return CH_OK;
+    }
+    out->cfa = register_rule(UNWIND_REGISTER_PLUS, base_is_sp ? sp : fp,
+                             cfa_offset(section, take_signed(words)));
+    out->ra = fixed_or_same(section->fixed_ra);
+    out->fp = fixed_or_same(section->fixed_fp);
+    if (section->fixed_ra == 0 && words->count > 0)
+        out->ra = slot_rule(section, take_signed(words));
+    if (section->fixed_fp == 0 && words->count > 0)
+        out->fp = slot_rule(section, take_signed(words));
+    return words->count == 0 ? CH_OK : CH_ERR_MALFORMED;
+}
+
+// read_flex_rule reads one rule: a control word and, unless that is 0 for no rule, an
+// offset.
+static enum ch_status read_flex_rule(struct words *words, struct unwind_rule *out)
+{
+    uint64_t control = take_unsigned(words);
+    if (control == 0)
+        return CH_OK;
+    if (words->count == 0 || control >> 3 > REGISTER_MAX)
+        return CH_ERR_MALFORMED;
+    if (control & CONTROL_UNUSED)
+        return CH_ERR_UNSUPPORTED;
+
+    bool load = control & CONTROL_LOAD;
+    int64_t offset = take_signed(words);
+    if (control & CONTROL_REGISTER)
+        *out = register_rule(load ? UNWIND_AT_REGISTER : UNWIND_REGISTER_PLUS,
+                             (uint16_t)(control >> 3), offset);
+    else
+        *out = cfa_rule(load ? UNWIND_AT_CFA : UNWIND_CFA_PLUS, offset);
+    return CH_OK;
+}
+
+static enum ch_status read_flex(const struct sframe_section *section,
+                                struct words *words, struct sframe_row *out)
+{
+    if (words->count == 0) {
+        make_outermost(out);
+        return CH_OK;
+    }
+    out->cfa = rule_of(UNWIND_UNDEFINED);
+    out->ra = fixed_or_same(section->fixed_ra);
+    out->fp = fixed_or_same(section->fixed_fp);
+
+    struct unwind_rule *const rules[] = { &out->cfa, &out->ra, &out->fp };
+    for (unsigned i = 0; i < 3 && words->count > 0; i++) {
+        enum ch_status status = read_flex_rule(words, rules[i]);
+        if (status != CH_OK)
+            return status;
+    }
+    if (words->count != 0 ||
+        (out->cfa.kind != UNWIND_REGISTER_PLUS && out->cfa.kind != UNWIND_AT_REGISTER))
+        return CH_ERR_MALFORMED;
+    out->cfa.offset = cfa_offset(section, out->cfa.offset);
+    return CH_OK;
+}
+
+void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *section,
+                      const struct sframe_function *function)
+{
+    *rows = (struct sframe_rows){ .section = section,
+                                  .function = function,
+                                  .input = section->bytes,
+                                  .left = function->row_count };
+    cursor_seek(&rows->input, function->rows_offset);
+    rows->next_start =
+        (uint32_t)cursor_uint(&rows->input, (size_t)1 << function->row_type);
+}
+
+// range_end is the offset behind the last one that rows can hold for.
+static uint32_t range_end(const struct sframe_function *function)
+{
+    return function->mask ? function->block_size : function->size;
+}
+
+// read_end reads the start of the row behind, which is where this one ends.
+static enum ch_status read_end(struct sframe_rows *rows, struct sframe_row *row)
+{
+    uint32_t end = range_end(rows->function);
+    row->end = end;
+    if (rows->left == 0)
+        return CH_OK;
+
+    size_t start_size = (size_t)1 << rows->function->row_type;
+    rows->next_start = (uint32_t)cursor_uint(&rows->input, start_size);
+    if (!cursor_ok(&rows->input))
+        return CH_OK; // the next call says so
+    // A row may begin at the very end, where it holds for nothing.
+    if (rows->next_start <= row->start || rows->next_start > end)
+        return CH_ERR_MALFORMED;
+    row->end = rows->next_start;
+    return CH_OK;
+}
+
+// outermost_row stands for version 3's function without rows: the walk ends there.
+static enum ch_status outermost_row(struct sframe_rows *rows, struct sframe_row *out)
+{
+    const struct sframe_function *function = rows->function;
+    if (rows->begun || rows->section->version < 3 || function->flex)
+        return CH_END;
+    rows->begun = true;
+    out->start = 0;
+    out->end = range_end(function);
+    out->flags = 0;
+    make_outermost(out);
+    return CH_OK;
+}
+
+enum ch_status sframe_next_row(struct sframe_rows *rows, struct sframe_row *out)
+{
+    const struct sframe_function *function = rows->function;
+    if (function->row_count == 0)
+        return outermost_row(rows, out);
+    if (rows->left == 0)
+        return CH_END;
+
+    uint8_t info = cursor_u8(&rows->input);
+    unsigned size_code = info >> 5 & 3;
+    struct words words = { .count = info >> 1 & WORDS_MAX, .size = 1u << size_code };
+    words.input = cursor_child(&rows->input, (size_t)words.count * words.size);
+    if (!cursor_ok(&rows->input))
+        return CH_ERR_TRUNCATED;
+    if (size_code == 3)
+        return CH_ERR_UNSUPPORTED;
+    if (rows->next_start > range_end(function))
+        return CH_ERR_MALFORMED;
+
+    rows->left--;
+    out->start = rows->next_start;
+    out->flags = (info & ROW_MANGLED ? UNWIND_RA_MANGLED : 0) |
+                 (function->signal ? UNWIND_SIGNAL_FRAME : 0) |
+                 (function->key_b ? UNWIND_KEY_B : 0);
+    enum ch_status status =
+        function->flex ? read_flex(rows->section, &words, out)
+                       : read_default(rows->section, info & ROW_BASE_SP, &words, out);
+    return status == CH_OK ? read_end(rows, out) : status;
+}
