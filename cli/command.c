@@ -12,7 +12,7 @@
 // INPUT_MAX_BYTES is the largest input file a command reads.
 #define INPUT_MAX_BYTES ((size_t)4 << 30)
 
-static void print_message(const char *format, va_list arguments)
+CH_PRINTF(1, 0) static void print_message(const char *format, va_list arguments)
 {
     fflush(stdout);
     fputs("crashhook: ", stderr);

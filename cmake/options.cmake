@@ -11,6 +11,10 @@ add_compile_options(
     $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
     -fno-omit-frame-pointer)
 
+if(CRASHHOOK_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(CRASHHOOK_SANITIZER)
     add_compile_options(-fsanitize=${CRASHHOOK_SANITIZER} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${CRASHHOOK_SANITIZER})

@@ -11,6 +11,10 @@
 // agent may read the process (PR_SET_PTRACER and dumpable are set). The agent answers
 // with one byte, REQUEST_RELEASE, when the process may die. A closed channel means that
 // the other side is gone.
+//
+// The agent starts in a session of its own, with an empty signal mask, default signal
+// actions, the channel as descriptor 3, /dev/null as 0 and 1, and 2 as well unless
+// keep_stderr; no other descriptor is open.
 #pragma once
 #include <stdint.h>
 
@@ -39,15 +43,16 @@ struct request_page {
     uint64_t magic;
     uint32_t version;
     uint32_t size;        // of this struct
-    int32_t crashed_tid;  // 0 until a thread has won
+    int32_t crashed_tid;  // the thread whose crash this is; 0: none yet
     int32_t agent_pid;    // written by clone(CLONE_PARENT_SETTID)
-    uint32_t dies;        // 1: the previous action is the default one
+    uint32_t dies;        // 1: the process dies of this; 0: an earlier handler decides
     uint32_t keep_stderr; // 1: the agent may print on descriptor 2
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;
     uint64_t registers[REQUEST_REGISTERS];
-    uint8_t siginfo[128]; // as the kernel gave it
-    uint64_t alternate_stack;
+    uint8_t siginfo[128];     // as the kernel gave it
+    uint64_t context_address; // of the ucontext_t, in the crashed process
+    uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
 };

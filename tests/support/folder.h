@@ -22,7 +22,7 @@ static inline int folder_setup(void **state)
     struct folder *folder = calloc(1, sizeof(*folder));
     if (folder == NULL)
         return -1;
-    strcpy(folder->path, "/tmp/crashhook-test-XXXXXX");
+    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/crashhook-test-XXXXXX");
     *state = folder;
     return mkdtemp(folder->path) != NULL ? 0 : -1;
 }

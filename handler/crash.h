@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What install.c prepares and the crash path uses: the plan, its writable state, and
+// the three pieces of the path (ask the previous handler, start the agent, die).
+//
+// The plan is read-only memory from the moment it is installed; the request page and
+// the state behind it are the only memory that a crash writes. Both lie between guard
+// pages.
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "handler/request_page.h"
+
+enum { CRASH_SIGNALS = 32 };
+
+// The action that was in force before ours.
+struct crash_previous {
+    uintptr_t handler; // SIG_DFL, SIG_IGN or a function
+    uint64_t flags;
+    uint64_t mask;
+};
+
+// The writable part: one page, so one guard on either side.
+struct crash_state {
+    struct request_page request;
+    uint64_t claim;   // pid << 32 | tid of the thread whose crash is handled; 0: none
+    int32_t signal;   // its signal
+    int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
+    uint32_t exec_fails; // written by the agent's process when it cannot be started
+};
+
+struct crash_plan {
+    struct crash_state *state;
+    const char *agent; // path
+    char *const *argv;
+    char *const *envp;
+    void *first_stack_end; // stacks of the two children on the way to the agent
+    void *second_stack_end;
+    size_t page_size;
+    size_t bytes;  // of the plan and its strings, in whole pages
+    void *mapping; // what all of it lies in
+    size_t mapping_bytes;
+    uint64_t signals; // bit N: signal N is a crash
+    uint64_t timeout_ns;
+    struct crash_previous previous[CRASH_SIGNALS];
+};
+
+// crash_plan is what the next crash goes by; set before the first handler is installed.
+extern struct crash_plan *crash_plan;
+
+// crash_handle is the signal handler.
+void crash_handle(int signal, siginfo_t *info, void *context);
+
+// What a signal is, once the previous action has been asked.
+enum crash_verdict {
+    CRASH_NONE,    // no crash: the program goes on
+    CRASH_DIES,    // reported, then the default action
+    CRASH_GOES_ON, // reported, then whatever the actions now in force make of it
+};
+
+// crash_ask_previous calls the handler that was there before ours, if there was one, as
+// the kernel would have, and says what is left to do.
+enum crash_verdict crash_ask_previous(int signal, siginfo_t *info, void *context);
+
+// The handler's ends of a running agent; pidfd is negative when there is none.
+struct crash_agent {
+    int channel;
+    int pidfd;
+};
+
+// crash_start_agent starts the agent as nobody's child. false: there is none.
+bool crash_start_agent(struct crash_agent *out);
+
+// crash_record fills the request page.
+void crash_record(int signal, const siginfo_t *info, void *context, bool dies);
+
+// crash_put_dumpable_back undoes what was done to let the agent read the process.
+void crash_put_dumpable_back(void);
+
+// crash_die_on_return leaves things so that returning to the program ends it.
+void crash_die_on_return(int signal, const void *siginfo);
+
+// crash_die_now ends the process by the signal it was handling: the handler itself has
+// crashed and cannot return anywhere.
+__attribute__((noreturn)) void crash_die_now(void);
+
+// crash_block_all and crash_block_others set the signal mask: every signal, or every
+// one that is not a crash, so that a crash of the handler itself is noticed.
+void crash_block_all(void);
+void crash_block_others(void);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the agent is told of the crash: filled into the request page in crash context
+// (see crash.c), before anything that could change it.
+#include "handler/crash.h"
+
+#include <sys/prctl.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
+{
+    for (size_t i = 0; i < sizeof(siginfo_t); i++)
+        out[i] = ((const uint8_t *)info)[i];
+    // Somebody put our handler back without SA_SIGINFO, or called it with a number
+    // alone.
+    if (info->si_signo != signal) {
+        siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
+        for (size_t i = 0; i < sizeof(plain); i++)
+            out[i] = ((const uint8_t *)&plain)[i];
+    }
+}
+
+void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
+{
+    struct crash_state *state = crash_plan->state;
+    struct request_page *page = &state->request;
+    stack_t alternate = { .ss_flags = SS_DISABLE };
+
+    state->signal = signal;
+    state->dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
+    page->dies = dies;
+    page->agent_pid = 0;
+    page->crash_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    page->crash_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    page->deadline_monotonic_ns = page->crash_monotonic_ns + crash_plan->timeout_ns;
+    copy_siginfo(signal, info, page->siginfo);
+    page->context_address = (uintptr_t)context;
+    machine_registers(context, page->registers);
+    sys_sigaltstack(&alternate);
+    bool used = (alternate.ss_flags & SS_DISABLE) == 0;
+    page->alternate_stack = used ? (uintptr_t)alternate.ss_sp : 0;
+    page->alternate_stack_bytes = used ? alternate.ss_size : 0;
+    page->crashed_tid = sys_gettid();
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting the agent, in crash context (see crash.c). Two children in a row share our
+// memory while we wait, so the cost does not grow with it: the first makes the second
+// and ends, so that the agent is nobody's child and no exit signal is sent; the second
+// has a descriptor table of its own, empties it, and becomes the agent.
+//
+// No signal is delivered on the way: all are blocked until the agent's process has
+// dropped the program's handlers.
+#include "handler/crash.h"
+
+#include <fcntl.h>
+#include <linux/errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum { SPAWN_FLAGS = CLONE_VM | CLONE_VFORK };
+
+static void reset_signals(void)
+{
+    const struct sys_action standard = { .handler = (uintptr_t)SIG_DFL };
+    for (int signal = 1; signal <= SYS_SIGNALS; signal++)
+        sys_sigaction(signal, &standard, NULL);
+    sys_sigmask(0);
+}
+
+static void close_from(unsigned first)
+{
+    struct rlimit limit = { 1024, 1024 };
+    if (sys_close_range(first, ~0u) == 0)
+        return;
+    // Before Linux 5.9 they are closed one by one.
+    sys_limit(RLIMIT_NOFILE, NULL, &limit);
+    for (unsigned fd = first; fd < limit.rlim_cur && fd < 1u << 20; fd++)
+        sys_close((int)fd);
+}
+
+// keep_channel leaves the channel as descriptor 3, perhaps standard error as 2, and
+// /dev/null in the place of the other standard ones: nothing of the program's is held.
+static void keep_channel(int channel)
+{
+    bool keep_stderr = crash_plan->state->request.keep_stderr != 0;
+
+    if (channel == REQUEST_CHANNEL_FD)
+        sys_keep_at_exec(channel);
+    else
+        sys_dup_to(channel, REQUEST_CHANNEL_FD);
+    close_from(REQUEST_CHANNEL_FD + 1);
+    for (int fd = 0; fd < (keep_stderr ? 2 : 3); fd++)
+        sys_close(fd);
+    if (sys_open("/dev/null", O_RDWR) == 0) {
+        sys_dup(0);
+        if (!keep_stderr)
+            sys_dup(0);
+    }
+}
+
+static int become_agent(void *argument)
+{
+    sys_setsid();
+    keep_channel(*(const int *)argument);
+    reset_signals();
+    sys_exec(crash_plan->agent, crash_plan->argv, crash_plan->envp);
+    crash_plan->state->exec_fails = 1;
+    return 127;
+}
+
+static int make_agent(void *argument)
+{
+    long pid =
+        machine_clone(SPAWN_FLAGS | CLONE_PARENT_SETTID, crash_plan->second_stack_end,
+                      &crash_plan->state->request.agent_pid, become_agent, argument);
+    if (pid > 0)
+        sys_wait((int32_t)pid,
+                 1 /* WNOHANG: it has ended when it could not be started */);
+    return 0;
+}
+
+// make_channel finds room in a full descriptor table: under a higher limit, or else in
+// place of the last descriptors, in a table of this thread's own if others share it.
+static long make_channel(int *out_ends)
+{
+    enum { ROOM = 4 };
+    struct rlimit old = { 0, 0 };
+    long result = sys_socketpair(out_ends);
+    if (result == 0 || sys_limit(RLIMIT_NOFILE, NULL, &old) != 0)
+        return result;
+
+    struct rlimit wider = { old.rlim_cur + ROOM, old.rlim_max };
+    if (wider.rlim_cur <= old.rlim_max && sys_limit(RLIMIT_NOFILE, &wider, NULL) == 0)
+        result = sys_socketpair(out_ends);
+    if (result == 0 || old.rlim_cur < 2 * ROOM)
+        return result;
+    sys_unshare(CLONE_FILES);
+    close_from((unsigned)old.rlim_cur - ROOM);
+    return sys_socketpair(out_ends);
+}
+
+static void run_first_child(int channel)
+{
+    long pid = machine_clone(SPAWN_FLAGS, crash_plan->first_stack_end, NULL, make_agent,
+                             &channel);
+    while (pid > 0 && sys_wait((int32_t)pid, 0) == -EINTR)
+        ;
+}
+
+bool crash_start_agent(struct crash_agent *out)
+{
+    struct crash_state *state = crash_plan->state;
+    int ends[2];
+
+    if (make_channel(ends) != 0)
+        return false;
+    state->exec_fails = 0;
+    crash_block_all();
+    run_first_child(ends[1]);
+    crash_block_others();
+    sys_close(ends[1]);
+    if (state->request.agent_pid <= 0 || state->exec_fails) {
+        sys_close(ends[0]);
+        return false;
+    }
+    out->channel = ends[0];
+    out->pidfd = sys_pidfd_open(state->request.agent_pid);
+    return true;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/plan.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// What the two children need is a few hundred bytes each.
+enum { CHILD_STACK = 8192 };
+
+// Where the parts are, from the start of the mapping; between them lies a guard page.
+struct layout {
+    size_t page;
+    size_t state;
+    size_t stacks;
+    size_t plan;
+    size_t plan_bytes;
+    size_t total;
+};
+
+static size_t round_up(size_t bytes, size_t page)
+{
+    return (bytes + page - 1) & ~(page - 1);
+}
+
+static size_t plan_bytes(const struct plan_wishes *wishes)
+{
+    size_t bytes = sizeof(struct crash_plan) + strlen(wishes->agent) + 1;
+    bytes += sizeof("crashhook-agent") + 2 * sizeof(char *);
+    bytes += (wishes->variable_count + 1) * sizeof(char *);
+    for (size_t i = 0; i < wishes->variable_count; i++) {
+        const struct plan_variable *variable = &wishes->variables[i];
+        bytes += variable->name_length + 1 + strlen(variable->value) + 1;
+    }
+    return bytes;
+}
+
+static struct layout layout_of(const struct plan_wishes *wishes)
+{
+    struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
+    at.plan_bytes = round_up(plan_bytes(wishes), at.page);
+    at.state = at.page;
+    at.stacks = at.state + round_up(sizeof(struct crash_state), at.page) + at.page;
+    at.plan = at.stacks + round_up(2 * CHILD_STACK, at.page) + at.page;
+    at.total = at.plan + at.plan_bytes + at.page;
+    return at;
+}
+
+// A writer puts strings one behind the other, into space that was counted before.
+struct writer {
+    char *at;
+};
+
+static char *write_string(struct writer *to, const char *bytes, size_t length)
+{
+    char *start = to->at;
+    memcpy(start, bytes, length);
+    start[length] = 0;
+    to->at = start + length + 1;
+    return start;
+}
+
+static char *write_variable(struct writer *to, const struct plan_variable *variable)
+{
+    char *start = write_string(to, variable->name, variable->name_length);
+    to->at[-1] = '=';
+    write_string(to, variable->value, strlen(variable->value));
+    return start;
+}
+
+// fill writes the plan at to, which is zero: the struct, both vectors, the strings.
+static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
+{
+    struct crash_plan *plan = to;
+    char **argv = (char **)(plan + 1);
+    char **envp = argv + 2;
+    struct writer strings = { (char *)(envp + wishes->variable_count + 1) };
+
+    argv[0] = write_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
+    for (size_t i = 0; i < wishes->variable_count; i++)
+        envp[i] = write_variable(&strings, &wishes->variables[i]);
+    plan->agent = write_string(&strings, wishes->agent, strlen(wishes->agent));
+    plan->argv = argv;
+    plan->envp = envp;
+    plan->signals = wishes->signals;
+    plan->timeout_ns = wishes->timeout_ns;
+    return plan;
+}
+
+static struct crash_plan *fill_mapping(char *base, const struct layout *at,
+                                       const struct plan_wishes *wishes)
+{
+    struct crash_plan *plan = fill(base + at->plan, wishes);
+    struct crash_state *state = (struct crash_state *)(base + at->state);
+
+    plan->state = state;
+    plan->page_size = at->page;
+    plan->bytes = at->plan_bytes;
+    plan->mapping = base;
+    plan->mapping_bytes = at->total;
+    plan->first_stack_end = base + at->stacks + CHILD_STACK;
+    plan->second_stack_end = base + at->stacks + 2 * CHILD_STACK;
+    state->request.magic = REQUEST_MAGIC;
+    state->request.version = REQUEST_VERSION;
+    state->request.size = sizeof(state->request);
+    state->request.keep_stderr = wishes->keep_stderr;
+    return plan;
+}
+
+static bool open_up(char *base, size_t from, size_t until)
+{
+    return mprotect(base + from, until - from, PROT_READ | PROT_WRITE) == 0;
+}
+
+struct crash_plan *plan_create(const struct plan_wishes *wishes)
+{
+    struct layout at = layout_of(wishes);
+    char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    if (!open_up(base, at.state, at.stacks - at.page) ||
+        !open_up(base, at.stacks, at.plan - at.page) ||
+        !open_up(base, at.plan, at.plan + at.plan_bytes)) {
+        munmap(base, at.total);
+        return NULL;
+    }
+    return fill_mapping(base, &at, wishes);
+}
+
+void plan_destroy(struct crash_plan *plan)
+{
+    if (plan != NULL)
+        munmap(plan->mapping, plan->mapping_bytes);
+}
+
+void plan_seal(struct crash_plan *plan)
+{
+    // Failure leaves it writable, which is as good until somebody overruns it.
+    (void)mprotect(plan, plan->bytes, PROT_READ);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building the crash_plan: one mapping that holds the request page, the stacks of the
+// children that start the agent, and the plan with every string it names, each between
+// guard pages.
+//
+// Used by install.c alone, at install. Nothing comes from the heap.
+#pragma once
+#include <stddef.h>
+
+#include "handler/crash.h"
+
+// A variable of the agent's environment; name is not terminated.
+struct plan_variable {
+    const char *name;
+    size_t name_length;
+    const char *value;
+};
+
+struct plan_wishes {
+    const char *agent; // path
+    const struct plan_variable *variables;
+    size_t variable_count;
+    uint64_t signals;
+    uint64_t timeout_ns;
+    bool keep_stderr;
+};
+
+// plan_create maps and fills a plan. NULL: there is no memory.
+struct crash_plan *plan_create(const struct plan_wishes *wishes);
+
+// plan_destroy unmaps a plan that no crash goes by any more; NULL is allowed.
+void plan_destroy(struct crash_plan *plan);
+
+// plan_seal makes the plan read-only; its state stays writable.
+void plan_seal(struct crash_plan *plan);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls of the crash path, and all that it may call besides itself.
+//
+// Each is the kernel's call of that name, made without libc: no errno, no cancellation
+// point, no cached pid, no wrapper that somebody has interposed. A failure is a
+// negative errno value.
+#pragma once
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "handler/machine.h"
+
+// The kernel's own signal set and action; libc's are wider.
+enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64 };
+
+struct sys_action {
+    uintptr_t handler;
+    uint64_t flags;
+#if defined(__x86_64__)
+    uintptr_t restorer;
+#endif
+    uint64_t mask;
+};
+
+static inline int32_t sys_getpid(void)
+{
+    return (int32_t)machine_call(SYS_getpid, 0, 0, 0, 0, 0);
+}
+
+static inline int32_t sys_gettid(void)
+{
+    return (int32_t)machine_call(SYS_gettid, 0, 0, 0, 0, 0);
+}
+
+static inline void sys_setsid(void)
+{
+    machine_call(SYS_setsid, 0, 0, 0, 0, 0);
+}
+
+static inline long sys_prctl(int option, unsigned long value)
+{
+    return machine_call(SYS_prctl, option, (long)value, 0, 0, 0);
+}
+
+// sys_clock_ns is the clock's time in nanoseconds.
+static inline uint64_t sys_clock_ns(clockid_t clock)
+{
+    struct timespec now = { 0, 0 };
+    machine_call(SYS_clock_gettime, clock, (long)&now, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec sys_timespec(uint64_t ns)
+{
+    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+static inline long sys_sigaction(int signal, const struct sys_action *action,
+                                 struct sys_action *out_old)
+{
+    return machine_call(SYS_rt_sigaction, signal, (long)action, (long)out_old,
+                        SYS_SIGSET_BYTES, 0);
+}
+
+// sys_sigmask makes mask the thread's set of blocked signals and returns the old one.
+static inline uint64_t sys_sigmask(uint64_t mask)
+{
+    uint64_t old = 0;
+    machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
+                 SYS_SIGSET_BYTES, 0);
+    return old;
+}
+
+static inline void sys_sigaltstack(stack_t *out)
+{
+    machine_call(SYS_sigaltstack, 0, (long)out, 0, 0, 0);
+}
+
+// sys_queue_signal sends signal with exactly this siginfo to the calling thread.
+static inline long sys_queue_signal(int signal, const void *siginfo)
+{
+    return machine_call(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), signal,
+                        (long)siginfo, 0);
+}
+
+static inline void sys_kill(int32_t pid, int signal)
+{
+    machine_call(SYS_kill, pid, signal, 0, 0, 0);
+}
+
+static inline int sys_pidfd_open(int32_t pid)
+{
+    return (int)machine_call(SYS_pidfd_open, pid, 0, 0, 0, 0);
+}
+
+static inline void sys_pidfd_send_signal(int pidfd, int signal)
+{
+    machine_call(SYS_pidfd_send_signal, pidfd, signal, 0, 0, 0);
+}
+
+// sys_wait reaps the child pid, whatever kind of child it is.
+static inline long sys_wait(int32_t pid, int options)
+{
+    return machine_call(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0, 0);
+}
+
+static inline void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+{
+    struct timespec timeout = sys_timespec(ns);
+    machine_call(SYS_futex, (long)word, 128 /* FUTEX_WAIT_PRIVATE */, value,
+                 (long)&timeout, 0);
+}
+
+static inline void sys_futex_wake_all(uint32_t *word)
+{
+    machine_call(SYS_futex, (long)word, 129 /* FUTEX_WAKE_PRIVATE */, INT32_MAX, 0, 0);
+}
+
+static inline long sys_socketpair(int *out_ends)
+{
+    return machine_call(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+                        (long)out_ends, 0);
+}
+
+// sys_send writes bytes to a socket, and raises no SIGPIPE.
+static inline void sys_send(int fd, void *bytes, size_t length)
+{
+    struct iovec piece = { bytes, length };
+    struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
+    machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL, 0, 0);
+}
+
+// sys_poll waits ns nanoseconds for an event.
+static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
+{
+    struct timespec timeout = sys_timespec(ns);
+    return machine_call(SYS_ppoll, (long)watched, count, (long)&timeout, 0,
+                        SYS_SIGSET_BYTES);
+}
+
+static inline int sys_open(const char *path, int flags)
+{
+    return (int)machine_call(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0);
+}
+
+static inline void sys_close(int fd)
+{
+    machine_call(SYS_close, fd, 0, 0, 0, 0);
+}
+
+static inline long sys_close_range(unsigned first, unsigned last)
+{
+    return machine_call(SYS_close_range, first, last, 0, 0, 0);
+}
+
+static inline long sys_dup(int fd)
+{
+    return machine_call(SYS_dup, fd, 0, 0, 0, 0);
+}
+
+static inline long sys_dup_to(int fd, int wanted)
+{
+    return machine_call(SYS_dup3, fd, wanted, 0, 0, 0);
+}
+
+static inline void sys_keep_at_exec(int fd)
+{
+    machine_call(SYS_fcntl, fd, 2 /* F_SETFD */, 0, 0, 0);
+}
+
+static inline void sys_unshare(int flags)
+{
+    machine_call(SYS_unshare, flags, 0, 0, 0, 0);
+}
+
+// sys_limit reads the limit of a resource into out_old and sets it to limit.
+static inline long sys_limit(int resource, const struct rlimit *limit,
+                             struct rlimit *out_old)
+{
+    return machine_call(SYS_prlimit64, 0, resource, (long)limit, (long)out_old, 0);
+}
+
+static inline long sys_madvise(uintptr_t address, size_t length, int advice)
+{
+    return machine_call(SYS_madvise, (long)address, (long)length, advice, 0, 0);
+}
+
+static inline void sys_exec(const char *path, char *const *argv, char *const *envp)
+{
+    machine_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0);
+}
+
+static inline __attribute__((noreturn)) void sys_exit_group(int status)
+{
+    for (;;)
+        machine_call(SYS_exit_group, status, 0, 0, 0, 0);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pthread_create and thrd_create, put before libc's by the shared library, so that
+// every thread starts with an alternate signal stack. What the thread is to run travels
+// at the bottom of that stack: nothing is allocated. Where there is no stack to be had,
+// or the handler is not installed, the thread is made as it would be without us.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <threads.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/install.h"
+#include "handler/threads.h"
+
+typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                              void *);
+typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
+
+// What a new thread runs, until its alternate stack is used as one.
+struct thread_start {
+    void *(*run)(void *);
+    thrd_start_t run_c11;
+    void *argument;
+};
+
+static pthread_create_fn *next_pthread_create;
+static thrd_create_fn *next_thrd_create;
+
+static void *start(void *stack)
+{
+    struct thread_start what = *(struct thread_start *)stack;
+    threads_adopt(stack);
+    return what.run(what.argument);
+}
+
+static int start_c11(void *stack)
+{
+    struct thread_start what = *(struct thread_start *)stack;
+    threads_adopt(stack);
+    return what.run_c11(what.argument);
+}
+
+CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
+                                 const pthread_attr_t *restrict attributes,
+                                 void *(*run)(void *), void *restrict argument)
+{
+    if (next_pthread_create == NULL)
+        next_pthread_create = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+    struct thread_start *what = install_done() ? threads_stack_create() : NULL;
+    if (what == NULL)
+        return next_pthread_create(thread, attributes, run, argument);
+
+    *what = (struct thread_start){ .run = run, .argument = argument };
+    int error = next_pthread_create(thread, attributes, start, what);
+    if (error != 0)
+        threads_stack_destroy(what);
+    return error;
+}
+
+CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+    if (next_thrd_create == NULL)
+        next_thrd_create = (thrd_create_fn *)dlsym(RTLD_NEXT, "thrd_create");
+    struct thread_start *what = install_done() ? threads_stack_create() : NULL;
+    if (what == NULL)
+        return next_thrd_create(thread, run, argument);
+
+    *what = (struct thread_start){ .run_c11 = run, .argument = argument };
+    int error = next_thrd_create(thread, start_c11, what);
+    if (error != thrd_success)
+        threads_stack_destroy(what);
+    return error;
+}

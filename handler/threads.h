@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Alternate signal stacks: without one, a thread that overflows its stack cannot run
+// the handler and dies without a report.
+//
+// Threads made by pthread_create or thrd_create get one before they start
+// (thread_start.c, in the shared library alone), others through crashhook_thread_init,
+// the installing one among them. Each has a guard page below and goes with its thread.
+#pragma once
+#include <stddef.h>
+
+// threads_stack_create maps a stack with a guard page below. NULL: none.
+void *threads_stack_create(void);
+
+// threads_stack_destroy unmaps what threads_stack_create returned; NULL is allowed.
+void threads_stack_destroy(void *stack);
+
+// threads_adopt makes a created stack the calling thread's for as long as it lives, or
+// destroys it when the thread has a large enough one.
+void threads_adopt(void *stack);

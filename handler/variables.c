@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/variables.h"
+
+#include <string.h>
+
+// What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
+// how it reaches a server. Never LD_PRELOAD: what the program was forced to load is not
+// ours.
+static const char *const passed_on[] = {
+    "HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "NO_COLOR",
+    "TZ",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "DEBUGINFOD_URLS",
+    "DEBUGINFOD_TIMEOUT",
+    "DEBUGINFOD_CACHE_PATH",
+};
+
+struct option_rule {
+    const char *name;
+    size_t member;
+};
+
+#define OPTION(variable, member)                                                       \
+    {                                                                                  \
+        variable, offsetof(struct crashhook_options, member)                           \
+    }
+
+static const struct option_rule options_rules[] = {
+    OPTION("CRASHHOOK_URL", url),         OPTION("CRASHHOOK_TOKEN_FILE", token_file),
+    OPTION("CRASHHOOK_SPOOL", spool),     OPTION("CRASHHOOK_AGENT", agent),
+    OPTION("CRASHHOOK_TIMEOUT", timeout), OPTION("CRASHHOOK_PRINT", print),
+    OPTION("CRASHHOOK_RELEASE", release), OPTION("CRASHHOOK_ENVIRONMENT", environment),
+    OPTION("CRASHHOOK_TAGS", tags),
+};
+
+static bool is_named(const struct plan_variable *variable, const char *name)
+{
+    return strncmp(variable->name, name, variable->name_length) == 0 &&
+           name[variable->name_length] == 0;
+}
+
+static bool is_wanted(const struct plan_variable *variable)
+{
+    static const char ours[] = "CRASHHOOK_";
+    if (variable->name_length >= sizeof(ours) &&
+        memcmp(variable->name, ours, sizeof(ours) - 1) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+        if (passed_on[i][0] == variable->name[0] && is_named(variable, passed_on[i]))
+            return true;
+    }
+    return false;
+}
+
+static struct plan_variable *find(struct variables *variables, const char *name)
+{
+    for (size_t i = 0; i < variables->count; i++) {
+        if (is_named(&variables->list[i], name))
+            return &variables->list[i];
+    }
+    return NULL;
+}
+
+static void add(struct variables *variables, const struct plan_variable *variable)
+{
+    if (variables->count < VARIABLES_MAX)
+        variables->list[variables->count++] = *variable;
+}
+
+void variables_collect(struct variables *out, char *const *environment,
+                       const struct crashhook_options *options)
+{
+    out->count = 0;
+    for (; environment != NULL && *environment != NULL; environment++) {
+        const char *equals = strchr(*environment, '=');
+        if (equals == NULL)
+            continue;
+        struct plan_variable variable = { *environment, (size_t)(equals - *environment),
+                                          equals + 1 };
+        if (is_wanted(&variable))
+            add(out, &variable);
+    }
+    for (size_t i = 0;
+         options != NULL && i < sizeof(options_rules) / sizeof(*options_rules); i++) {
+        const char *name = options_rules[i].name;
+        const char *value =
+            *(const char *const *)((const char *)options + options_rules[i].member);
+        if (value != NULL && find(out, name) == NULL)
+            variables_set(out, name, value);
+    }
+}
+
+const char *variables_get(void *variables, const char *name)
+{
+    const struct plan_variable *found = find(variables, name);
+    return found != NULL ? found->value : NULL;
+}
+
+void variables_set(struct variables *variables, const char *name, const char *value)
+{
+    const struct plan_variable wanted = { name, strlen(name), value };
+    struct plan_variable *found = find(variables, name);
+    if (found != NULL)
+        *found = wanted;
+    else
+        add(variables, &wanted);
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/report_id.h"
+
+#define SCHEMA "crashhook.report/1"
+
+enum shape {
+    SHAPE_STRING,
+    SHAPE_ADDRESS,
+    SHAPE_INTEGER,
+    SHAPE_FLAG,
+    SHAPE_OBJECT,
+    SHAPE_ARRAY
+};
+
+struct member {
+    const char *key;
+    enum shape shape;
+    bool required;
+};
+
+static const struct member report_members[] = {
+    { "schema", SHAPE_STRING, true },
+    { "id", SHAPE_STRING, true },
+    { "revision", SHAPE_INTEGER, true },
+    { "time", SHAPE_STRING, true },
+    { "crash", SHAPE_OBJECT, false },
+    { "process", SHAPE_OBJECT, false },
+    { "host", SHAPE_OBJECT, false },
+    { "release", SHAPE_STRING, false },
+    { "environment", SHAPE_STRING, false },
+    { "tags", SHAPE_OBJECT, false },
+    { "breadcrumbs", SHAPE_ARRAY, false },
+    { "threads", SHAPE_ARRAY, true },
+    { "images", SHAPE_ARRAY, true },
+    { "image_map", SHAPE_STRING, false },
+    { "watches", SHAPE_ARRAY, false },
+    { "flight", SHAPE_OBJECT, false },
+    { "memory", SHAPE_ARRAY, false },
+    { "fingerprint", SHAPE_STRING, false },
+    { "problems", SHAPE_ARRAY, false },
+    { "agent", SHAPE_OBJECT, false },
+    { 0 },
+};
+
+static const struct member crash_members[] = {
+    { "signal", SHAPE_INTEGER, true },   { "name", SHAPE_STRING, true },
+    { "code", SHAPE_INTEGER, false },    { "code_name", SHAPE_STRING, false },
+    { "address", SHAPE_ADDRESS, false }, { "thread", SHAPE_INTEGER, true },
+    { "kind", SHAPE_STRING, false },     { "summary", SHAPE_STRING, false },
+    { "message", SHAPE_STRING, false },  { 0 },
+};
+
+static const struct member process_members[] = {
+    { "pid", SHAPE_INTEGER, false },
+    { "ppid", SHAPE_INTEGER, false },
+    { "executable", SHAPE_STRING, false },
+    { "arguments", SHAPE_ARRAY, false },
+    { "started", SHAPE_STRING, false },
+    { "uptime_ms", SHAPE_INTEGER, false },
+    { "rss_bytes", SHAPE_INTEGER, false },
+    { "uid", SHAPE_INTEGER, false },
+    { "cgroup", SHAPE_STRING, false },
+    { "working_directory", SHAPE_STRING, false },
+    { 0 },
+};
+
+static const struct member thread_members[] = {
+    { "tid", SHAPE_INTEGER, true },
+    { "name", SHAPE_STRING, false },
+    { "state", SHAPE_STRING, false },
+    { "crashed", SHAPE_FLAG, false },
+    { "registers", SHAPE_OBJECT, false },
+    { "backtrace", SHAPE_OBJECT, false },
+    { 0 },
+};
+
+static const struct member backtrace_members[] = {
+    { "cbf", SHAPE_STRING, false },
+    { "ended", SHAPE_STRING, false },
+    { "frames", SHAPE_ARRAY, true },
+    { 0 },
+};
+
+static const struct member frame_members[] = {
+    { "kind", SHAPE_STRING, true },
+    { "address", SHAPE_ADDRESS, false },
+    { "trust", SHAPE_STRING, false },
+    { "image", SHAPE_INTEGER, false },
+    { "image_offset", SHAPE_ADDRESS, false },
+    { "function", SHAPE_STRING, false },
+    { "raw_name", SHAPE_STRING, false },
+    { "function_offset", SHAPE_INTEGER, false },
+    { "file", SHAPE_STRING, false },
+    { "line", SHAPE_INTEGER, false },
+    { "column", SHAPE_INTEGER, false },
+    { "inline", SHAPE_FLAG, false },
+    { "system", SHAPE_FLAG, false },
+    { "arguments", SHAPE_ARRAY, false },
+    { "count", SHAPE_INTEGER, false },
+    { 0 },
+};
+
+static const struct member image_members[] = {
+    { "name", SHAPE_STRING, false },
+    { "path", SHAPE_STRING, false },
+    { "build_id", SHAPE_STRING, false },
+    { "base", SHAPE_ADDRESS, true },
+    { "end_of_text", SHAPE_ADDRESS, false },
+    { "has_sframe", SHAPE_FLAG, false },
+    { 0 },
+};
+
+static const struct member problem_members[] = {
+    { "stage", SHAPE_STRING, true },
+    { "status", SHAPE_STRING, true },
+    { "address", SHAPE_ADDRESS, false },
+    { 0 },
+};
+
+static void error_set(struct report_error *error, const char *format, ...)
+    CH_PRINTF(2, 3);
+
+static void error_set(struct report_error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error->text, sizeof(error->text), format, arguments);
+    va_end(arguments);
+}
+
+// error_within puts where in front of what an inner check said.
+static void error_within(struct report_error *error, const char *where, size_t index)
+{
+    struct report_error inner = *error;
+    error_set(error, "%s[%zu].%.200s", where, index, inner.text);
+}
+
+static bool parse_address(const char *text, uint64_t *out)
+{
+    char *end;
+    if (strncmp(text, "0x", 2) != 0 || text[2] == 0 ||
+        strspn(text + 2, "0123456789abcdef") != strlen(text + 2))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 16);
+    if (errno != 0)
+        return false;
+    *out = value;
+    return true;
+}
+
+static const char *shape_name(enum shape shape)
+{
+    static const char *const names[] = {
+        [SHAPE_STRING] = "a string",
+        [SHAPE_ADDRESS] = "an address such as \"0x1f\"",
+        [SHAPE_INTEGER] = "a whole number",
+        [SHAPE_FLAG] = "true or false",
+        [SHAPE_OBJECT] = "an object",
+        [SHAPE_ARRAY] = "an array",
+    };
+    return names[shape];
+}
+
+static bool has_shape(const json_t *value, enum shape shape)
+{
+    uint64_t address;
+    switch (shape) {
+    case SHAPE_STRING:
+        return json_is_string(value);
+    case SHAPE_ADDRESS:
+        return json_is_string(value) &&
+               parse_address(json_string_value(value), &address);
+    case SHAPE_INTEGER:
+        return json_is_integer(value);
+    case SHAPE_FLAG:
+        return json_is_boolean(value);
+    case SHAPE_OBJECT:
+        return json_is_object(value);
+    case SHAPE_ARRAY:
+        return json_is_array(value);
+    }
+    return false;
+}
+
+// check_members checks that object is one and each known member has its shape; null is
+// as good as missing.
+static enum ch_status check_members(const json_t *object, const struct member *members,
+                                    struct report_error *error)
+{
+    if (!json_is_object(object)) {
+        error_set(error, "it is not an object");
+        return CH_ERR_MALFORMED;
+    }
+    for (; members->key != NULL; members++) {
+        const json_t *value = json_object_get(object, members->key);
+        bool missing = value == NULL || json_is_null(value);
+        if (missing && !members->required)
+            continue;
+        if (missing) {
+            error_set(error, "%s is missing", members->key);
+            return CH_ERR_MALFORMED;
+        }
+        if (!has_shape(value, members->shape)) {
+            error_set(error, "%s is not %s", members->key, shape_name(members->shape));
+            return CH_ERR_MALFORMED;
+        }
+    }
+    return CH_OK;
+}
+
+// check_each checks each element of an array; images is how many the report lists.
+static enum ch_status check_each(const json_t *array, const char *name, size_t images,
+                                 enum ch_status (*check)(const json_t *, size_t,
+                                                         struct report_error *),
+                                 struct report_error *error)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        enum ch_status status = check(json_array_get(array, i), images, error);
+        if (status != CH_OK) {
+            error_within(error, name, i);
+            return status;
+        }
+    }
+    return CH_OK;
+}
+
+static enum ch_status check_frame(const json_t *frame, size_t images,
+                                  struct report_error *error)
+{
+    enum ch_status status = check_members(frame, frame_members, error);
+    if (status != CH_OK)
+        return status;
+    uint64_t address;
+    if (report_frame_is_code(frame) && !report_address(frame, "address", &address)) {
+        error_set(error, "address is missing");
+        return CH_ERR_MALFORMED;
+    }
+    int64_t image = report_integer(frame, "image", 0);
+    if (json_is_integer(json_object_get(frame, "image")) &&
+        (image < 0 || (uint64_t)image >= images)) {
+        error_set(error, "image is not in the list of images");
+        return CH_ERR_MALFORMED;
+    }
+    return CH_OK;
+}
+
+static enum ch_status check_thread(const json_t *thread, size_t images,
+                                   struct report_error *error)
+{
+    enum ch_status status = check_members(thread, thread_members, error);
+    const json_t *backtrace = json_object_get(thread, "backtrace");
+    if (status != CH_OK || !json_is_object(backtrace))
+        return status;
+    status = check_members(backtrace, backtrace_members, error);
+    if (status != CH_OK)
+        return status;
+    return check_each(report_frames(thread), "frames", images, check_frame, error);
+}
+
+static enum ch_status check_image(const json_t *image, size_t images,
+                                  struct report_error *error)
+{
+    (void)images;
+    return check_members(image, image_members, error);
+}
+
+static enum ch_status check_problem(const json_t *problem, size_t images,
+                                    struct report_error *error)
+{
+    (void)images;
+    return check_members(problem, problem_members, error);
+}
+
+// check_object checks a member that is an object, where there is one.
+static enum ch_status check_object(const json_t *report, const char *key,
+                                   const struct member *members,
+                                   struct report_error *error)
+{
+    const json_t *object = json_object_get(report, key);
+    if (!json_is_object(object))
+        return CH_OK;
+    enum ch_status status = check_members(object, members, error);
+    if (status != CH_OK) {
+        struct report_error inner = *error;
+        error_set(error, "%s.%.200s", key, inner.text);
+    }
+    return status;
+}
+
+static enum ch_status check_identity(const json_t *report, struct report_error *error)
+{
+    const char *schema = report_string(report, "schema");
+    if (schema == NULL || strncmp(schema, SCHEMA, sizeof(SCHEMA)) != 0) {
+        error_set(error, "its schema is not " SCHEMA);
+        return CH_ERR_UNSUPPORTED;
+    }
+    const char *id = report_string(report, "id");
+    if (id == NULL || !report_id_ok(id)) {
+        error_set(error, "id is not a UUID in lower case");
+        return CH_ERR_MALFORMED;
+    }
+    return CH_OK;
+}
+
+static enum ch_status check_report(const json_t *report, struct report_error *error)
+{
+    const json_t *images = json_object_get(report, "images");
+    enum ch_status status = check_identity(report, error);
+    if (status == CH_OK)
+        status = check_members(report, report_members, error);
+    if (status == CH_OK)
+        status = check_object(report, "crash", crash_members, error);
+    if (status == CH_OK)
+        status = check_object(report, "process", process_members, error);
+    if (status == CH_OK)
+        status = check_each(images, "images", 0, check_image, error);
+    if (status == CH_OK)
+        status = check_each(json_object_get(report, "threads"), "threads",
+                            json_array_size(images), check_thread, error);
+    if (status == CH_OK)
+        status = check_each(json_object_get(report, "problems"), "problems", 0,
+                            check_problem, error);
+    return status;
+}
+
+enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
+                            struct report_error *error)
+{
+    json_error_t why;
+    if (size > REPORT_MAX_BYTES) {
+        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
+        return CH_ERR_LIMIT;
+    }
+    json_t *report = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why);
+    if (report == NULL) {
+        error_set(error, "it is not JSON: %.120s at byte %d", why.text, why.position);
+        return CH_ERR_MALFORMED;
+    }
+    if (!json_is_object(report)) {
+        json_decref(report);
+        error_set(error, "it is not an object");
+        return CH_ERR_MALFORMED;
+    }
+    enum ch_status status = check_report(report, error);
+    if (status != CH_OK) {
+        json_decref(report);
+        return status;
+    }
+    *out = report;
+    return CH_OK;
+}
+
+enum ch_status report_read_bytes(int fd, size_t limit, struct text *out)
+{
+    char buffer[65536];
+    for (;;) {
+        ssize_t count = read(fd, buffer, sizeof(buffer));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return CH_ERR_IO;
+        if (count == 0)
+            break;
+        if ((size_t)count > limit - out->size)
+            return CH_ERR_LIMIT;
+        text_append(out, buffer, (size_t)count);
+    }
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status report_read(int fd, json_t **out, struct report_error *error)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    enum ch_status status = report_read_bytes(fd, REPORT_MAX_BYTES, &bytes);
+    if (status == CH_ERR_LIMIT)
+        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
+    else if (status == CH_ERR_IO)
+        error_set(error, "%s", strerror(errno));
+    else if (status != CH_OK)
+        error_set(error, "out of memory");
+    if (status != CH_OK)
+        return status;
+    return report_parse(bytes.bytes != NULL ? bytes.bytes : "", bytes.size, out, error);
+}
+
+static int append_json(const char *bytes, size_t size, void *context)
+{
+    struct text *text = context;
+    text_append(text, bytes, size);
+    return text_ok(text) ? 0 : -1;
+}
+
+enum ch_status report_print(const json_t *report, struct text *out)
+{
+    if (json_dump_callback(report, append_json, out, JSON_COMPACT) != 0)
+        return CH_ERR_NO_MEMORY;
+    text_append_string(out, "\n");
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+const char *report_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+int64_t report_integer(const json_t *object, const char *key, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+bool report_flag(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
+
+bool report_address(const json_t *object, const char *key, uint64_t *out)
+{
+    const char *text = report_string(object, key);
+    return text != NULL && parse_address(text, out);
+}
+
+json_t *report_crashed_thread(const json_t *report)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        json_t *thread = json_array_get(threads, i);
+        if (report_flag(thread, "crashed"))
+            return thread;
+    }
+    return NULL;
+}
+
+json_t *report_frames(const json_t *thread)
+{
+    return json_object_get(json_object_get(thread, "backtrace"), "frames");
+}
+
+bool report_frame_is_code(const json_t *frame)
+{
+    const char *kind = report_string(frame, "kind");
+    return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
+}
+
+json_t *report_image(const json_t *report, const json_t *frame)
+{
+    int64_t image = report_integer(frame, "image", -1);
+    return image < 0 ? NULL
+                     : json_array_get(json_object_get(report, "images"), (size_t)image);
+}
+
+static void add_frame(struct fingerprint *fingerprint, const json_t *report,
+                      const json_t *frame)
+{
+    const json_t *image = report_image(report, frame);
+    const char *path = report_string(image, "path");
+    struct fingerprint_frame key = {
+        .function = report_string(frame, "function"),
+        .image = path != NULL ? path : report_string(image, "name"),
+        .build_id = report_string(image, "build_id"),
+        .system = report_flag(frame, "system"),
+    };
+    (void)report_address(frame, "image_offset", &key.image_offset);
+    fingerprint_add(fingerprint, &key);
+}
+
+bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE])
+{
+    struct fingerprint fingerprint;
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    if (!json_is_object(crash))
+        return false;
+    fingerprint_init(&fingerprint, (int)report_integer(crash, "signal", 0),
+                     report_string(crash, "kind"));
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_frame_is_code(frame))
+            add_frame(&fingerprint, report, frame);
+    }
+    fingerprint_finish(&fingerprint, out);
+    return true;
+}
+
+enum ch_status report_update_fingerprint(json_t *report)
+{
+    char key[FINGERPRINT_SIZE];
+    if (!report_fingerprint(report, key))
+        return CH_OK;
+    if (json_object_set_new(report, "fingerprint", json_string(key)) != 0)
+        return CH_ERR_NO_MEMORY;
+    return CH_OK;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/spool_prune.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/spool_counts.h"
+#include "report/spool_state.h"
+
+struct prune {
+    const struct spool *spool;
+    struct spool_caps caps;
+    const char *keep_id;
+    spool_dropped_fn *dropped;
+    void *context;
+    uint64_t reports; // in the spool now
+    uint64_t bytes;
+    uint64_t dropped_count;
+};
+
+static bool within_caps(const struct prune *prune)
+{
+    return prune->reports <= prune->caps.reports && prune->bytes <= prune->caps.bytes;
+}
+
+static bool settled(const struct spool *spool, const char *id)
+{
+    struct spool_state state;
+    if (spool_state_read(spool, id, &state) != CH_OK)
+        return false;
+    bool result = spool_state_settled(&state);
+    spool_state_deinit(&state);
+    return result;
+}
+
+// remove_report deletes the report unless it is kept or busy, and marks its entry.
+static void remove_report(struct prune *prune, struct spool_entry *entry, bool sent)
+{
+    int fd = -1;
+    if (prune->keep_id != NULL && strcmp(prune->keep_id, entry->id) == 0)
+        return;
+    if (spool_lock(prune->spool, entry->id, &fd) != CH_OK)
+        return;
+    if (settled(prune->spool, entry->id) == sent &&
+        spool_remove(prune->spool, entry->id) == CH_OK) {
+        prune->reports--;
+        prune->bytes -= entry->size;
+        prune->dropped_count += !sent;
+        if (!sent)
+            prune->dropped(prune->context, entry->id);
+        entry->id[0] = 0;
+    }
+    (void)close(fd);
+}
+
+static void remove_oldest(struct prune *prune, const struct spool_listing *listing,
+                          bool sent)
+{
+    for (size_t i = 0; i < listing->count && !within_caps(prune); i++) {
+        if (listing->entries[i].id[0] != 0)
+            remove_report(prune, &listing->entries[i], sent);
+    }
+}
+
+enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
+                           const char *keep_id, spool_dropped_fn *dropped,
+                           void *context)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    struct prune prune = { .spool = spool,
+                           .caps = caps,
+                           .keep_id = keep_id,
+                           .dropped = dropped,
+                           .context = context };
+    enum ch_status status = spool_list(spool, &listing);
+    if (status != CH_OK)
+        return status;
+
+    prune.reports = listing.count;
+    for (size_t i = 0; i < listing.count; i++)
+        prune.bytes += listing.entries[i].size;
+    remove_oldest(&prune, &listing, true);
+    remove_oldest(&prune, &listing, false);
+    if (prune.dropped_count != 0)
+        status = spool_counts_add_dropped(spool, prune.dropped_count);
+    return status;
+}

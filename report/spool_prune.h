@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps a spool within CRASHHOOK_SPOOL_MAX: the oldest reports that every target has go
+// first, then the oldest others, each of which the caller hears of and the spool counts
+// (spool_counts.h). A report that somebody is working on is left alone, and so is the
+// one the caller names.
+#pragma once
+#include <stdint.h>
+
+#include "base/status.h"
+#include "report/spool.h"
+
+struct spool_caps {
+    uint64_t reports;
+    uint64_t bytes;
+};
+
+// A spool_dropped_fn hears of a report that is deleted although it was not sent.
+typedef void spool_dropped_fn(void *context, const char *id);
+
+// spool_prune deletes what is past the caps; keep_id may be NULL.
+CH_CHECKED enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
+                                      const char *keep_id, spool_dropped_fn *dropped,
+                                      void *context);

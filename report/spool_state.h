@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which targets have a report: `ID.state` beside `ID.json` in the spool.
+//
+//   {"targets":[{"url","state","attempts","next_time","error"}]}
+//
+// Only the holder of the report's lock reads it to act and writes it. URLs are kept
+// without user and password (sanitize_string). A report without a state file has been
+// sent nowhere. A state file that cannot be understood is as good as none: targets know
+// a report by its id, so sending one again does no harm. Users: upload, cli, prune.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "report/spool.h"
+
+enum spool_target_state {
+    TARGET_PENDING,
+    TARGET_SENT,
+    TARGET_FAILED,  // for good: the target refused it
+    TARGET_SKIPPED, // counted by CRASHHOOK_RATE, not sent
+};
+
+struct spool_target {
+    char *url;
+    enum spool_target_state state;
+    uint32_t attempts;
+    int64_t next_time; // seconds since 1970; 0: now
+    char *error;       // why the last attempt failed; NULL: none
+};
+
+struct spool_state {
+    struct spool_target *targets;
+    size_t count;
+};
+
+// spool_state_name is the state as files and output spell it.
+const char *spool_state_name(enum spool_target_state state);
+
+// spool_state_read reads the state of report id, empty where there is no file.
+// CH_ERR_MALFORMED: it is not what it should be; out is empty then.
+CH_CHECKED enum ch_status spool_state_read(const struct spool *spool, const char *id,
+                                           struct spool_state *out);
+void spool_state_deinit(struct spool_state *state);
+
+// spool_state_write replaces the state file.
+CH_CHECKED enum ch_status spool_state_write(const struct spool *spool, const char *id,
+                                            const struct spool_state *state);
+
+// spool_state_target finds the target with this URL or adds it as pending. NULL: out of
+// memory, or more than a report may have.
+struct spool_target *spool_state_target(struct spool_state *state, const char *url);
+
+// spool_target_fail notes why an attempt failed; error may be NULL.
+void spool_target_fail(struct spool_target *target, enum spool_target_state state,
+                       const char *error);
+
+// spool_state_settled: there are targets, and each has the report or was spared it.
+bool spool_state_settled(const struct spool_state *state);

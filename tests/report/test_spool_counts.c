@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/spool_counts.h"
+
+#include <sys/wait.h>
+
+#include "report/report.h"
+#include "support/folder.h"
+#include "support/test.h"
+
+static const struct spool_rate two_a_second = { .count = 2, .ms = 1000 };
+
+static struct spool open_spool(const struct folder *folder)
+{
+    struct spool spool = { -1 };
+    assert_int_equal(spool_open(folder->path, SPOOL_CREATE, &spool), CH_OK);
+    return spool;
+}
+
+static bool admit(const struct spool *spool, const char *executable, uint64_t unix_ms)
+{
+    bool admitted = false;
+    assert_int_equal(
+        spool_counts_admit(spool, executable, unix_ms, two_a_second, &admitted), CH_OK);
+    return admitted;
+}
+
+// taken moves the counts of executable to a new report and gives one of them.
+static int64_t taken(const struct spool *spool, const char *executable, const char *key)
+{
+    bool changed = false;
+    json_t *report = json_object();
+    enum ch_status status = spool_counts_take(spool, executable, report, &changed);
+    int64_t count = report_integer(json_object_get(report, "spool"), key, 0);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(changed, count != 0);
+    return count;
+}
+
+static void counts_hold_back_crashes_past_the_rate(void **state)
+{
+    struct spool spool = open_spool(*state);
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_true(admit(&spool, "/bin/a", 5001));
+    assert_false(admit(&spool, "/bin/a", 5999));
+    assert_true(admit(&spool, "/bin/a", 6000));
+    spool_close(&spool);
+}
+
+static void counts_are_kept_per_program(void **state)
+{
+    struct spool spool = open_spool(*state);
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_true(admit(&spool, "/bin/b", 5000));
+    assert_false(admit(&spool, "/bin/a", 5000));
+    spool_close(&spool);
+}
+
+static void counts_do_not_open_again_when_the_clock_goes_back(void **state)
+{
+    struct spool spool = open_spool(*state);
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_true(admit(&spool, "/bin/a", 5000));
+    assert_false(admit(&spool, "/bin/a", 10));
+    spool_close(&spool);
+}
+
+static void counts_travel_with_the_next_report_once(void **state)
+{
+    struct spool spool = open_spool(*state);
+    for (int i = 0; i < 5; i++)
+        (void)admit(&spool, "/bin/a", 5000);
+    assert_int_equal(spool_counts_add_dropped(&spool, 4), CH_OK);
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), 3);
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), 0);
+    assert_int_equal(spool_counts_add_dropped(&spool, 2), CH_OK);
+    assert_int_equal(taken(&spool, "/bin/none", "dropped"), 2);
+    spool_close(&spool);
+}
+
+static void counts_start_anew_where_the_file_is_damaged(void **state)
+{
+    static const char *const damaged[] = { "", "{", "[1]", "{\"programs\":3}",
+                                           "{\"programs\":{\"/bin/a\":7}}" };
+    struct spool spool = open_spool(*state);
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+        assert_int_equal(folder_write(*state, "counts.json", damaged[i]), 0);
+        assert_true(admit(&spool, "/bin/a", 5000));
+        assert_true(admit(&spool, "/bin/a", 5000));
+        assert_false(admit(&spool, "/bin/a", 5000));
+    }
+    spool_close(&spool);
+}
+
+// Eight processes that crash at once are counted as eight.
+static void counts_are_right_when_many_processes_count_at_once(void **state)
+{
+    enum { PROCESSES = 8, CRASHES = 20 };
+    struct spool spool = open_spool(*state);
+    for (int i = 0; i < PROCESSES; i++) {
+        if (fork() != 0)
+            continue;
+        bool admitted;
+        enum ch_status status = CH_OK;
+        for (int k = 0; k < CRASHES && status == CH_OK; k++)
+            status =
+                spool_counts_admit(&spool, "/bin/a", 5000, two_a_second, &admitted);
+        _exit(status);
+    }
+    int failures = 0;
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = -1;
+        (void)wait(&status);
+        failures += status != 0;
+    }
+    assert_int_equal(failures, 0);
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), PROCESSES * CRASHES - 2);
+    spool_close(&spool);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(counts_hold_back_crashes_past_the_rate),
+        TEST(counts_are_kept_per_program),
+        TEST(counts_do_not_open_again_when_the_clock_goes_back),
+        TEST(counts_travel_with_the_next_report_once),
+        TEST(counts_start_anew_where_the_file_is_damaged),
+        TEST(counts_are_right_when_many_processes_count_at_once),
+    };
+    return cmocka_run_group_tests_name("report/spool_counts", tests, NULL, NULL);
+}

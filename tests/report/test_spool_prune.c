@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/spool_prune.h"
+
+#include "report/report.h"
+#include "report/spool_counts.h"
+#include "report/spool_state.h"
+#include "support/folder.h"
+#include "support/test.h"
+
+#define ID(n) "0192837" #n "-5566-7788-99aa-bbccddeeff00"
+
+static struct spool open_spool(const struct folder *folder)
+{
+    struct spool spool = { -1 };
+    assert_int_equal(spool_open(folder->path, SPOOL_CREATE, &spool), CH_OK);
+    return spool;
+}
+
+// add makes a report of ten bytes with one target in this state; -1: no state at all.
+static void add(const struct folder *folder, const struct spool *spool, const char *id,
+                int target_state)
+{
+    char name[64];
+    struct spool_state state = { 0 };
+    (void)snprintf(name, sizeof(name), "%s.json", id);
+    assert_int_equal(folder_write(folder, name, "0123456789"), 0);
+    if (target_state < 0)
+        return;
+    spool_target_fail(spool_state_target(&state, "http://a"),
+                      (enum spool_target_state)target_state, NULL);
+    enum ch_status status = spool_state_write(spool, id, &state);
+    spool_state_deinit(&state);
+    assert_int_equal(status, CH_OK);
+}
+
+static void note(void *context, const char *id)
+{
+    char *ids = context;
+    memcpy(ids + strlen(ids), id, strlen(id) + 1);
+}
+
+static void prune_takes_sent_reports_before_unsent_ones(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char dropped[256] = "";
+    add(folder, &spool, ID(1), -1);
+    add(folder, &spool, ID(2), TARGET_PENDING);
+    add(folder, &spool, ID(3), TARGET_SENT);
+    add(folder, &spool, ID(4), TARGET_SENT);
+
+    assert_int_equal(
+        spool_prune(&spool, (struct spool_caps){ 3, 1000 }, NULL, note, dropped),
+        CH_OK);
+    assert_true(folder_has(folder, ID(1) ".json"));
+    assert_false(folder_has(folder, ID(3) ".json"));
+    assert_false(folder_has(folder, ID(3) ".state"));
+    assert_true(folder_has(folder, ID(4) ".json"));
+    assert_string_equal(dropped, "");
+    spool_close(&spool);
+}
+
+static void prune_says_and_counts_which_unsent_reports_it_drops(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char dropped[256] = "";
+    bool changed = false;
+    json_t *report = json_object();
+    add(folder, &spool, ID(1), -1);
+    add(folder, &spool, ID(2), TARGET_FAILED);
+    add(folder, &spool, ID(3), TARGET_PENDING);
+
+    enum ch_status status =
+        spool_prune(&spool, (struct spool_caps){ 9, 15 }, NULL, note, dropped);
+    if (status == CH_OK)
+        status = spool_counts_take(&spool, "/bin/a", report, &changed);
+    int64_t count = report_integer(json_object_get(report, "spool"), "dropped", 0);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_string_equal(dropped, ID(1) ID(2));
+    assert_int_equal(count, 2);
+    assert_true(folder_has(folder, ID(3) ".json"));
+    spool_close(&spool);
+}
+
+static void prune_leaves_reports_that_somebody_works_on(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    char dropped[256] = "";
+    int fd = -1;
+    add(folder, &spool, ID(1), -1);
+    add(folder, &spool, ID(2), -1);
+    add(folder, &spool, ID(3), -1);
+    assert_int_equal(spool_lock(&spool, ID(1), &fd), CH_OK);
+
+    assert_int_equal(
+        spool_prune(&spool, (struct spool_caps){ 1, 1000 }, ID(2), note, dropped),
+        CH_OK);
+    assert_string_equal(dropped, ID(3));
+    close(fd);
+    spool_close(&spool);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(prune_takes_sent_reports_before_unsent_ones),
+        TEST(prune_says_and_counts_which_unsent_reports_it_drops),
+        TEST(prune_leaves_reports_that_somebody_works_on),
+    };
+    return cmocka_run_group_tests_name("report/spool_prune", tests, NULL, NULL);
+}
