@@ -134,7 +134,7 @@ enum ch_status elf_find_build_id(struct cursor notes, uint64_t align,
     return CH_ERR_NOT_FOUND;
 }
 
-struct cursor elf_file_cursor(const struct elf_file *file, uint64_t offset,
+struct cursor elf_view_cursor(const struct elf_view *file, uint64_t offset,
                               uint64_t size)
 {
     struct cursor c = cursor_over(file->bytes, file->size);
@@ -147,7 +147,7 @@ struct cursor elf_file_cursor(const struct elf_file *file, uint64_t offset,
     return cursor_child(&c, (size_t)size);
 }
 
-enum ch_status elf_file_segment(const struct elf_file *file, uint32_t index,
+enum ch_status elf_view_segment(const struct elf_view *file, uint32_t index,
                                 struct elf_segment *out)
 {
     const struct elf_header *header = &file->header;
@@ -159,16 +159,16 @@ enum ch_status elf_file_segment(const struct elf_file *file, uint32_t index,
     // The product is exact, both factors being small; a sum that wraps is at worst
     // another place inside the file.
     uint64_t offset = header->segment_offset + (uint64_t)index * header->segment_size;
-    struct cursor c = elf_file_cursor(file, offset, size);
+    struct cursor c = elf_view_cursor(file, offset, size);
     return read_segment(c, header->is_64, out);
 }
 
-enum ch_status elf_file_find_segment(const struct elf_file *file, uint32_t type,
+enum ch_status elf_view_find_segment(const struct elf_view *file, uint32_t type,
                                      struct elf_segment *out)
 {
     struct elf_segment segment;
     for (uint32_t i = 0; i < file->header.segment_count; i++) {
-        enum ch_status status = elf_file_segment(file, i, &segment);
+        enum ch_status status = elf_view_segment(file, i, &segment);
         if (status != CH_OK)
             return status;
         if (segment.type != type)
@@ -180,7 +180,7 @@ enum ch_status elf_file_find_segment(const struct elf_file *file, uint32_t type,
 }
 
 // read_section reads a section header; out_name is its name's offset.
-static enum ch_status read_section(const struct elf_file *file, uint32_t index,
+static enum ch_status read_section(const struct elf_view *file, uint32_t index,
                                    struct elf_section *out, uint32_t *out_name)
 {
     const struct elf_header *header = &file->header;
@@ -189,7 +189,7 @@ static enum ch_status read_section(const struct elf_file *file, uint32_t index,
     if (header->section_size < size)
         return CH_ERR_MALFORMED;
     uint64_t offset = header->section_offset + (uint64_t)index * header->section_size;
-    struct cursor c = elf_file_cursor(file, offset, size);
+    struct cursor c = elf_view_cursor(file, offset, size);
 
     uint32_t name = cursor_u32(&c);
     struct elf_section section = { .name = "", .type = cursor_u32(&c) };
@@ -209,7 +209,7 @@ static enum ch_status read_section(const struct elf_file *file, uint32_t index,
 }
 
 // read_large_counts takes what does not fit the header's 16 bits from section 0.
-static void read_large_counts(struct elf_file *file)
+static void read_large_counts(struct elf_view *file)
 {
     struct elf_header *header = &file->header;
     struct elf_section zero;
@@ -224,9 +224,9 @@ static void read_large_counts(struct elf_file *file)
         header->section_names = zero.link;
 }
 
-enum ch_status elf_file_init(struct elf_file *file, const void *bytes, size_t size)
+enum ch_status elf_view_init(struct elf_view *file, const void *bytes, size_t size)
 {
-    *file = (struct elf_file){ .bytes = bytes, .size = size };
+    *file = (struct elf_view){ .bytes = bytes, .size = size };
     enum ch_status status = elf_read_header(bytes, size, &file->header);
     if (status != CH_OK)
         return status;
@@ -234,7 +234,7 @@ enum ch_status elf_file_init(struct elf_file *file, const void *bytes, size_t si
     return CH_OK;
 }
 
-static const char *section_name(const struct elf_file *file, uint32_t offset)
+static const char *section_name(const struct elf_view *file, uint32_t offset)
 {
     struct elf_section names;
     uint32_t unused;
@@ -250,7 +250,7 @@ static const char *section_name(const struct elf_file *file, uint32_t offset)
     return name != NULL ? name : "";
 }
 
-enum ch_status elf_file_section(const struct elf_file *file, uint32_t index,
+enum ch_status elf_view_section(const struct elf_view *file, uint32_t index,
                                 struct elf_section *out)
 {
     if (index >= file->header.section_count)
@@ -263,12 +263,12 @@ enum ch_status elf_file_section(const struct elf_file *file, uint32_t index,
     return CH_OK;
 }
 
-enum ch_status elf_file_find_section(const struct elf_file *file, const char *name,
+enum ch_status elf_view_find_section(const struct elf_view *file, const char *name,
                                      struct elf_section *out, uint32_t *out_index)
 {
     struct elf_section section;
     for (uint32_t i = 0; i < file->header.section_count; i++) {
-        enum ch_status status = elf_file_section(file, i, &section);
+        enum ch_status status = elf_view_section(file, i, &section);
         if (status != CH_OK)
             return status;
         if (strcmp(section.name, name) != 0)
@@ -281,20 +281,20 @@ enum ch_status elf_file_find_section(const struct elf_file *file, const char *na
     return CH_ERR_NOT_FOUND;
 }
 
-struct cursor elf_section_cursor(const struct elf_file *file,
+struct cursor elf_section_cursor(const struct elf_view *file,
                                  const struct elf_section *section)
 {
     if (section->type == ELF_SHT_NOBITS)
-        return elf_file_cursor(file, 0, 0);
-    return elf_file_cursor(file, section->offset, section->size);
+        return elf_view_cursor(file, 0, 0);
+    return elf_view_cursor(file, section->offset, section->size);
 }
 
-static enum ch_status build_id_of_sections(const struct elf_file *file,
+static enum ch_status build_id_of_sections(const struct elf_view *file,
                                            const uint8_t **out, size_t *out_size)
 {
     struct elf_section section;
     int tried = 0;
-    for (uint32_t i = 0; elf_file_section(file, i, &section) == CH_OK; i++) {
+    for (uint32_t i = 0; elf_view_section(file, i, &section) == CH_OK; i++) {
         if (section.type != ELF_SHT_NOTE || tried++ >= NOTE_SEGMENTS_MAX)
             continue;
         struct cursor notes = elf_section_cursor(file, &section);
@@ -304,22 +304,22 @@ static enum ch_status build_id_of_sections(const struct elf_file *file,
     return CH_ERR_NOT_FOUND;
 }
 
-enum ch_status elf_file_build_id(const struct elf_file *file, const uint8_t **out,
+enum ch_status elf_view_build_id(const struct elf_view *file, const uint8_t **out,
                                  size_t *out_size)
 {
     struct elf_segment segment;
     int tried = 0;
-    for (uint32_t i = 0; elf_file_segment(file, i, &segment) == CH_OK; i++) {
+    for (uint32_t i = 0; elf_view_segment(file, i, &segment) == CH_OK; i++) {
         if (segment.type != ELF_PT_NOTE || tried++ >= NOTE_SEGMENTS_MAX)
             continue;
-        struct cursor notes = elf_file_cursor(file, segment.offset, segment.file_size);
+        struct cursor notes = elf_view_cursor(file, segment.offset, segment.file_size);
         if (elf_find_build_id(notes, segment.align, out, out_size) == CH_OK)
             return CH_OK;
     }
     return build_id_of_sections(file, out, out_size);
 }
 
-enum ch_status elf_next_symbol(const struct elf_file *file, struct cursor *symbols,
+enum ch_status elf_next_symbol(const struct elf_view *file, struct cursor *symbols,
                                struct elf_symbol *out)
 {
     if (cursor_ok(symbols) && cursor_left(symbols) == 0)
@@ -344,7 +344,7 @@ enum ch_status elf_next_symbol(const struct elf_file *file, struct cursor *symbo
     return CH_OK;
 }
 
-enum ch_status elf_next_relocation(const struct elf_file *file, bool has_addend,
+enum ch_status elf_next_relocation(const struct elf_view *file, bool has_addend,
                                    struct cursor *relocations,
                                    struct elf_relocation *out)
 {

@@ -4,7 +4,7 @@
 //
 // Two ways in. A process's memory gives the header and the program header table, each
 // copied out and read alone (elf_read_header, elf_read_segment, elf_next_note). A
-// whole file in memory is an elf_file, which also finds sections by name. Nothing is
+// whole file in memory is an elf_view, which also finds sections by name. Nothing is
 // copied and nothing is allocated: what comes out points into the bytes given.
 #pragma once
 #include <stdbool.h>
@@ -65,7 +65,7 @@ struct elf_header {
     uint16_t machine; // enum elf_machine
     uint64_t entry;   // vaddr
     uint64_t segment_offset;
-    uint32_t segment_count; // 0xffff: more, and elf_file_init knows how many
+    uint32_t segment_count; // 0xffff: more, and elf_view_init knows how many
     uint16_t segment_size;
     uint64_t section_offset;
     uint32_t section_count;
@@ -118,8 +118,8 @@ struct elf_relocation {
     int64_t addend; // 0 in a REL section
 };
 
-// An elf_file is a whole file's bytes, which must outlive it.
-struct elf_file {
+// An elf_view is a whole file's bytes, which must outlive it.
+struct elf_view {
     const uint8_t *bytes;
     size_t size;
     struct elf_header header;
@@ -146,50 +146,50 @@ CH_CHECKED enum ch_status elf_next_note(struct cursor *notes, uint64_t align,
 CH_CHECKED enum ch_status elf_find_build_id(struct cursor notes, uint64_t align,
                                             const uint8_t **out, size_t *out_size);
 
-// elf_file_init reads the header of a whole file.
-CH_CHECKED enum ch_status elf_file_init(struct elf_file *file, const void *bytes,
+// elf_view_init reads the header of a whole file.
+CH_CHECKED enum ch_status elf_view_init(struct elf_view *file, const void *bytes,
                                         size_t size);
 
-// elf_file_cursor is a cursor in the file's byte order over size bytes at offset;
+// elf_view_cursor is a cursor in the file's byte order over size bytes at offset;
 // poisoned where the file has not that many.
-struct cursor elf_file_cursor(const struct elf_file *file, uint64_t offset,
+struct cursor elf_view_cursor(const struct elf_view *file, uint64_t offset,
                               uint64_t size);
 
-// elf_file_segment gives program header index.
-CH_CHECKED enum ch_status elf_file_segment(const struct elf_file *file, uint32_t index,
+// elf_view_segment gives program header index.
+CH_CHECKED enum ch_status elf_view_segment(const struct elf_view *file, uint32_t index,
                                            struct elf_segment *out);
 
-// elf_file_find_segment gives the first program header of type.
-CH_CHECKED enum ch_status elf_file_find_segment(const struct elf_file *file,
+// elf_view_find_segment gives the first program header of type.
+CH_CHECKED enum ch_status elf_view_find_segment(const struct elf_view *file,
                                                 uint32_t type, struct elf_segment *out);
 
-// elf_file_section gives section header index.
-CH_CHECKED enum ch_status elf_file_section(const struct elf_file *file, uint32_t index,
+// elf_view_section gives section header index.
+CH_CHECKED enum ch_status elf_view_section(const struct elf_view *file, uint32_t index,
                                            struct elf_section *out);
 
-// elf_file_find_section gives the first section called name and, where out_index is
+// elf_view_find_section gives the first section called name and, where out_index is
 // not NULL, its index.
-CH_CHECKED enum ch_status elf_file_find_section(const struct elf_file *file,
+CH_CHECKED enum ch_status elf_view_find_section(const struct elf_view *file,
                                                 const char *name,
                                                 struct elf_section *out,
                                                 uint32_t *out_index);
 
 // elf_section_cursor is a cursor over a section's bytes: empty for NOBITS, poisoned
 // where the file does not hold them.
-struct cursor elf_section_cursor(const struct elf_file *file,
+struct cursor elf_section_cursor(const struct elf_view *file,
                                  const struct elf_section *section);
 
-// elf_file_build_id finds the GNU build ID by program headers, else by sections.
-CH_CHECKED enum ch_status elf_file_build_id(const struct elf_file *file,
+// elf_view_build_id finds the GNU build ID by program headers, else by sections.
+CH_CHECKED enum ch_status elf_view_build_id(const struct elf_view *file,
                                             const uint8_t **out, size_t *out_size);
 
 // elf_next_symbol reads one entry of a symbol table and passes over it.
-CH_CHECKED enum ch_status elf_next_symbol(const struct elf_file *file,
+CH_CHECKED enum ch_status elf_next_symbol(const struct elf_view *file,
                                           struct cursor *symbols,
                                           struct elf_symbol *out);
 
 // elf_next_relocation reads one entry of a REL or RELA section and passes over it.
-CH_CHECKED enum ch_status elf_next_relocation(const struct elf_file *file,
+CH_CHECKED enum ch_status elf_next_relocation(const struct elf_view *file,
                                               bool has_addend,
                                               struct cursor *relocations,
                                               struct elf_relocation *out);

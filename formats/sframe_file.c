@@ -5,13 +5,13 @@
 enum { SECTION_ALIGN = 8 };
 
 // find_section finds the section by its name or, since version 3, by its type.
-static enum ch_status find_section(const struct elf_file *elf, struct elf_section *out,
+static enum ch_status find_section(const struct elf_view *elf, struct elf_section *out,
                                    uint32_t *out_index)
 {
-    enum ch_status status = elf_file_find_section(elf, ".sframe", out, out_index);
+    enum ch_status status = elf_view_find_section(elf, ".sframe", out, out_index);
     if (status == CH_OK)
         return CH_OK;
-    for (uint32_t i = 0; elf_file_section(elf, i, out) == CH_OK; i++) {
+    for (uint32_t i = 0; elf_view_section(elf, i, out) == CH_OK; i++) {
         *out_index = i;
         if (out->type == ELF_SHT_GNU_SFRAME)
             return CH_OK;
@@ -24,11 +24,11 @@ static enum ch_status find_section(const struct elf_file *elf, struct elf_sectio
 static void find_relocations(struct sframe_file *file, uint32_t index)
 {
     struct elf_section section;
-    for (uint32_t i = 0; elf_file_section(&file->elf, i, &section) == CH_OK; i++) {
+    for (uint32_t i = 0; elf_view_section(&file->elf, i, &section) == CH_OK; i++) {
         bool has_addends = section.type == ELF_SHT_RELA;
         if (section.info != index || (!has_addends && section.type != ELF_SHT_REL))
             continue;
-        if (elf_file_section(&file->elf, section.link, &file->symbols) != CH_OK)
+        if (elf_view_section(&file->elf, section.link, &file->symbols) != CH_OK)
             return;
         size_t entry = has_addends ? sizeof(uint64_t) * 3 : sizeof(uint64_t) * 2;
         entry = file->elf.header.is_64 ? entry : entry / 2;
@@ -45,10 +45,10 @@ static enum ch_status take_segment(struct sframe_file *file)
 {
     struct elf_segment segment;
     enum ch_status status =
-        elf_file_find_segment(&file->elf, ELF_PT_GNU_SFRAME, &segment);
+        elf_view_find_segment(&file->elf, ELF_PT_GNU_SFRAME, &segment);
     if (status != CH_OK)
         return CH_ERR_NOT_FOUND;
-    file->bytes = elf_file_cursor(&file->elf, segment.offset, segment.file_size);
+    file->bytes = elf_view_cursor(&file->elf, segment.offset, segment.file_size);
     file->vaddr = segment.vaddr;
     return cursor_ok(&file->bytes) ? CH_OK : CH_ERR_TRUNCATED;
 }
@@ -61,7 +61,7 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
     if (sframe_section_init(&bare, bytes, size, 0) == CH_OK)
         return CH_OK;
 
-    enum ch_status status = elf_file_init(&file->elf, bytes, size);
+    enum ch_status status = elf_view_init(&file->elf, bytes, size);
     if (status != CH_OK)
         return status;
     struct elf_section section;
@@ -79,10 +79,10 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
 }
 
 // is_code is whether size bytes at vaddr lie in one executable segment.
-static bool is_code(const struct elf_file *elf, uint64_t vaddr, uint32_t size)
+static bool is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t size)
 {
     struct elf_segment segment;
-    for (uint32_t i = 0; elf_file_segment(elf, i, &segment) == CH_OK; i++) {
+    for (uint32_t i = 0; elf_view_segment(elf, i, &segment) == CH_OK; i++) {
         if (segment.type != ELF_PT_LOAD || !(segment.flags & ELF_PF_X) ||
             vaddr < segment.vaddr)
             continue;
@@ -191,7 +191,7 @@ void sframe_file_start(const struct sframe_file *file,
     struct cursor symbols = elf_section_cursor(&file->elf, &file->symbols);
     cursor_seek(&symbols, relocation.symbol * entry);
     if (elf_next_symbol(&file->elf, &symbols, &symbol) != CH_OK ||
-        elf_file_section(&file->elf, symbol.section, &code) != CH_OK)
+        elf_view_section(&file->elf, symbol.section, &code) != CH_OK)
         return;
     out->known = true;
     out->vaddr = symbol.value + (uint64_t)relocation.addend;

@@ -17,7 +17,7 @@
 #include "formats/sframe.h"
 
 struct sframe_file {
-    struct elf_file elf;
+    struct elf_view elf;
     struct cursor bytes; // of all sections
     uint64_t vaddr;
     bool relocatable;
