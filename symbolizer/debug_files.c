@@ -45,9 +45,9 @@ static bool crc_matches(int fd, uint32_t wanted)
 }
 
 // fits is true when file is of the image's build.
-static bool fits(const struct search *search, const struct elf_file *file)
+static bool fits(const struct search *search, const struct debug_elf *file)
 {
-    struct build_id its_id = elf_file_build_id(file);
+    struct build_id its_id = debug_elf_build_id(file);
     if (search->id.size != 0)
         return build_id_equal(&search->id, &its_id);
     return search->has_crc && crc_matches(file->fd, search->crc);
@@ -56,17 +56,17 @@ static bool fits(const struct search *search, const struct elf_file *file)
 // try_debug_file takes the file at path if it is the right one and has what we want.
 static bool try_debug_file(struct search *search, const char *path)
 {
-    struct elf_file file;
-    enum ch_status status = elf_file_open(&file, path);
+    struct debug_elf file;
+    enum ch_status status = debug_elf_open(&file, path);
     if (status != CH_OK)
         return false;
     if (!fits(search, &file)) {
         search->files->status = DEBUG_MISMATCHED;
-        elf_file_close(&file);
+        debug_elf_close(&file);
         return false;
     }
-    if (!elf_file_has_dwarf(&file)) {
-        elf_file_close(&file);
+    if (!debug_elf_has_dwarf(&file)) {
+        debug_elf_close(&file);
         return false;
     }
     search->files->debug = file;
@@ -167,7 +167,7 @@ static bool try_debug_link(struct search *search, const char *name)
 static const char *debug_link(struct search *search)
 {
     GElf_Word crc;
-    const struct elf_file *image = &search->files->image;
+    const struct debug_elf *image = &search->files->image;
     const char *name =
         image->elf != NULL ? dwelf_elf_gnu_debuglink(image->elf, &crc) : NULL;
     if (name == NULL || name[0] == 0 || strchr(name, '/') != NULL)
@@ -208,15 +208,15 @@ static void open_image(struct search *search)
     struct debug_files *files = search->files;
     enum ch_status status = vdso_is_path(search->path)
                                 ? vdso_open(&files->image)
-                                : elf_file_open(&files->image, search->path);
+                                : debug_elf_open(&files->image, search->path);
     if (status != CH_OK) {
-        files->image = (struct elf_file){ 0 };
+        files->image = (struct debug_elf){ 0 };
         files->status = status == CH_ERR_MALFORMED ? DEBUG_DAMAGED : DEBUG_NO_FILE;
         return;
     }
-    struct build_id its_id = elf_file_build_id(&files->image);
+    struct build_id its_id = debug_elf_build_id(&files->image);
     if (search->id.size != 0 && !build_id_equal(&search->id, &its_id)) {
-        elf_file_close(&files->image);
+        debug_elf_close(&files->image);
         files->status = DEBUG_MISMATCHED;
         return;
     }
@@ -230,27 +230,27 @@ void debug_files_open(struct debug_files *out, const char *path,
     *out = (struct debug_files){ .status = DEBUG_NO_FILE };
     struct search search = { .files = out, .path = path, .id = *id, .where = where };
     open_image(&search);
-    if (out->image.elf != NULL && elf_file_has_dwarf(&out->image)) {
+    if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {
         out->status = DEBUG_FOUND;
         return;
     }
     look_for_debug_file(&search);
     if (out->image.elf != NULL && minidebug_open(&out->mini, &out->image) != CH_OK)
-        out->mini = (struct elf_file){ 0 };
+        out->mini = (struct debug_elf){ 0 };
 }
 
 void debug_files_close(struct debug_files *files)
 {
-    elf_file_close(&files->mini);
-    elf_file_close(&files->debug);
-    elf_file_close(&files->image);
+    debug_elf_close(&files->mini);
+    debug_elf_close(&files->debug);
+    debug_elf_close(&files->image);
 }
 
-const struct elf_file *debug_files_dwarf(const struct debug_files *files)
+const struct debug_elf *debug_files_dwarf(const struct debug_files *files)
 {
     if (files->debug.elf != NULL)
         return &files->debug;
-    if (files->image.elf != NULL && elf_file_has_dwarf(&files->image))
+    if (files->image.elf != NULL && debug_elf_has_dwarf(&files->image))
         return &files->image;
     return NULL;
 }

@@ -11,23 +11,23 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "symbolizer/debug_elf.h"
 #include "symbolizer/debug_search.h"
-#include "symbolizer/elf_file.h"
 
 struct debug_files {
-    struct elf_file image; // closed when it is missing or refused
-    struct elf_file debug; // closed when the image carries its own, or none was found
-    struct elf_file mini;  // what .gnu_debugdata held
+    struct debug_elf image; // closed when it is missing or refused
+    struct debug_elf debug; // closed when the image carries its own, or none was found
+    struct debug_elf mini;  // what .gnu_debugdata held
     enum debug_status status;
 };
 
 // debug_files_open finds the files of the image at path, of the build id (size 0: not
 // known). It always leaves out valid; what it found is in its status.
 void debug_files_open(struct debug_files *out, const char *path,
-                      const struct build_id *id, const struct debug_search *search);
+                      const struct build_id *id, const struct debug_search *where);
 
 // debug_files_close closes all of them.
 void debug_files_close(struct debug_files *files);
 
 // debug_files_dwarf is the file with debug information, or NULL.
-const struct elf_file *debug_files_dwarf(const struct debug_files *files);
+const struct debug_elf *debug_files_dwarf(const struct debug_files *files);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "symbolizer/elf_file.h"
+#include "symbolizer/debug_elf.h"
 
 // debuginfod_fetch asks the servers at url (several: separated by spaces) for the debug
 // file of id and writes the path of its cached copy to path. CH_ERR_UNSUPPORTED: the

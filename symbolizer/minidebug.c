@@ -39,9 +39,9 @@ static bool decode(lzma_stream *stream, struct output *output)
     return result == LZMA_STREAM_END;
 }
 
-enum ch_status minidebug_open(struct elf_file *out, const struct elf_file *image)
+enum ch_status minidebug_open(struct debug_elf *out, const struct debug_elf *image)
 {
-    Elf_Data *data = elf_file_section(image, ".gnu_debugdata");
+    Elf_Data *data = debug_elf_section(image, ".gnu_debugdata");
     if (data == NULL || data->d_size == 0)
         return CH_ERR_NOT_FOUND;
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -57,5 +57,5 @@ enum ch_status minidebug_open(struct elf_file *out, const struct elf_file *image
         free(output.bytes);
         return CH_ERR_MALFORMED;
     }
-    return elf_file_over(out, output.bytes, size);
+    return debug_elf_over(out, output.bytes, size);
 }

@@ -4,11 +4,11 @@
 // an ELF file inside the section .gnu_debugdata, compressed by xz.
 #pragma once
 #include "base/status.h"
-#include "symbolizer/elf_file.h"
+#include "symbolizer/debug_elf.h"
 
 // MINIDEBUG_MAX bounds what a section may decompress to.
 enum { MINIDEBUG_MAX = 64 << 20 };
 
 // minidebug_open opens the ELF file inside image. CH_ERR_NOT_FOUND: there is none.
-CH_CHECKED enum ch_status minidebug_open(struct elf_file *out,
-                                         const struct elf_file *image);
+CH_CHECKED enum ch_status minidebug_open(struct debug_elf *out,
+                                         const struct debug_elf *image);

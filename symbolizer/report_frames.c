@@ -135,7 +135,7 @@ static enum ch_status read_cbf(const uint8_t *bytes, size_t size, json_t *frames
     enum ch_status status = cbf_reader_init(&reader, bytes, size);
     if (status != CH_OK)
         return status;
-    while ((status = cbf_next_frame(&reader, &frame)) == CH_OK) {
+    while (cbf_next_frame(&reader, &frame) == CH_OK) {
         status = add_cbf_frame(frames, &frame);
         if (status != CH_OK)
             return status;

@@ -26,8 +26,8 @@ struct symbol_image {
 // is read only where the whole one is missing.
 static enum ch_status add_symbols(struct symbol_image *image)
 {
-    const struct elf_file *whole[] = { &image->files.image, &image->files.debug,
-                                       &image->files.mini };
+    const struct debug_elf *whole[] = { &image->files.image, &image->files.debug,
+                                        &image->files.mini };
     struct symbol_table *table = &image->symbols;
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < sizeof(whole) / sizeof(whole[0]); i++)
@@ -46,7 +46,7 @@ static enum ch_status add_symbols(struct symbol_image *image)
 
 static void open_dwarf(struct symbol_image *image)
 {
-    const struct elf_file *file = debug_files_dwarf(&image->files);
+    const struct debug_elf *file = debug_files_dwarf(&image->files);
     if (file == NULL)
         return;
     image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
@@ -58,11 +58,11 @@ static void open_dwarf(struct symbol_image *image)
 
 static void open_files(struct symbol_image *image)
 {
-    const struct elf_file *laid_out =
+    const struct debug_elf *laid_out =
         image->files.image.elf != NULL ? &image->files.image : &image->files.debug;
     if (laid_out->elf == NULL)
         return;
-    if (elf_file_layout(laid_out, &image->base, image->text) != CH_OK) {
+    if (debug_elf_layout(laid_out, &image->base, image->text) != CH_OK) {
         image->files.status = DEBUG_DAMAGED;
         return;
     }

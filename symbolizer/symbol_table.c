@@ -58,8 +58,8 @@ static enum ch_status add_section(struct symbol_table *table, Elf *elf, Elf_Scn 
     return CH_OK;
 }
 
-enum ch_status symbol_table_add(struct symbol_table *table, const struct elf_file *file,
-                                uint32_t type)
+enum ch_status symbol_table_add(struct symbol_table *table,
+                                const struct debug_elf *file, uint32_t type)
 {
     for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL;
          scn = elf_nextscn(file->elf, scn)) {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "symbolizer/elf_file.h"
+#include "symbolizer/debug_elf.h"
 
 struct symbol {
     uint64_t vaddr;
@@ -28,7 +28,7 @@ struct symbol_table {
 // symbol_table_add takes in the functions of file's .symtab, or .dynsym. It must be
 // followed by symbol_table_sort before anything is looked up.
 CH_CHECKED enum ch_status symbol_table_add(struct symbol_table *table,
-                                           const struct elf_file *file, uint32_t type);
+                                           const struct debug_elf *file, uint32_t type);
 
 // symbol_table_sort orders the symbols and keeps one for each address.
 void symbol_table_sort(struct symbol_table *table);

@@ -78,7 +78,7 @@ static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace
         return CH_OK; // a thread that could not be unwound
     if (status == CH_OK &&
         !array_reserve(&naming->backtraces, &naming->backtrace_capacity,
-                       naming->backtrace_count, sizeof(naming->backtraces[0])))
+                       naming->backtrace_count, sizeof(json_t *)))
         status = CH_ERR_NO_MEMORY;
     if (status != CH_OK)
         return status;
@@ -225,6 +225,21 @@ static enum ch_status write_names(const struct naming *naming, json_t *backtrace
                                                                 : CH_ERR_NO_MEMORY;
 }
 
+static enum ch_status name_report(struct naming *naming, json_t *report)
+{
+    enum ch_status status = report_images_read(&naming->images, report);
+    if (status == CH_OK)
+        status = collect(naming, report);
+    if (status == CH_OK)
+        status = look_up(naming);
+    for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
+        status = write_names(naming, naming->backtraces[i]);
+    if (status == CH_OK &&
+        json_object_set_new(report, "revision", json_integer(1)) != 0)
+        status = CH_ERR_NO_MEMORY;
+    return status;
+}
+
 enum ch_status report_watch_symbolize(json_t *report,
                                       const struct symbolizer_options *options,
                                       const struct report_watch *watch)
@@ -233,20 +248,10 @@ enum ch_status report_watch_symbolize(json_t *report,
         return CH_ERR_MALFORMED;
     if (options->level == SYMBOLIZE_OFF)
         return CH_OK;
-    struct naming CH_CLEANUP(naming_deinit)
-        naming = { .options = options, .watch = watch };
-    enum ch_status status = report_images_read(&naming.images, report);
-    if (status == CH_OK)
-        status = collect(&naming, report);
-    if (status == CH_OK)
-        status = look_up(&naming);
-    for (size_t i = 0; status == CH_OK && i < naming.backtrace_count; i++)
-        status = write_names(&naming, naming.backtraces[i]);
-    if (status != CH_OK)
-        return status;
-    return json_object_set_new(report, "revision", json_integer(1)) == 0
-               ? CH_OK
-               : CH_ERR_NO_MEMORY;
+    struct naming naming = { .options = options, .watch = watch };
+    enum ch_status status = name_report(&naming, report);
+    naming_deinit(&naming);
+    return status;
 }
 
 enum ch_status symbolizer_report(json_t *report,

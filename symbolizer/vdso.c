@@ -12,7 +12,7 @@ bool vdso_is_path(const char *path)
            strncmp(path, "linux-gate", 10) == 0;
 }
 
-enum ch_status vdso_open(struct elf_file *out)
+enum ch_status vdso_open(struct debug_elf *out)
 {
     const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
     if (vdso == NULL)
@@ -24,5 +24,5 @@ enum ch_status vdso_open(struct elf_file *out)
     if (bytes == NULL)
         return CH_ERR_NO_MEMORY;
     memcpy(bytes, vdso, size);
-    return elf_file_over(out, bytes, size);
+    return debug_elf_over(out, bytes, size);
 }

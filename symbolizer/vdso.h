@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "symbolizer/elf_file.h"
+#include "symbolizer/debug_elf.h"
 
 // vdso_is_path is true for the names a vDSO goes by in place of a path.
 bool vdso_is_path(const char *path);
 
 // vdso_open opens a copy of our own. CH_ERR_NOT_FOUND: the kernel gave us none.
-CH_CHECKED enum ch_status vdso_open(struct elf_file *out);
+CH_CHECKED enum ch_status vdso_open(struct debug_elf *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/elf_file.h"
+#include "symbolizer/debug_elf.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 enum { PAGE_SIZE = 4096 };
 
 // accept_elf closes what is no ELF file of 64 bits in our byte order.
-static enum ch_status accept_elf(struct elf_file *file)
+static enum ch_status accept_elf(struct debug_elf *file)
 {
     GElf_Ehdr header;
     if (file->elf != NULL && elf_kind(file->elf) == ELF_K_ELF &&
@@ -20,11 +20,11 @@ static enum ch_status accept_elf(struct elf_file *file)
         header.e_ident[EI_CLASS] == ELFCLASS64 &&
         header.e_ident[EI_DATA] == ELFDATA2LSB)
         return CH_OK;
-    elf_file_close(file);
+    debug_elf_close(file);
     return CH_ERR_MALFORMED;
 }
 
-enum ch_status elf_file_open(struct elf_file *out, const char *path)
+enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
 {
     // Opening a pipe or a device must neither block nor touch it.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -36,20 +36,20 @@ enum ch_status elf_file_open(struct elf_file *out, const char *path)
         return CH_ERR_NOT_FOUND;
     }
     (void)elf_version(EV_CURRENT);
-    *out = (struct elf_file){ .fd = fd };
+    *out = (struct debug_elf){ .fd = fd };
     out->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     return accept_elf(out);
 }
 
-enum ch_status elf_file_over(struct elf_file *out, void *bytes, size_t size)
+enum ch_status debug_elf_over(struct debug_elf *out, void *bytes, size_t size)
 {
     (void)elf_version(EV_CURRENT);
-    *out = (struct elf_file){ .fd = -1, .bytes = bytes };
+    *out = (struct debug_elf){ .fd = -1, .bytes = bytes };
     out->elf = elf_memory(bytes, size);
     return accept_elf(out);
 }
 
-void elf_file_close(struct elf_file *file)
+void debug_elf_close(struct debug_elf *file)
 {
     bool opened = file->elf != NULL || file->bytes != NULL || file->fd > 0;
     if (file->elf != NULL)
@@ -57,10 +57,10 @@ void elf_file_close(struct elf_file *file)
     if (opened && file->fd >= 0)
         close(file->fd);
     free(file->bytes);
-    *file = (struct elf_file){ 0 };
+    *file = (struct debug_elf){ 0 };
 }
 
-struct build_id elf_file_build_id(const struct elf_file *file)
+struct build_id debug_elf_build_id(const struct debug_elf *file)
 {
     struct build_id id = { .size = 0 };
     const void *bytes;
@@ -72,8 +72,8 @@ struct build_id elf_file_build_id(const struct elf_file *file)
     return id;
 }
 
-enum ch_status elf_file_layout(const struct elf_file *file, uint64_t *out_base,
-                               uint64_t out_text[2])
+enum ch_status debug_elf_layout(const struct debug_elf *file, uint64_t *out_base,
+                                uint64_t out_text[2])
 {
     size_t count;
     uint64_t base = UINT64_MAX;
@@ -102,7 +102,7 @@ enum ch_status elf_file_layout(const struct elf_file *file, uint64_t *out_base,
     return CH_OK;
 }
 
-static Elf_Scn *find_section(const struct elf_file *file, const char *name,
+static Elf_Scn *find_section(const struct debug_elf *file, const char *name,
                              GElf_Shdr *out)
 {
     size_t names;
@@ -119,7 +119,7 @@ static Elf_Scn *find_section(const struct elf_file *file, const char *name,
     return NULL;
 }
 
-Elf_Data *elf_file_section(const struct elf_file *file, const char *name)
+Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name)
 {
     GElf_Shdr header;
     Elf_Scn *scn = find_section(file, name, &header);
@@ -128,7 +128,7 @@ Elf_Data *elf_file_section(const struct elf_file *file, const char *name)
     return elf_rawdata(scn, NULL);
 }
 
-bool elf_file_has_dwarf(const struct elf_file *file)
+bool debug_elf_has_dwarf(const struct debug_elf *file)
 {
     static const char *const names[] = { ".debug_info", ".zdebug_info" };
     GElf_Shdr header;
