@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/attach.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "support/child.h"
+#include "support/test.h"
+
+static int go_fd;
+
+__attribute__((noinline)) static void *innermost_sleep(void *context)
+{
+    char byte;
+    (void)context;
+    // Twice, so that the call is no tail call and this frame stays.
+    while (read(go_fd, &byte, 1) < 0)
+        continue;
+    return NULL;
+}
+
+static int sleep_in_two_threads(int ready, int go)
+{
+    pthread_t thread;
+    go_fd = go;
+    if (pthread_create(&thread, NULL, innermost_sleep, NULL) != 0)
+        return 1;
+    pthread_setname_np(thread, "reader \"x\"");
+    child_say_ready(ready);
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+static const char *no_variable(void *context, const char *variable)
+{
+    (void)context;
+    (void)variable;
+    return NULL;
+}
+
+// has_frame_in says whether some frame's address lies within size bytes of start.
+static bool has_frame_in(json_t *thread, uint64_t start, uint64_t size)
+{
+    size_t index;
+    json_t *frame;
+    json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
+    json_array_foreach(frames, index, frame)
+    {
+        const char *address = json_string_value(json_object_get(frame, "address"));
+        uint64_t value = address != NULL ? strtoull(address, NULL, 16) : 0;
+        if (value >= start && value - start < size)
+            return true;
+    }
+    return false;
+}
+
+static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct text out = { 0 };
+    json_error_t error;
+    struct child child = child_start(sleep_in_two_threads);
+
+    settings_read(&settings, no_variable, NULL, NULL);
+    enum ch_status status = attach_report(child.pid, &settings, "/root", &out);
+    json_t *report = json_loadb(out.bytes, out.size, 0, &error);
+    text_deinit(&out);
+    ssize_t wrote = write(child.go, "x", 1);
+    int ended = child_end(&child, false);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(wrote, 1);
+    assert_int_equal(WEXITSTATUS(ended), 0);
+    assert_non_null(report);
+    json_t *threads = json_object_get(report, "threads");
+    json_t *reader = json_array_get(threads, 1);
+    assert_int_equal(json_array_size(threads), 2);
+    assert_string_equal(json_string_value(json_object_get(reader, "name")),
+                        "reader \"x\"");
+    assert_true(has_frame_in(reader, (uint64_t)(uintptr_t)innermost_sleep, 128));
+    assert_null(json_object_get(report, "crash"));
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(reader, "backtrace"), "ended")),
+                        "end-of-stack");
+    json_decref(report);
+}
+
+static void attach_says_when_there_is_no_such_process(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct text out = { 0 };
+    settings_read(&settings, no_variable, NULL, NULL);
+    // Process ids stay below 2^22 on Linux.
+    enum ch_status status = attach_report(1 << 23, &settings, NULL, &out);
+    text_deinit(&out);
+    assert_int_equal(status, CH_ERR_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attach_reports_every_thread_and_lets_the_process_go_on),
+        cmocka_unit_test(attach_says_when_there_is_no_such_process),
+    };
+    return cmocka_run_group_tests_name("agent/attach", tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/images.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "support/child.h"
+#include "support/test.h"
+
+// Enough bytes that reads cross pages, and a hole behind them.
+enum { SAMPLE_BYTES = 3 * 4096 };
+static uint8_t *sample;
+
+static int wait_for_the_end(int ready, int go)
+{
+    char byte;
+    child_say_ready(ready);
+    return read(go, &byte, 1) == 1 ? 0 : 1;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    sample = mmap(NULL, SAMPLE_BYTES + 4096, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sample == MAP_FAILED || munmap(sample + SAMPLE_BYTES, 4096) != 0)
+        return 1;
+    for (size_t i = 0; i < SAMPLE_BYTES; i++)
+        sample[i] = (uint8_t)(i * 7 + i / 4096);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return munmap(sample, SAMPLE_BYTES);
+}
+
+static uint64_t address_of(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static void target_memory_reads_across_pages_and_stops_at_holes(void **state)
+{
+    (void)state;
+    struct child child = child_start(wait_for_the_end);
+    struct target_memory memory;
+    uint8_t copy[8192];
+    enum ch_status status = target_memory_init(&memory, child.pid);
+    struct memory_reader reader = target_memory_reader(&memory);
+
+    enum ch_status inside = memory_read(&reader, address_of(sample) + 100, copy, 8192);
+    bool equal = memcmp(copy, sample + 100, 8192) == 0;
+    enum ch_status outside =
+        memory_read(&reader, address_of(sample) + SAMPLE_BYTES - 4, copy, 8);
+    enum ch_status nowhere = memory_read(&reader, 16, copy, 8);
+    target_memory_deinit(&memory);
+    child_end(&child, true);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(inside, CH_OK);
+    assert_true(equal);
+    assert_int_equal(outside, CH_ERR_FAULT);
+    assert_int_equal(nowhere, CH_ERR_FAULT);
+}
+
+static void target_memory_window_gives_the_same_bytes_as_the_cache(void **state)
+{
+    (void)state;
+    struct child child = child_start(wait_for_the_end);
+    struct target_memory memory;
+    enum ch_status status = target_memory_init(&memory, child.pid);
+    struct memory_reader reader = target_memory_reader(&memory);
+    size_t wrong = 0;
+
+    target_memory_set_stack(&memory, address_of(sample),
+                            address_of(sample) + SAMPLE_BYTES);
+    // Outward as a walk goes, and then back, as an expression may.
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i + 8 <= SAMPLE_BYTES; i += 8) {
+            size_t at = pass == 0 ? i : SAMPLE_BYTES - 8 - i;
+            uint64_t word;
+            uint64_t wanted;
+            memcpy(&wanted, sample + at, 8);
+            wrong +=
+                memory_read_word(&reader, address_of(sample) + at, &word) != CH_OK ||
+                word != wanted;
+        }
+    }
+    target_memory_deinit(&memory);
+    child_end(&child, true);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(wrong, 0);
+}
+
+struct target {
+    struct child child;
+    struct target_memory memory;
+    struct target_images images;
+    enum ch_status status;
+};
+
+static void target_open(struct target *target)
+{
+    target->child = child_start(wait_for_the_end);
+    target->status = target_memory_init(&target->memory, target->child.pid);
+    if (target->status == CH_OK)
+        target->status = images_read(&target->images, &target->memory);
+}
+
+static void target_close(struct target *target)
+{
+    images_deinit(&target->images);
+    target_memory_deinit(&target->memory);
+    child_end(&target->child, true);
+}
+
+static bool path_ends(const struct target_image *image, const char *end)
+{
+    size_t size = strlen(end);
+    return image != NULL && image->path_size >= size &&
+           memcmp(image->path + image->path_size - size, end, size) == 0;
+}
+
+static void images_hold_the_program_its_libraries_and_the_vdso(void **state)
+{
+    (void)state;
+    struct target target;
+    target_open(&target);
+    const struct target_image *self =
+        images_find(&target.images, address_of((void *)(uintptr_t)wait_for_the_end));
+    const struct target_image *libc =
+        images_find(&target.images, address_of((void *)(uintptr_t)qsort));
+    bool found_self = path_ends(self, "test_agent_images");
+    bool found_libc = path_ends(libc, "/libc.so.6");
+    bool libc_is_whole = libc != NULL && libc->build_id_size == 20 &&
+                         libc->eh_frame_hdr_size != 0 && libc->dynamic != 0 &&
+                         libc->end_of_text > libc->base &&
+                         libc->end >= libc->end_of_text;
+    size_t vdso_count = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < target.images.count; i++) {
+        vdso_count += path_ends(&target.images.images[i], "[vdso]");
+        sorted = sorted && (i == 0 || target.images.images[i - 1].base <
+                                          target.images.images[i].base);
+    }
+    enum ch_status status = target.status;
+    target_close(&target);
+
+    assert_int_equal(status, CH_OK);
+    assert_true(found_self);
+    assert_true(found_libc);
+    assert_true(libc_is_whole);
+    assert_int_equal(vdso_count, 1);
+    assert_true(sorted);
+}
+
+static void images_tell_code_from_data(void **state)
+{
+    (void)state;
+    struct target target;
+    target_open(&target);
+    bool code =
+        images_is_code(&target.images, address_of((void *)(uintptr_t)wait_for_the_end));
+    bool data = images_is_code(&target.images, address_of(sample));
+    bool nothing = images_is_code(&target.images, 0);
+    target_close(&target);
+
+    assert_true(code);
+    assert_false(data);
+    assert_false(nothing);
+}
+
+// An ELF file that is only read, not run, is no image.
+static int map_a_library_as_data(int ready, int go)
+{
+    int fd = open("/lib/x86_64-linux-gnu/libm.so.6", O_RDONLY | O_CLOEXEC);
+    void *bytes =
+        fd >= 0 ? mmap(NULL, 65536, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    return bytes == MAP_FAILED ? 1 : wait_for_the_end(ready, go);
+}
+
+static void images_leave_out_libraries_that_are_only_read(void **state)
+{
+    (void)state;
+    struct target target;
+    target.child = child_start(map_a_library_as_data);
+    target.status = target_memory_init(&target.memory, target.child.pid);
+    enum ch_status status = images_read(&target.images, &target.memory);
+    size_t found = 0;
+    for (size_t i = 0; i < target.images.count; i++)
+        found += path_ends(&target.images.images[i], "/libm.so.6");
+    target_close(&target);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(found, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(target_memory_reads_across_pages_and_stops_at_holes),
+        cmocka_unit_test(target_memory_window_gives_the_same_bytes_as_the_cache),
+        cmocka_unit_test(images_hold_the_program_its_libraries_and_the_vdso),
+        cmocka_unit_test(images_tell_code_from_data),
+        cmocka_unit_test(images_leave_out_libraries_that_are_only_read),
+    };
+    return cmocka_run_group_tests_name("agent/images", tests, set_up, tear_down);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/crash_kind.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "support/test.h"
+
+static const struct crash_place code = {
+    .mapped = true, .readable = true, .executable = true, .file = true
+};
+static const struct crash_place constant = { .mapped = true,
+                                             .readable = true,
+                                             .file = true };
+static const struct crash_place heap = { .mapped = true,
+                                         .readable = true,
+                                         .writable = true };
+static const struct crash_place guard = { .mapped = true };
+
+// A write in ordinary code to an address where nothing is mapped.
+static struct crash_facts fault(uint64_t address)
+{
+    return (struct crash_facts){
+        .signal = SIGSEGV,
+        .code = SEGV_MAPERR,
+        .address = address,
+        .pc = 0x401000,
+        .sp = 0x7ffc00001000,
+        .access = CRASH_ACCESS_WRITE,
+        .pid = 42,
+        .pc_place = code,
+        .sp_place = heap,
+        .thread_name = "worker",
+    };
+}
+
+static void expect(const struct crash_facts *facts, const char *kind,
+                   const char *summary)
+{
+    struct text out = { 0 };
+    char seen[256];
+    crash_summary(facts, &out);
+    snprintf(seen, sizeof(seen), "%s", out.bytes);
+    text_deinit(&out);
+    assert_string_equal(crash_kind(facts), kind);
+    assert_string_equal(seen, summary);
+}
+
+static void crash_near_zero_is_a_null_dereference(void **state)
+{
+    (void)state;
+    struct crash_facts write = fault(0x18);
+    expect(&write, "null-dereference", "Write to 0x18, through a null pointer");
+    struct crash_facts call = fault(0);
+    call.pc = 0;
+    call.pc_place = (struct crash_place){ 0 };
+    call.access = CRASH_ACCESS_EXECUTE;
+    expect(&call, "null-dereference", "Jump to 0x0, through a null pointer");
+}
+
+static void crash_in_the_guard_below_the_stack_is_an_overflow(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7ffc00000ff8);
+    f.code = SEGV_ACCERR;
+    f.address_place = guard;
+    expect(&f, "stack-overflow", "Stack overflow in thread 'worker' at 0x7ffc00000ff8");
+}
+
+static void
+crash_near_the_stack_in_memory_that_may_be_written_is_no_overflow(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7ffc00000ff8);
+    f.code = SEGV_ACCERR;
+    f.address_place = heap;
+    assert_string_not_equal(crash_kind(&f), "stack-overflow");
+}
+
+static void crash_by_writing_constants_says_read_only(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x402000);
+    f.code = SEGV_ACCERR;
+    f.address_place = constant;
+    expect(&f, "write-to-read-only", "Write to 0x402000, which is read-only memory");
+}
+
+static void crash_by_running_data_is_told_from_a_wild_jump(void **state)
+{
+    (void)state;
+    struct crash_facts data = fault(0x7f0000001000);
+    data.pc = data.address;
+    data.pc_place = heap;
+    data.address_place = heap;
+    data.access = CRASH_ACCESS_EXECUTE;
+    expect(&data, "execute-of-data",
+           "Jump to 0x7f0000001000, which is data and not code");
+    struct crash_facts wild = data;
+    wild.address_place = wild.pc_place = (struct crash_place){ 0 };
+    expect(&wild, "wild-jump", "Jump to 0x7f0000001000, where nothing is mapped");
+}
+
+static void crash_of_a_general_protection_fault_has_no_address(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0);
+    f.code = SI_KERNEL;
+    f.access = CRASH_ACCESS_UNKNOWN;
+    f.general_protection = true;
+    expect(&f, "non-canonical-address", "Access to an address that no memory can have");
+}
+
+static void crash_elsewhere_is_unknown_and_says_what_was_tried(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x123456789);
+    f.access = CRASH_ACCESS_READ;
+    expect(&f, "unknown", "Read from 0x123456789, where nothing is mapped");
+}
+
+static void crash_past_the_end_of_a_mapped_file_is_told(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7f0000002000);
+    f.signal = SIGBUS;
+    f.code = BUS_ADRERR;
+    f.access = CRASH_ACCESS_READ;
+    f.address_place = constant;
+    expect(&f, "file-truncated",
+           "Read from 0x7f0000002000, past the end of the file mapped there");
+}
+
+static void crash_by_abort_is_told_from_a_signal_of_another_process(void **state)
+{
+    (void)state;
+    struct crash_facts own = {
+        .signal = SIGABRT, .sent = true, .sender = 42, .pid = 42
+    };
+    expect(&own, "abort", "The program aborted");
+    struct crash_facts other = {
+        .signal = SIGSEGV, .sent = true, .sender = 7, .pid = 42
+    };
+    expect(&other, "sent-by-process", "SIGSEGV sent by process 7");
+    assert_false(crash_has_address(&other));
+}
+
+static void crash_of_other_signals_has_its_kind(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0);
+    f.signal = SIGFPE;
+    f.code = FPE_INTDIV;
+    expect(&f, "divide-by-zero", "Integer division by zero, or one that overflows");
+    f.signal = SIGILL;
+    f.code = ILL_ILLOPN;
+    expect(&f, "illegal-instruction", "Illegal instruction at 0x401000");
+    f.signal = SIGTRAP;
+    f.code = SI_KERNEL;
+    expect(&f, "trap", "Trap at 0x401000");
+    f.signal = SIGSYS;
+    f.code = 1;
+    f.system_call = 59;
+    expect(&f, "seccomp", "System call 59 refused by a seccomp filter");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crash_near_zero_is_a_null_dereference),
+        cmocka_unit_test(crash_in_the_guard_below_the_stack_is_an_overflow),
+        cmocka_unit_test(
+            crash_near_the_stack_in_memory_that_may_be_written_is_no_overflow),
+        cmocka_unit_test(crash_by_writing_constants_says_read_only),
+        cmocka_unit_test(crash_by_running_data_is_told_from_a_wild_jump),
+        cmocka_unit_test(crash_of_a_general_protection_fault_has_no_address),
+        cmocka_unit_test(crash_elsewhere_is_unknown_and_says_what_was_tried),
+        cmocka_unit_test(crash_past_the_end_of_a_mapped_file_is_told),
+        cmocka_unit_test(crash_by_abort_is_told_from_a_signal_of_another_process),
+        cmocka_unit_test(crash_of_other_signals_has_its_kind),
+    };
+    return cmocka_run_group_tests_name("report/crash_kind", tests, NULL, NULL);
+}
