@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the integration tests share: a Scene is a folder with a spool in which programs
+# are started by execve with the handler preloaded, and from which the reports that the
+# product wrote are read. Nothing here calls a part of the product any other way.
+
+import fcntl
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+
+CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
+COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
+AGENT = os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent")
+HANDLER = os.path.join(BUILD, "lib", "libcrashhook.so")
+
+
+def example(name):
+    return os.path.join(BUILD, "examples", name)
+
+
+def program(name):
+    return os.path.join(BUILD, "tests", "programs", name)
+
+
+def crash_line(source):
+    """The number of the line that an example's source marks."""
+    with open(os.path.join(SOURCE, source), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if "crashes here" in line:
+                return number
+    raise AssertionError(f"{source} marks no line")
+
+
+class Ended:
+    """How a program ended: its signal (0: none), exit status, and what it wrote."""
+
+    def __init__(self, process, seconds, stdout, stderr):
+        self.signal = -process.returncode if process.returncode < 0 else 0
+        self.status = process.returncode if process.returncode >= 0 else None
+        self.pid = process.pid
+        self.seconds = seconds
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def complaints(self):
+        """The lines on stderr that are the product's."""
+        return [line for line in self.stderr.splitlines() if "crashhook" in line]
+
+
+class Scene:
+    """A folder, a spool in it, and the programs run there."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+        self.spool = os.path.join(self.folder, "spool")
+        self.preload = HANDLER
+        self.variables = {"CRASHHOOK_PRINT": "no"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, variables):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("CRASHHOOK_")}
+        kept.update(self.variables)
+        kept["CRASHHOOK_SPOOL"] = self.spool
+        if self.preload:
+            kept["LD_PRELOAD"] = self.preload
+        kept.update(variables)
+        return kept
+
+    def start(self, command, core=False, **variables):
+        def limit_core():
+            size = resource.RLIM_INFINITY if core else 0
+            resource.setrlimit(resource.RLIMIT_CORE, (size, size))
+
+        return subprocess.Popen(
+            command, cwd=self.folder, env=self.environment(variables),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=limit_core)
+
+    def run(self, command, core=False, timeout=60, **variables):
+        """Runs command to its end. Keywords in capitals are variables."""
+        began = time.monotonic()
+        process = self.start(command, core, **variables)
+        out, err = process.communicate(timeout=timeout)
+        return Ended(process, time.monotonic() - began, out.decode(errors="replace"),
+                     err.decode(errors="replace"))
+
+    def command(self, *arguments, timeout=60, **variables):
+        """Runs the crashhook command itself, without the handler."""
+        environment = self.environment(variables)
+        environment.pop("LD_PRELOAD", None)
+        return subprocess.run(
+            [CRASHHOOK, *arguments], cwd=self.folder, env=environment, timeout=timeout,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, check=False)
+
+    def report_paths(self):
+        if not os.path.isdir(self.spool):
+            return []
+        return [os.path.join(self.spool, name) for name in sorted(os.listdir(self.spool))
+                if re.fullmatch(r"[0-9a-f-]{36}\.json", name)]
+
+    def reports(self):
+        """Every report in the spool, once nobody works on it any more."""
+        return [json.loads(read_when_done(path)) for path in self.report_paths()]
+
+    def core(self, pid):
+        """The core file that the program left, or None."""
+        for name in ("core", f"core.{pid}"):
+            path = os.path.join(self.folder, name)
+            if os.path.exists(path):
+                return path
+        return None
+
+
+def read_when_done(path, seconds=60):
+    """A report's bytes; who works on a report holds flock on the file it has now."""
+    def give_up(*_):
+        raise AssertionError(f"{path} is still being worked on after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        while True:
+            with open(path, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                if os.fstat(file.fileno()).st_ino == os.stat(path).st_ino:
+                    return file.read()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def crashed_thread(report):
+    crashed = [thread for thread in report["threads"] if thread.get("crashed")]
+    assert len(crashed) == 1, f"{len(crashed)} crashed threads"
+    return crashed[0]
+
+
+def frames_of(thread):
+    """A thread's frames, those of inlined calls among them."""
+    return [f for f in thread["backtrace"].get("frames", []) if "address" in f]
+
+
+def physical_frames(thread):
+    return [f for f in frames_of(thread) if not f.get("inline")]
+
+
+def names_of(thread):
+    return [f["function"] for f in frames_of(thread) if "function" in f]
+
+
+def cores_land_in_folder():
+    """Has core files written to the working folder of who dumps, if it can."""
+    path = "/proc/sys/kernel/core_pattern"
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    if before.strip() == "core":
+        return True
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("core")
+    except OSError:
+        return False
+    import atexit
+
+    def restore():
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
+
+    atexit.register(restore)
+    return True
+
+
+def main():
+    unittest.main(verbosity=2, module="__main__", argv=sys.argv[:1] + sys.argv[1:])

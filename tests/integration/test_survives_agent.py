@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The agent is missing, killed or stopped, before it attaches, after, and while it
+# writes: the program still dies by its signal; at once when there is no agent to wait
+# for, on its deadline when there is one that does nothing.
+#
+# The real agent runs under strace, which delivers the signal on entry to a chosen system
+# call; strace itself is a grandchild (-D), so the agent has the pid the handler knows.
+
+import os
+import signal
+import unittest
+
+import harness
+from harness import Scene, example
+
+DEADLINE = 1.5  # seconds, in CRASHHOOK_TIMEOUT
+# A process that waits for nobody is gone within 50 ms; the rest is for a busy machine.
+AT_ONCE = 0.5
+
+BEFORE_ATTACH = "ptrace:when=1"
+AFTER_ATTACH = "process_vm_readv:when=1"
+WHILE_WRITING = "write:when=1"
+BEFORE_PUBLISHING = "renameat,renameat2,rename,linkat:when=1"
+
+
+class SurvivesTheAgent(unittest.TestCase):
+    def wrapper(self, scene, text):
+        path = os.path.join(scene.folder, "agent")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def injected(self, scene, place, name):
+        """An agent that gets the signal on entry to a system call."""
+        call, when = place.split(":")
+        return self.wrapper(
+            scene, f"exec strace -D -f -o {scene.folder}/strace.log -e trace=all "
+                   f"-e inject={call}:signal={name}:{when} {harness.AGENT} \"$@\"")
+
+    def dies(self, agent, at_least, at_most, name="null_write", number=signal.SIGSEGV):
+        with Scene() as scene:
+            path = agent(scene) if callable(agent) else agent
+            ended = scene.run([example(name)], core=True, CRASHHOOK_AGENT=path,
+                              CRASHHOOK_TIMEOUT=f"{int(DEADLINE * 1000)}ms")
+            self.assertEqual(ended.signal, number)
+            self.assertGreaterEqual(ended.seconds, at_least)
+            self.assertLess(ended.seconds, at_most)
+            if harness.cores_land_in_folder():
+                self.assertIsNotNone(scene.core(ended.pid))
+            return scene.report_paths()
+
+    def dies_at_once(self, agent, **program):
+        return self.dies(agent, 0, AT_ONCE, **program)
+
+    def dies_on_its_deadline(self, agent, **program):
+        return self.dies(agent, DEADLINE * 0.9, DEADLINE + 1, **program)
+
+    def test_a_missing_agent_is_not_waited_for(self):
+        self.dies_at_once("/nonexistent/crashhook-agent")
+
+    def test_an_agent_that_cannot_be_executed_is_not_waited_for(self):
+        self.dies_at_once("/etc/passwd")
+
+    def test_an_agent_that_exits_is_not_waited_for(self):
+        self.dies_at_once(lambda scene: self.wrapper(scene, "exit 1"))
+
+    def test_an_agent_killed_at_its_start_is_not_waited_for(self):
+        self.dies_at_once(lambda scene: self.wrapper(scene, "kill -KILL $$"))
+
+    def test_an_agent_stopped_at_its_start_is_ended_on_the_deadline(self):
+        self.dies_on_its_deadline(lambda scene: self.wrapper(scene, "kill -STOP $$"))
+
+    def test_an_agent_killed_at_each_stage_is_not_waited_for(self):
+        for place in (BEFORE_ATTACH, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING):
+            with self.subTest(place):
+                # strace's own start is in the time.
+                self.dies(lambda scene, p=place: self.injected(scene, p, "SIGKILL"),
+                          0, DEADLINE * 0.9)
+
+    def test_an_agent_stopped_at_each_stage_is_ended_on_the_deadline(self):
+        for place in (BEFORE_ATTACH, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING):
+            with self.subTest(place):
+                self.dies_on_its_deadline(
+                    lambda scene, p=place: self.injected(scene, p, "SIGSTOP"))
+
+    def test_a_program_of_twenty_threads_dies_on_its_deadline_too(self):
+        self.dies_on_its_deadline(
+            lambda scene: self.injected(scene, AFTER_ATTACH, "SIGSTOP"),
+            name="heap_abort", number=signal.SIGABRT)
+
+    def test_what_a_killed_agent_leaves_is_never_half_a_report(self):
+        for place in (WHILE_WRITING, BEFORE_PUBLISHING):
+            with self.subTest(place), Scene() as scene:
+                scene.run([example("null_write")],
+                          CRASHHOOK_AGENT=self.injected(scene, place, "SIGKILL"))
+                for report in scene.reports():
+                    self.assertIn("threads", report)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a program and those around it must not notice: whoever reads its output is done
+# when it dies, its port is free at once, and no child of ours is ever its child. The
+# server the reports go to accepts connections and never answers, so that the agent is
+# still at work when the program is gone.
+
+import signal
+import socket
+import time
+import unittest
+
+import harness
+from harness import Scene, example, program
+
+
+class Unharmed(unittest.TestCase):
+    def setUp(self):
+        self.silent = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.silent.getsockname()[1]}"
+
+    def tearDown(self):
+        self.silent.close()
+
+    def test_whoever_reads_its_output_is_done_when_it_dies(self):
+        with Scene() as scene:
+            began = time.monotonic()
+            process = scene.start(["sh", "-c", f"x=$({example('null_write')} 2>&1); echo $?"],
+                                  CRASHHOOK_URL=self.url, CRASHHOOK_TIMEOUT="8s")
+            out, _ = process.communicate(timeout=30)
+            seconds = time.monotonic() - began
+            self.assertIn("139", out.decode())
+            self.assertLess(seconds, 3)
+            # The agent was still to send the report.
+            self.silent.settimeout(20)
+            self.silent.accept()[0].close()
+            scene.reports()
+
+    def test_its_port_can_be_bound_again_at_once(self):
+        with Scene() as scene:
+            process = scene.start([program("listens")], CRASHHOOK_URL=self.url,
+                                  CRASHHOOK_TIMEOUT="5s")
+            port = int(process.stdout.readline())
+            process.wait(timeout=30)
+            self.assertEqual(process.returncode, -signal.SIGABRT)
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", port))
+                listener.listen()
+            process.stdout.close()
+            process.stderr.close()
+
+    def test_waiting_for_any_child_never_finds_one_of_ours(self):
+        with Scene() as scene:
+            for _ in range(20):
+                ended = scene.run([program("waits_for_children")])
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                self.assertEqual(ended.stdout, "waiting\n")
+            self.assertEqual(len(scene.reports()), 20)
+
+
+if __name__ == "__main__":
+    harness.main()
