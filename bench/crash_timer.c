@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// crash_timer SPOOL COMMAND...: runs COMMAND, which writes the time to its standard
+// output and crashes, and prints what became of it on one line of JSON: microseconds
+// from that time until the process was gone, until a report was in SPOOL, and until the
+// report was last rewritten; the size of the report; and the most memory that a process
+// left behind by COMMAND took. A SPOOL of `-` expects no report.
+//
+// It is the subreaper of its descendants, so the agent becomes its child when the
+// program has died.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct result {
+    int64_t crash_ns;
+    int64_t gone_ns;
+    int64_t raw_ns;
+    int64_t done_ns;
+    int64_t report_bytes;
+    long agent_kb;
+    int status;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static pid_t start(char **command, int *out_pipe)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        execvp(command[0], command);
+        _exit(127);
+    }
+    close(ends[1]);
+    *out_pipe = ends[0];
+    return pid;
+}
+
+static void note_report(const char *spool, const char *name, struct result *result)
+{
+    char path[4096];
+    struct stat seen;
+    size_t length = strlen(name);
+
+    if (length <= 5 || strcmp(name + length - 5, ".json") != 0)
+        return;
+    result->done_ns = now_ns();
+    if (result->raw_ns == 0)
+        result->raw_ns = result->done_ns;
+    snprintf(path, sizeof(path), "%s/%s", spool, name);
+    if (stat(path, &seen) == 0)
+        result->report_bytes = seen.st_size;
+}
+
+// note_events records when reports appeared, and the size of the newest.
+static void note_events(int watch, const char *spool, struct result *result)
+{
+    _Alignas(struct inotify_event) char buffer[8192];
+    ssize_t length = read(watch, buffer, sizeof(buffer));
+
+    for (ssize_t at = 0; at < length;) {
+        const struct inotify_event *event = (const void *)(buffer + at);
+        note_report(spool, event->name, result);
+        at += (ssize_t)(sizeof(*event) + event->len);
+    }
+}
+
+// reap takes whoever has ended; false: nobody is left.
+static bool reap(pid_t program, struct result *result)
+{
+    for (;;) {
+        struct rusage used;
+        int status;
+        pid_t pid = wait4(-1, &status, WNOHANG, &used);
+        if (pid <= 0)
+            return pid == 0;
+        if (pid == program) {
+            result->gone_ns = now_ns();
+            result->status = status;
+        } else if (used.ru_maxrss > result->agent_kb) {
+            result->agent_kb = used.ru_maxrss;
+        }
+    }
+}
+
+static void on_child(int number)
+{
+    (void)number;
+}
+
+// follow waits until every process is gone.
+static void follow(pid_t program, int watch, const char *spool, struct result *result)
+{
+    struct pollfd events = { .fd = watch, .events = POLLIN };
+    sigset_t none;
+
+    sigemptyset(&none);
+    while (reap(program, result)) {
+        if (ppoll(&events, 1, NULL, &none) > 0)
+            note_events(watch, spool, result);
+    }
+    if (poll(&events, 1, 0) > 0)
+        note_events(watch, spool, result);
+}
+
+static double since_crash_us(const struct result *result, int64_t ns)
+{
+    return ns == 0 ? -1 : (double)(ns - result->crash_ns) / 1000;
+}
+
+static void print(const struct result *r)
+{
+    printf("{\"signal\": %d, \"gone_us\": %.1f, \"raw_us\": %.1f, \"done_us\": %.1f, "
+           "\"report_bytes\": %ld, \"agent_kb\": %ld}\n",
+           WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0,
+           since_crash_us(r, r->gone_ns), since_crash_us(r, r->raw_ns),
+           since_crash_us(r, r->done_ns), (long)r->report_bytes, r->agent_kb);
+}
+
+int main(int argc, char **argv)
+{
+    struct result result = { 0 };
+    struct sigaction action = { .sa_handler = on_child };
+    sigset_t blocked;
+    int output;
+
+    if (argc < 3)
+        return 2;
+    sigaction(SIGCHLD, &action, NULL);
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (strcmp(argv[1], "-") != 0 && inotify_add_watch(watch, argv[1], IN_MOVED_TO) < 0)
+        return 3;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+    pid_t program = start(&argv[2], &output);
+    // From here SIGCHLD is delivered inside ppoll alone; reap looks before it waits.
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    if (program < 0 || read(output, &result.crash_ns, 8) != 8)
+        return 4;
+    follow(program, watch, argv[1], &result);
+    print(&result);
+    return 0;
+}
