@@ -41,7 +41,7 @@ def header_problems(path, lines):
         if not line.startswith("//"):
             break
         comment += 1
-    if comment < (1 if path.startswith("tests/") else 3):
+    if comment < (1 if path.startswith(("tests/", "fuzz/")) else 3):
         yield f"{path}:2: a header opens with what it is and its limits"
     if "#pragma once" not in lines:
         yield f"{path}:1: no #pragma once"
