@@ -24,6 +24,19 @@ NOINLINE static void caller_of_note(void)
     note_return_address(), where_line = __LINE__;
 }
 
+static int inline_line;
+static int call_line;
+
+__attribute__((always_inline)) static inline void inlined_note(void)
+{
+    note_return_address(), inline_line = __LINE__;
+}
+
+NOINLINE static void caller_of_inlined(void)
+{
+    inlined_note(), call_line = __LINE__;
+}
+
 static const char *string_of(const json_t *frame, const char *key)
 {
     const char *value = json_string_value(json_object_get(frame, key));
@@ -78,6 +91,56 @@ static void report_names_a_program_counter_where_it_is(void **state)
     assert_true(flags);
 }
 
+static bool is_at(const json_t *frame, const char *function, int line)
+{
+    return strcmp(string_of(frame, "function"), function) == 0 &&
+           json_integer_value(json_object_get(frame, "line")) == line;
+}
+
+static void report_puts_inlined_frames_before_their_caller(void **state)
+{
+    (void)state;
+    caller_of_inlined();
+    json_t *report = symbolized("ra", return_address, 1);
+    const json_t *frames = own_report_frames(report, 0);
+    const json_t *inner = json_array_get(frames, 0);
+    const json_t *outer = json_array_get(frames, 1);
+    size_t count = json_array_size(frames);
+    bool named = is_at(inner, "inlined_note", inline_line) &&
+                 is_at(outer, "caller_of_inlined", call_line);
+    bool marked = json_is_true(json_object_get(inner, "inline")) &&
+                  json_is_false(json_object_get(outer, "inline"));
+    bool repeated = json_equal(json_object_get(inner, "address"),
+                               json_object_get(outer, "address")) &&
+                    json_equal(json_object_get(inner, "image_offset"),
+                               json_object_get(outer, "image_offset"));
+    json_decref(report);
+    assert_int_equal(count, 2);
+    assert_true(named);
+    assert_true(marked);
+    assert_true(repeated);
+}
+
+static void report_names_functions_alone_when_asked_to_be_fast(void **state)
+{
+    (void)state;
+    caller_of_inlined();
+    const struct symbolizer_options fast = { .level = SYMBOLIZE_FAST };
+    json_t *report =
+        own_report(json_pack("[o]", own_report_frame("ra", return_address)), 1);
+    enum ch_status status = symbolizer_report(report, &fast);
+    const json_t *frames = own_report_frames(report, 0);
+    const json_t *frame = json_array_get(frames, 0);
+    size_t count = json_array_size(frames);
+    bool named = strcmp(string_of(frame, "function"), "caller_of_inlined") == 0;
+    bool lines = json_object_get(frame, "line") != NULL;
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(count, 1);
+    assert_true(named);
+    assert_false(lines);
+}
+
 static void report_names_an_exported_function_of_the_c_library(void **state)
 {
     (void)state;
@@ -108,7 +171,8 @@ static void report_names_every_thread(void **state)
 static void report_symbolized_twice_is_the_same(void **state)
 {
     (void)state;
-    json_t *report = symbolized("pc", (uint64_t)caller_of_note, 2);
+    caller_of_inlined();
+    json_t *report = symbolized("ra", return_address, 2);
     json_t *once = json_deep_copy(report);
     enum ch_status status = symbolizer_report(report, &plain);
     int equal = json_equal(once, report);
@@ -233,9 +297,10 @@ static void report_of_odd_shape_is_refused_or_survived(void **state)
 static void guarded_report_is_the_same_as_an_unguarded_one(void **state)
 {
     (void)state;
-    json_t *plainly = symbolized("pc", (uint64_t)caller_of_note, 3);
-    json_t *guarded = own_report(
-        json_pack("[o]", own_report_frame("pc", (uint64_t)caller_of_note)), 3);
+    caller_of_inlined();
+    json_t *plainly = symbolized("ra", return_address, 3);
+    json_t *guarded =
+        own_report(json_pack("[o]", own_report_frame("ra", return_address)), 3);
     enum ch_status status = symbolizer_report_guarded(guarded, &plain);
     int equal = json_equal(plainly, guarded);
     json_decref(plainly);
@@ -249,6 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_names_a_return_address_by_the_call_before_it),
         cmocka_unit_test(report_names_a_program_counter_where_it_is),
+        cmocka_unit_test(report_puts_inlined_frames_before_their_caller),
+        cmocka_unit_test(report_names_functions_alone_when_asked_to_be_fast),
         cmocka_unit_test(report_names_an_exported_function_of_the_c_library),
         cmocka_unit_test(report_names_every_thread),
         cmocka_unit_test(report_symbolized_twice_is_the_same),
