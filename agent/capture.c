@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/link_map.h"
+
 // How long a thread may take to stop: longer than any scheduling delay, short enough
 // that a thread asleep in a dead file system does not hold the process for long.
 enum { STOP_BUDGET_MS = 1000 };
@@ -69,6 +71,12 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     status = images_read(&capture->images, &capture->memory);
     if (status != CH_OK)
         capture_problem(capture, "images", ch_status_name(status), 0);
+    status = link_map_read(&capture->images, &capture->memory);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        capture_problem(capture, "link_map", ch_status_name(status), 0);
+    status = images_list_for_unwinder(&capture->images);
+    if (status != CH_OK)
+        return status;
     facts_read_process(&capture->process, pid);
     facts_read_host(&capture->host, pid);
     capture->timings.capture_us = capture_clock_us() - stopped;

@@ -195,12 +195,11 @@ static bool same_file(const struct target_mapping *a, const struct target_mappin
 
 // find_text ends the image's text at its last executable mapping: of its own file, or
 // anonymous within its extent (programs move their text to huge pages). False: none.
-static bool find_text(const struct target_images *all, size_t first,
-                      struct target_image *image)
+static bool find_text(const struct target_images *all,
+                      const struct target_mapping *header, struct target_image *image)
 {
-    const struct target_mapping *header = &all->mappings[first];
-    for (size_t i = first; i < all->mapping_count; i++) {
-        const struct target_mapping *mapping = &all->mappings[i];
+    const struct target_mapping *end = all->mappings + all->mapping_count;
+    for (const struct target_mapping *mapping = header; mapping < end; mapping++) {
         if (mapping->start >= image->end)
             break;
         if (same_file(mapping, header) && mapping->end > image->end)
@@ -223,32 +222,72 @@ static bool may_start(const struct target_images *all, size_t index)
                                             !same_file(mapping, mapping - 1)));
 }
 
+static enum ch_status append_image(struct target_images *out,
+                                   const struct target_image *image)
+{
+    if (out->count == IMAGES_MAX)
+        return CH_ERR_LIMIT;
+    if (!grow((void **)&out->images, out->count, &out->capacity, sizeof(*out->images)))
+        return CH_ERR_NO_MEMORY;
+    out->images[out->count++] = *image;
+    return CH_OK;
+}
+
 static enum ch_status find_images(struct target_images *out,
                                   struct target_memory *memory)
 {
-    size_t capacity = 0;
     for (size_t i = 0; i < out->mapping_count; i++) {
         struct target_image image;
         if (!may_start(out, i) || !read_image(memory, &out->mappings[i], &image) ||
-            !find_text(out, i, &image))
+            !find_text(out, &out->mappings[i], &image))
             continue;
-        if (out->count == IMAGES_MAX)
-            return CH_ERR_LIMIT;
-        if (!grow((void **)&out->images, out->count, &capacity, sizeof(*out->images)))
-            return CH_ERR_NO_MEMORY;
-        out->images[out->count++] = image;
+        enum ch_status status = append_image(out, &image);
+        if (status != CH_OK)
+            return status;
     }
     return CH_OK;
 }
 
-static enum ch_status list_for_unwinder(struct target_images *out)
+enum ch_status images_add(struct target_images *images, struct target_memory *memory,
+                          uint64_t address, const char *path)
 {
-    out->unwind = calloc(out->count + 1, sizeof(*out->unwind));
-    if (out->unwind == NULL)
+    const struct target_mapping *mapping = images_mapping(images, address);
+    struct target_image image;
+    if (mapping == NULL || !(mapping->permissions & MAPS_READ))
+        return CH_ERR_NOT_FOUND;
+    struct target_mapping part = *mapping;
+    part.start = address;
+    if (!read_image(memory, &part, &image) || !find_text(images, mapping, &image))
+        return CH_ERR_NOT_FOUND;
+
+    image.owned_path = strdup(path);
+    if (image.owned_path == NULL)
         return CH_ERR_NO_MEMORY;
-    for (size_t i = 0; i < out->count; i++) {
-        const struct target_image *image = &out->images[i];
-        out->unwind[i] = (struct unwind_image){
+    image.path = image.owned_path;
+    image.path_size = strlen(image.owned_path);
+    enum ch_status status = append_image(images, &image);
+    if (status != CH_OK) {
+        free(image.owned_path);
+        return status;
+    }
+    // Keep the order: what was added last moves down to its place.
+    for (size_t i = images->count - 1;
+         i > 0 && images->images[i - 1].base > images->images[i].base; i--) {
+        struct target_image lower = images->images[i];
+        images->images[i] = images->images[i - 1];
+        images->images[i - 1] = lower;
+    }
+    return CH_OK;
+}
+
+enum ch_status images_list_for_unwinder(struct target_images *images)
+{
+    images->unwind = calloc(images->count + 1, sizeof(*images->unwind));
+    if (images->unwind == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < images->count; i++) {
+        const struct target_image *image = &images->images[i];
+        images->unwind[i] = (struct unwind_image){
             .start = image->base,
             .end = image->end,
             .eh_frame_hdr = image->eh_frame_hdr,
@@ -267,11 +306,6 @@ enum ch_status images_read(struct target_images *out, struct target_memory *memo
         if (found != CH_OK)
             status = found;
     }
-    if (status == CH_OK || status == CH_ERR_LIMIT) {
-        enum ch_status listed = list_for_unwinder(out);
-        if (listed != CH_OK)
-            status = listed;
-    }
     return status;
 }
 
@@ -279,6 +313,8 @@ void images_deinit(struct target_images *images)
 {
     text_deinit(&images->maps);
     free(images->mappings);
+    for (size_t i = 0; i < images->count; i++)
+        free(images->images[i].owned_path);
     free(images->images);
     free(images->unwind);
     *images = (struct target_images){ 0 };

@@ -4,7 +4,8 @@
 //
 // What is mapped is what ran: a file replaced on disk since, or deleted, still gives
 // its build ID here. An image is an ELF header in memory that has code; the vDSO is one
-// of them. Nothing is opened but /proc/PID/maps.
+// of them. link_map.h adds what was not mapped from a file. Nothing is opened but files
+// of /proc/PID.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +33,9 @@ struct target_mapping {
 };
 
 struct target_image {
-    const char *path; // path_size bytes, in images->maps
+    const char *path; // path_size bytes, in images->maps or owned_path
     size_t path_size;
+    char *owned_path; // NULL: it is in images->maps
     bool deleted;
     uint64_t base; // lowest mapped address
     uint64_t end;  // one past the last address its program headers claim
@@ -54,6 +56,7 @@ struct target_images {
     size_t mapping_count;
     struct target_image *images; // by base
     size_t count;
+    size_t capacity;
     struct unwind_image *unwind; // the same images, for the unwinder
 };
 
@@ -63,6 +66,15 @@ struct target_images {
 CH_CHECKED enum ch_status images_read(struct target_images *out,
                                       struct target_memory *memory);
 void images_deinit(struct target_images *images);
+
+// images_add looks for an image whose ELF header is at address and adds it under the
+// name path. CH_ERR_NOT_FOUND: there is no header, or no code behind it.
+CH_CHECKED enum ch_status images_add(struct target_images *images,
+                                     struct target_memory *memory, uint64_t address,
+                                     const char *path);
+
+// images_list_for_unwinder fills images->unwind, once all images are known.
+CH_CHECKED enum ch_status images_list_for_unwinder(struct target_images *images);
 
 // images_find is the image that holds address, or NULL.
 const struct target_image *images_find(const struct target_images *images,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "agent/link_map.h"
 #include "support/child.h"
 #include "support/test.h"
 
@@ -200,6 +201,76 @@ static void images_leave_out_libraries_that_are_only_read(void **state)
     assert_int_equal(found, 0);
 }
 
+// copy_over puts anonymous memory with the same bytes in the place of a mapping, as
+// programs do that move their text to huge pages.
+static bool copy_over(uint64_t start, uint64_t end, const char *permissions)
+{
+    size_t size = (size_t)(end - start);
+    void *at = (void *)(uintptr_t)start;
+    int protection = (permissions[0] == 'r' ? PROT_READ : 0) |
+                     (permissions[1] == 'w' ? PROT_WRITE : 0) |
+                     (permissions[2] == 'x' ? PROT_EXEC : 0);
+    if (protection == 0)
+        return mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                    0) != MAP_FAILED;
+    void *copy = malloc(size);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, at, size);
+    bool done = mmap(at, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    if (done)
+        memcpy(at, copy, size);
+    free(copy);
+    return done && mprotect(at, size, protection) == 0;
+}
+
+static int move_cmocka_to_anonymous_memory(int ready, int go)
+{
+    char lines[64][256];
+    size_t count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && count < 64 && fgets(lines[count], 256, maps) != NULL)
+        count += strstr(lines[count], "/libcmocka.so") != NULL;
+    if (maps == NULL || fclose(maps) != 0 || count == 0)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        char *end;
+        uint64_t start = strtoull(lines[i], &end, 16);
+        uint64_t stop = strtoull(end + 1, &end, 16);
+        if (!copy_over(start, stop, end + 1))
+            return 1;
+    }
+    return wait_for_the_end(ready, go);
+}
+
+static void images_of_anonymous_memory_come_from_the_link_map(void **state)
+{
+    (void)state;
+    uint64_t address = address_of((void *)(uintptr_t)_cmocka_run_group_tests);
+    struct target target;
+    target.child = child_start(move_cmocka_to_anonymous_memory);
+    target.status = target_memory_init(&target.memory, target.child.pid);
+    enum ch_status status = images_read(&target.images, &target.memory);
+    bool by_maps = images_find(&target.images, address) != NULL;
+    enum ch_status list = link_map_read(&target.images, &target.memory);
+    const struct target_image *image = images_find(&target.images, address);
+    bool named = image != NULL && memmem(image->path, image->path_size, "libcmocka", 9);
+    bool identified = image != NULL && image->build_id_size != 0;
+    bool sorted = true;
+    for (size_t i = 1; i < target.images.count; i++)
+        sorted =
+            sorted && target.images.images[i - 1].base < target.images.images[i].base;
+    target_close(&target);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(list, CH_OK);
+    assert_false(by_maps);
+    assert_true(named);
+    assert_true(identified);
+    assert_true(sorted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +279,7 @@ int main(void)
         cmocka_unit_test(images_hold_the_program_its_libraries_and_the_vdso),
         cmocka_unit_test(images_tell_code_from_data),
         cmocka_unit_test(images_leave_out_libraries_that_are_only_read),
+        cmocka_unit_test(images_of_anonymous_memory_come_from_the_link_map),
     };
     return cmocka_run_group_tests_name("agent/images", tests, set_up, tear_down);
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/link_map.h"
+
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+
+#include "agent/read_file.h"
+#include "base/cursor.h"
+
+enum {
+    ENTRIES_MAX = 8192,
+    DYNAMIC_MAX = 256,
+    AUXV_LIMIT_BYTES = 4096,
+};
+
+// find_auxv gives the value of one entry of the process's auxiliary vector.
+static bool find_auxv(pid_t pid, uint64_t wanted, uint64_t *out)
+{
+    struct text auxv = { 0 };
+    bool found = false;
+    if (read_process_file(pid, "auxv", AUXV_LIMIT_BYTES, &auxv) == CH_OK) {
+        struct cursor c = cursor_over(auxv.bytes, auxv.size);
+        while (!found && cursor_left(&c) >= 16) {
+            uint64_t type = cursor_u64(&c);
+            uint64_t value = cursor_u64(&c);
+            found = type == wanted;
+            if (found)
+                *out = value;
+        }
+    }
+    text_deinit(&auxv);
+    return found;
+}
+
+// find_debug gives the address of r_debug, which the linker leaves in the program's
+// dynamic section.
+static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dynamic,
+                                 uint64_t *out)
+{
+    for (unsigned i = 0; i < DYNAMIC_MAX; i++) {
+        uint64_t tag;
+        uint64_t value;
+        uint64_t entry = dynamic + i * sizeof(Elf64_Dyn);
+        enum ch_status status = memory_read_word(reader, entry, &tag);
+        if (status == CH_OK)
+            status = memory_read_word(reader, entry + 8, &value);
+        if (status != CH_OK)
+            return status;
+        if (tag == DT_NULL)
+            break;
+        if (tag == DT_DEBUG && value != 0) {
+            *out = value;
+            return CH_OK;
+        }
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
+// An entry of the list, as the linker's headers lay it out.
+struct entry {
+    uint64_t bias;
+    uint64_t name;
+    uint64_t dynamic;
+    uint64_t next;
+};
+
+static enum ch_status read_entry(const struct memory_reader *reader, uint64_t address,
+                                 struct entry *out)
+{
+    uint8_t bytes[offsetof(struct link_map, l_prev)];
+    enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
+    if (status != CH_OK)
+        return status;
+    struct cursor c = cursor_over(bytes, sizeof(bytes));
+    out->bias = cursor_u64(&c);
+    out->name = cursor_u64(&c);
+    out->dynamic = cursor_u64(&c);
+    out->next = cursor_u64(&c);
+    return CH_OK;
+}
+
+// add_entry adds the object when no image holds its dynamic section yet.
+static enum ch_status add_entry(struct target_images *images,
+                                struct target_memory *memory,
+                                const struct memory_reader *reader,
+                                const struct entry *entry)
+{
+    char name[PATH_MAX];
+    if (entry->dynamic == 0 || images_find(images, entry->dynamic) != NULL)
+        return CH_OK;
+    enum ch_status status = memory_read_string(reader, entry->name, name, sizeof(name));
+    if (status != CH_OK)
+        name[0] = 0;
+    status = images_add(images, memory, entry->bias, name);
+    // No header there: the list is wrong, or the object has none in memory.
+    return status == CH_ERR_NOT_FOUND ? CH_OK : status;
+}
+
+enum ch_status link_map_read(struct target_images *images, struct target_memory *memory)
+{
+    struct memory_reader reader = target_memory_reader(memory);
+    uint64_t headers;
+    uint64_t debug;
+    uint64_t address;
+    if (!find_auxv(memory->pid, AT_PHDR, &headers))
+        return CH_ERR_NOT_FOUND;
+    const struct target_image *program = images_find(images, headers);
+    if (program == NULL || program->dynamic == 0)
+        return CH_ERR_NOT_FOUND;
+
+    enum ch_status status = find_debug(&reader, program->dynamic, &debug);
+    if (status == CH_OK)
+        status = memory_read_word(&reader, debug + offsetof(struct r_debug, r_map),
+                                  &address);
+    for (unsigned i = 0; status == CH_OK && address != 0; i++) {
+        struct entry entry;
+        if (i == ENTRIES_MAX)
+            return CH_ERR_LIMIT;
+        status = read_entry(&reader, address, &entry);
+        if (status == CH_OK)
+            status = add_entry(images, memory, &reader, &entry);
+        address = entry.next;
+    }
+    return status;
+}
