@@ -10,6 +10,7 @@
 // agent. The others wait for it: nearly always for the death of the process.
 #include "handler/crash.h"
 
+#include <linux/errno.h>
 #include <sys/prctl.h>
 
 #include "handler/machine.h"
@@ -17,6 +18,7 @@
 
 #include "handler/poison.h"
 
+struct crash_state crash_state;
 struct crash_plan *crash_plan;
 
 enum claim { CLAIM_WON, CLAIM_RE_ENTERED, CLAIM_TAKEN };
@@ -35,7 +37,7 @@ static bool claim_stands(uint64_t claim, uint64_t self)
 static enum claim claim_take(uint64_t self)
 {
     uint64_t found = 0;
-    while (!__atomic_compare_exchange_n(&crash_plan->state->claim, &found, self, false,
+    while (!__atomic_compare_exchange_n(&crash_state.claim, &found, self, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         if (found == self)
             return CLAIM_RE_ENTERED;
@@ -48,12 +50,12 @@ static enum claim claim_take(uint64_t self)
 // claim_word is the half of the claim that other threads wait on.
 static uint32_t *claim_word(void)
 {
-    return (uint32_t *)&crash_plan->state->claim;
+    return (uint32_t *)&crash_state.claim;
 }
 
 static void claim_give_back(void)
 {
-    __atomic_store_n(&crash_plan->state->claim, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&crash_state.claim, 0, __ATOMIC_SEQ_CST);
     sys_futex_wake_all(claim_word());
 }
 
@@ -75,7 +77,7 @@ static bool park(void)
 // wait_for_release ends with the agent's answer, its death, or the deadline.
 static void wait_for_release(const struct crash_agent *agent)
 {
-    const struct request_page *page = &crash_plan->state->request;
+    const struct request_page *page = crash_plan->page;
     struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
                                 { .fd = agent->pidfd, .events = POLLIN } };
     for (;;) {
@@ -83,7 +85,7 @@ static void wait_for_release(const struct crash_agent *agent)
         if (now >= page->deadline_monotonic_ns)
             break;
         long ready = sys_poll(watched, 2, page->deadline_monotonic_ns - now);
-        if (ready > 0)
+        if (ready > 0 || (ready < 0 && ready != -EINTR))
             return;
     }
     if (agent->pidfd >= 0)
@@ -94,13 +96,13 @@ static void wait_for_release(const struct crash_agent *agent)
 
 static void report(void)
 {
-    const struct request_page *page = &crash_plan->state->request;
+    const struct request_page *page = crash_plan->page;
     struct crash_agent agent;
     if (!crash_start_agent(&agent))
         return;
 
     // 2 is a dump for root alone; once changed it could not be put back.
-    if (crash_plan->state->dumpable == 0)
+    if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
     sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
     struct request_message message = { .magic = REQUEST_MAGIC,
@@ -120,7 +122,7 @@ static void report(void)
 void crash_handle(int signal, siginfo_t *info, void *context)
 {
     uint64_t self = claim_of_caller();
-    if (__atomic_load_n(&crash_plan->state->claim, __ATOMIC_SEQ_CST) == self) {
+    if (__atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST) == self) {
         // Sent to us while we are at it; or else our own crash.
         if (info->si_code <= 0)
             return;
@@ -139,10 +141,11 @@ void crash_handle(int signal, siginfo_t *info, void *context)
     }
     if (claim == CLAIM_RE_ENTERED)
         crash_die_now();
+    crash_state.signal = signal;
     crash_record(signal, info, context, verdict == CRASH_DIES);
     report();
     if (verdict == CRASH_DIES)
-        crash_die_on_return(signal, crash_plan->state->request.siginfo);
+        crash_die_on_return(signal, crash_plan->page->siginfo);
     else
         claim_give_back();
 }

@@ -23,9 +23,9 @@ struct crash_previous {
     uint64_t mask;
 };
 
-// The writable part: one page, so one guard on either side.
+// What the crash path notes about itself. Not on the request page: should that be lost,
+// the path still knows that it has been entered and for what.
 struct crash_state {
-    struct request_page request;
     uint64_t claim;   // pid << 32 | tid of the thread whose crash is handled; 0: none
     int32_t signal;   // its signal
     int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
@@ -33,7 +33,7 @@ struct crash_state {
 };
 
 struct crash_plan {
-    struct crash_state *state;
+    struct request_page *page;
     const char *agent; // path
     char *const *argv;
     char *const *envp;
@@ -47,6 +47,8 @@ struct crash_plan {
     uint64_t timeout_ns;
     struct crash_previous previous[CRASH_SIGNALS];
 };
+
+extern struct crash_state crash_state;
 
 // crash_plan is what the next crash goes by; set before the first handler is installed.
 extern struct crash_plan *crash_plan;
@@ -86,8 +88,3 @@ void crash_die_on_return(int signal, const void *siginfo);
 // crash_die_now ends the process by the signal it was handling: the handler itself has
 // crashed and cannot return anywhere.
 __attribute__((noreturn)) void crash_die_now(void);
-
-// crash_block_all and crash_block_others set the signal mask: every signal, or every
-// one that is not a crash, so that a crash of the handler itself is noticed.
-void crash_block_all(void);
-void crash_block_others(void);

@@ -14,7 +14,7 @@
 
 void crash_put_dumpable_back(void)
 {
-    if (crash_plan->state->dumpable == 0)
+    if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -42,19 +42,21 @@ void crash_die_on_return(int signal, const void *siginfo)
     if (sys_getpid() == 1)
         sys_exit_group(128 + signal);
     // Blocked until the return, so that a core dump shows the program and not us.
-    crash_block_all();
+    sys_sigmask(~UINT64_C(0));
     if (sys_queue_signal(signal, siginfo) != 0)
         sys_exit_group(128 + signal);
 }
 
 void crash_die_now(void)
 {
-    const struct crash_state *state = crash_plan->state;
+    int signal = crash_state.signal;
 
     crash_put_dumpable_back();
-    crash_block_all();
-    restore_default(state->signal);
-    sys_queue_signal(state->signal, state->request.siginfo);
-    sys_sigmask(~(UINT64_C(1) << (state->signal - 1)));
-    sys_exit_group(128 + state->signal);
+    sys_sigmask(~UINT64_C(0));
+    restore_default(signal);
+    // The page with the siginfo may be what is lost.
+    if (sys_queue_signal(signal, crash_plan->page->siginfo) != 0)
+        sys_kill_thread(signal);
+    sys_sigmask(~(UINT64_C(1) << (signal - 1)));
+    sys_exit_group(128 + signal);
 }

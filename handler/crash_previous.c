@@ -21,16 +21,6 @@
 
 enum { POPULATE_READ = 22, POPULATE_WRITE = 23 }; // Linux 5.14; not in older headers
 
-void crash_block_all(void)
-{
-    sys_sigmask(~UINT64_C(0));
-}
-
-void crash_block_others(void)
-{
-    sys_sigmask(~(crash_plan->signals >> 1));
-}
-
 // accessible: the access that context failed at would succeed now.
 static bool accessible(const siginfo_t *info, const ucontext_t *context)
 {
@@ -43,15 +33,16 @@ static void call(const struct crash_previous *previous, int signal, siginfo_t *i
                  ucontext_t *context)
 {
     uint64_t interrupted = *(const uint64_t *)&context->uc_sigmask;
-    uint64_t own =
-        (previous->flags & SA_NODEFER) != 0 ? 0 : UINT64_C(1) << (signal - 1);
+    bool nests = (previous->flags & SA_NODEFER) != 0;
+    uint64_t own = nests ? 0 : UINT64_C(1) << (signal - 1);
 
-    sys_sigmask(interrupted | previous->mask | own);
+    uint64_t ours = sys_sigmask(interrupted | previous->mask | own);
     if ((previous->flags & SA_SIGINFO) != 0)
         ((void (*)(int, siginfo_t *, void *))previous->handler)(signal, info, context);
     else
         ((void (*)(int))previous->handler)(signal);
-    crash_block_others();
+    // It may have raised the signal again, which is not to arrive before the report.
+    sys_sigmask(ours | own);
 }
 
 static bool action_is_ours(int signal)

@@ -26,12 +26,10 @@ static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
 
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
 {
-    struct crash_state *state = crash_plan->state;
-    struct request_page *page = &state->request;
+    struct request_page *page = crash_plan->page;
     stack_t alternate = { .ss_flags = SS_DISABLE };
 
-    state->signal = signal;
-    state->dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
+    crash_state.dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
     page->dies = dies;
     page->agent_pid = 0;
     page->crash_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);

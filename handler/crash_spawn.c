@@ -44,7 +44,7 @@ static void close_from(unsigned first)
 // /dev/null in the place of the other standard ones: nothing of the program's is held.
 static void keep_channel(int channel)
 {
-    bool keep_stderr = crash_plan->state->request.keep_stderr != 0;
+    bool keep_stderr = crash_plan->page->keep_stderr != 0;
 
     if (channel == REQUEST_CHANNEL_FD)
         sys_keep_at_exec(channel);
@@ -66,7 +66,7 @@ static int become_agent(void *argument)
     keep_channel(*(const int *)argument);
     reset_signals();
     sys_exec(crash_plan->agent, crash_plan->argv, crash_plan->envp);
-    crash_plan->state->exec_fails = 1;
+    crash_state.exec_fails = 1;
     return 127;
 }
 
@@ -74,7 +74,7 @@ static int make_agent(void *argument)
 {
     long pid =
         machine_clone(SPAWN_FLAGS | CLONE_PARENT_SETTID, crash_plan->second_stack_end,
-                      &crash_plan->state->request.agent_pid, become_agent, argument);
+                      &crash_plan->page->agent_pid, become_agent, argument);
     if (pid > 0)
         sys_wait((int32_t)pid,
                  1 /* WNOHANG: it has ended when it could not be started */);
@@ -101,32 +101,38 @@ static long make_channel(int *out_ends)
     return sys_socketpair(out_ends);
 }
 
+// run_first_child makes the agent an orphan, and sees to it that a program that reaps
+// orphans does not get this one.
 static void run_first_child(int channel)
 {
+    int reaps = 0;
+    sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
+    if (reaps)
+        sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
     long pid = machine_clone(SPAWN_FLAGS, crash_plan->first_stack_end, NULL, make_agent,
                              &channel);
     while (pid > 0 && sys_wait((int32_t)pid, 0) == -EINTR)
         ;
+    if (reaps)
+        sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 bool crash_start_agent(struct crash_agent *out)
 {
-    struct crash_state *state = crash_plan->state;
     int ends[2];
 
     if (make_channel(ends) != 0)
         return false;
-    state->exec_fails = 0;
-    crash_block_all();
-    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the kernel has filled ends
+    crash_state.exec_fails = 0;
+    uint64_t mask = sys_sigmask(~UINT64_C(0));
     run_first_child(ends[1]);
-    crash_block_others();
+    sys_sigmask(mask);
     sys_close(ends[1]);
-    if (state->request.agent_pid <= 0 || state->exec_fails) {
+    if (crash_plan->page->agent_pid <= 0 || crash_state.exec_fails) {
         sys_close(ends[0]);
         return false;
     }
     out->channel = ends[0];
-    out->pidfd = sys_pidfd_open(state->request.agent_pid);
+    out->pidfd = sys_pidfd_open(crash_plan->page->agent_pid);
     return true;
 }

@@ -105,7 +105,7 @@ static void put_in_force(struct crash_plan *plan)
             take(plan, signal);
     }
     plan_seal(plan);
-    if (old != NULL && __atomic_load_n(&old->state->claim, __ATOMIC_ACQUIRE) == 0)
+    if (old != NULL && __atomic_load_n(&crash_state.claim, __ATOMIC_ACQUIRE) == 0)
         plan_destroy(old);
 }
 

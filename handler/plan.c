@@ -11,7 +11,7 @@ enum { CHILD_STACK = 8192 };
 // Where the parts are, from the start of the mapping; between them lies a guard page.
 struct layout {
     size_t page;
-    size_t state;
+    size_t request;
     size_t stacks;
     size_t plan;
     size_t plan_bytes;
@@ -39,8 +39,8 @@ static struct layout layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
-    at.state = at.page;
-    at.stacks = at.state + round_up(sizeof(struct crash_state), at.page) + at.page;
+    at.request = at.page;
+    at.stacks = at.request + round_up(sizeof(struct request_page), at.page) + at.page;
     at.plan = at.stacks + round_up(2 * CHILD_STACK, at.page) + at.page;
     at.total = at.plan + at.plan_bytes + at.page;
     return at;
@@ -91,19 +91,19 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
                                        const struct plan_wishes *wishes)
 {
     struct crash_plan *plan = fill(base + at->plan, wishes);
-    struct crash_state *state = (struct crash_state *)(base + at->state);
+    struct request_page *page = (struct request_page *)(base + at->request);
 
-    plan->state = state;
+    plan->page = page;
     plan->page_size = at->page;
     plan->bytes = at->plan_bytes;
     plan->mapping = base;
     plan->mapping_bytes = at->total;
     plan->first_stack_end = base + at->stacks + CHILD_STACK;
     plan->second_stack_end = base + at->stacks + 2 * CHILD_STACK;
-    state->request.magic = REQUEST_MAGIC;
-    state->request.version = REQUEST_VERSION;
-    state->request.size = sizeof(state->request);
-    state->request.keep_stderr = wishes->keep_stderr;
+    page->magic = REQUEST_MAGIC;
+    page->version = REQUEST_VERSION;
+    page->size = sizeof(*page);
+    page->keep_stderr = wishes->keep_stderr;
     return plan;
 }
 
@@ -118,7 +118,7 @@ struct crash_plan *plan_create(const struct plan_wishes *wishes)
     char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (!open_up(base, at.state, at.stacks - at.page) ||
+    if (!open_up(base, at.request, at.stacks - at.page) ||
         !open_up(base, at.stacks, at.plan - at.page) ||
         !open_up(base, at.plan, at.plan + at.plan_bytes)) {
         munmap(base, at.total);

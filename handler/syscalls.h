@@ -89,6 +89,11 @@ static inline long sys_queue_signal(int signal, const void *siginfo)
                         (long)siginfo, 0);
 }
 
+static inline void sys_kill_thread(int signal)
+{
+    machine_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0, 0);
+}
+
 static inline void sys_kill(int32_t pid, int signal)
 {
     machine_call(SYS_kill, pid, signal, 0, 0, 0);

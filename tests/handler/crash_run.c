@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/crash_run.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// One run at a time: what belongs to the running one.
+static struct {
+    pid_t pid;
+    int output;
+    double started;
+} now;
+
+static double clock_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
+}
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void set_variables(const struct crash_run *run)
+{
+    char record[128];
+    snprintf(record, sizeof(record), "%s/record", run->folder);
+    setenv("CRASHHOOK_TEST_RECORD", record, 1);
+    setenv("CRASHHOOK_TEST_AGENT", run->agent_way != NULL ? run->agent_way : "answer",
+           1);
+    setenv("CRASHHOOK_AGENT", run->agent != NULL ? run->agent : PROBE_AGENT, 1);
+    if (!run->dlopens && !run->bare)
+        setenv("LD_PRELOAD", LIBRARY, 1);
+    for (size_t i = 0; i < 8 && run->variables[i] != NULL; i++)
+        putenv((char *)(uintptr_t)run->variables[i]);
+}
+
+static void become_program(const struct crash_run *run, int output)
+{
+    char errors[128];
+    const rlim_t core = run->core_allowed ? RLIM_INFINITY : 0;
+    const char *program = run->program != NULL ? run->program : CRASHER;
+
+    snprintf(errors, sizeof(errors), "%s/errors", run->folder);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ core, RLIM_INFINITY });
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    dup2(open(errors, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), STDERR_FILENO);
+    if (chdir(run->folder) != 0)
+        _exit(90);
+    if (run->no_standard_files) {
+        close(0);
+        close(1);
+        close(2);
+    }
+    set_variables(run);
+    execl(program, program, run->way, run->dlopens ? LIBRARY : NULL, NULL);
+    _exit(91);
+}
+
+// start_as_first makes the program PID 1 of a namespace; the child made here only
+// passes its status on.
+static void start_as_first(const struct crash_run *run, int output)
+{
+    int status = 0;
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0)
+        _exit(77);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("proc", "/proc", "proc", 0, NULL) != 0)
+            _exit(77);
+        become_program(run, output);
+    }
+    close(output);
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+    pause();
+}
+
+void crash_run_start(struct crash_run *run)
+{
+    int ends[2];
+    snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
+    if (mkdtemp(run->folder) == NULL || chmod(run->folder, 0777) != 0 ||
+        pipe2(ends, O_CLOEXEC) != 0)
+        fail("cannot prepare a run");
+    now.started = clock_ms();
+    now.pid = fork();
+    if (now.pid == 0) {
+        if (run->first_of_namespace)
+            start_as_first(run, ends[1]);
+        become_program(run, ends[1]);
+    }
+    close(ends[1]);
+    now.output = ends[0];
+}
+
+int crash_run_pid(const struct crash_run *run)
+{
+    (void)run;
+    return now.pid;
+}
+
+static bool read_some(struct crash_run *run)
+{
+    size_t used = strlen(run->output);
+    ssize_t got = read(now.output, run->output + used, sizeof(run->output) - 1 - used);
+    return got > 0;
+}
+
+void crash_run_read(struct crash_run *run)
+{
+    while (strchr(run->output, '\n') == NULL && read_some(run))
+        ;
+}
+
+static void read_file(const struct crash_run *run, const char *name, char *to,
+                      size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", run->folder, name);
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd < 0 ? 0 : read(fd, to, size - 1);
+    to[got > 0 ? got : 0] = 0;
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool core_exists(const struct crash_run *run)
+{
+    char pattern[128];
+    glob_t found;
+    snprintf(pattern, sizeof(pattern), "%s/core*", run->folder);
+    bool exists = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return exists;
+}
+
+void crash_run_finish(struct crash_run *run)
+{
+    struct rusage usage;
+    if (wait4(now.pid, &run->status, 0, &usage) != now.pid)
+        fail("cannot wait for the program");
+    run->ms = clock_ms() - now.started;
+    while (read_some(run))
+        ;
+    run->output_ms = clock_ms() - now.started;
+    close(now.output);
+    read_file(run, "errors", run->errors, sizeof(run->errors));
+    read_file(run, "record", run->records, sizeof(run->records));
+    for (const char *at = run->records; (at = strchr(at, '\n')) != NULL; at++)
+        run->record_count++;
+    run->core_found = core_exists(run);
+}
+
+void crash_run(struct crash_run *run)
+{
+    crash_run_start(run);
+    crash_run_finish(run);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind,
+                        struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+void crash_run_end(struct crash_run *run)
+{
+    nftw(run->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+bool crash_run_says(const struct crash_run *run, const char *pair)
+{
+    char wanted[256];
+    char first[sizeof(run->records) + 2];
+    size_t length = strcspn(run->records, "\n");
+    snprintf(wanted, sizeof(wanted), " %s ", pair);
+    snprintf(first, sizeof(first), " %.*s ", (int)length, run->records);
+    return strstr(first, wanted) != NULL;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every test of a real crash begins and ends with: one struct crash_run, forgotten
+// before and its folder removed after.
+#pragma once
+#include <stdio.h>
+
+#include "handler/crash_run.h"
+#include "support/test.h"
+
+static struct crash_run run;
+
+static int crash_test_forget(void **state)
+{
+    (void)state;
+    memset(&run, 0, sizeof(run));
+    return 0;
+}
+
+static int crash_test_clean(void **state)
+{
+    (void)state;
+    crash_run_end(&run);
+    return 0;
+}
+
+#define CRASH_TEST(test)                                                               \
+    cmocka_unit_test_setup_teardown(test, crash_test_forget, crash_test_clean)
