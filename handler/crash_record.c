@@ -11,17 +11,19 @@
 
 #include "handler/poison.h"
 
+// copy is a loop that no compiler turns into a call of libc.
+static void copy(volatile uint8_t *to, const void *from, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        to[i] = ((const uint8_t *)from)[i];
+}
+
 static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
 {
-    for (size_t i = 0; i < sizeof(siginfo_t); i++)
-        out[i] = ((const uint8_t *)info)[i];
     // Somebody put our handler back without SA_SIGINFO, or called it with a number
     // alone.
-    if (info->si_signo != signal) {
-        siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
-        for (size_t i = 0; i < sizeof(plain); i++)
-            out[i] = ((const uint8_t *)&plain)[i];
-    }
+    const siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
+    copy(out, info->si_signo == signal ? info : &plain, sizeof(siginfo_t));
 }
 
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies)

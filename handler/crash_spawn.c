@@ -119,7 +119,7 @@ static void run_first_child(int channel)
 
 bool crash_start_agent(struct crash_agent *out)
 {
-    int ends[2];
+    int ends[2] = { -1, -1 };
 
     if (make_channel(ends) != 0)
         return false;

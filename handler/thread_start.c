@@ -41,6 +41,8 @@ static int start_c11(void *stack)
     return what.run_c11(what.argument);
 }
 
+// The names that libc declares are reserved for it.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
                                  const pthread_attr_t *restrict attributes,
                                  void *(*run)(void *), void *restrict argument)
@@ -58,6 +60,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
     return error;
 }
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)

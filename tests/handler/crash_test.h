@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every test of a real crash begins and ends with: one struct crash_run, forgotten
-// before and its folder removed after.
+// What every test of a real crash begins and ends with: one struct real_crash,
+// forgotten before and its folder removed after.
 #pragma once
 #include <stdio.h>
 
-#include "handler/crash_run.h"
+#include "handler/real_crash.h"
 #include "support/test.h"
 
-static struct crash_run run;
+static struct real_crash run;
 
 static int crash_test_forget(void **state)
 {
@@ -20,7 +20,7 @@ static int crash_test_forget(void **state)
 static int crash_test_clean(void **state)
 {
     (void)state;
-    crash_run_end(&run);
+    real_crash_end(&run);
     return 0;
 }
 

@@ -33,9 +33,9 @@ static void print_descriptors(FILE *to)
         return;
     fputs(" fds=", to);
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(folder) &&
-            atoi(entry->d_name) != fileno(to))
-            fprintf(to, "%s,", entry->d_name);
+        long fd = strtol(entry->d_name, NULL, 10);
+        if (entry->d_name[0] != '.' && fd != dirfd(folder))
+            fprintf(to, "%ld,", fd);
     }
     closedir(folder);
 }

@@ -13,15 +13,15 @@ static void dies(const char *way, int signal)
 {
     char reported[32];
     run.way = way;
-    crash_run(&run);
+    real_crash(&run);
     assert_true(WIFSIGNALED(run.status));
     assert_int_equal(WTERMSIG(run.status), signal);
     assert_int_equal(run.record_count, 1);
     snprintf(reported, sizeof(reported), "signal=%d", signal);
-    assert_true(crash_run_says(&run, reported));
-    assert_true(crash_run_says(&run, "read=1"));
-    assert_true(crash_run_says(&run, "dies=1"));
-    assert_true(crash_run_says(&run, "agent=1"));
+    assert_true(real_crash_says(&run, reported));
+    assert_true(real_crash_says(&run, "read=1"));
+    assert_true(real_crash_says(&run, "dies=1"));
+    assert_true(real_crash_says(&run, "agent=1"));
     assert_true(run.ms < 2000);
 }
 
@@ -29,22 +29,22 @@ static void a_null_write_dies_by_sigsegv_with_its_address(void **state)
 {
     (void)state;
     dies("null-write", SIGSEGV);
-    assert_true(crash_run_says(&run, "code=1"));
-    assert_true(crash_run_says(&run, "address=(nil)"));
+    assert_true(real_crash_says(&run, "code=1"));
+    assert_true(real_crash_says(&run, "address=(nil)"));
 }
 
 static void a_wild_write_tells_its_address(void **state)
 {
     (void)state;
     dies("wild-write", SIGSEGV);
-    assert_true(crash_run_says(&run, "address=0x123456789a8"));
+    assert_true(real_crash_says(&run, "address=0x123456789a8"));
 }
 
 static void abort_dies_by_sigabrt(void **state)
 {
     (void)state;
     dies("abort", SIGABRT);
-    assert_true(crash_run_says(&run, "code=-6"));
+    assert_true(real_crash_says(&run, "code=-6"));
 }
 
 static void a_division_by_zero_dies_by_sigfpe(void **state)
@@ -84,7 +84,7 @@ static void a_signal_to_oneself_is_a_crash(void **state)
 {
     (void)state;
     dies("kill-self", SIGSEGV);
-    assert_true(crash_run_says(&run, "code=0"));
+    assert_true(real_crash_says(&run, "code=0"));
 }
 
 static void a_signal_from_outside_is_a_crash_and_names_its_sender(void **state)
@@ -92,13 +92,13 @@ static void a_signal_from_outside_is_a_crash_and_names_its_sender(void **state)
     (void)state;
     char sender[32];
     run.way = "wait-for-kill";
-    crash_run_start(&run);
-    crash_run_read(&run);
-    kill(crash_run_pid(&run), SIGSEGV);
-    crash_run_finish(&run);
+    real_crash_start(&run);
+    real_crash_read(&run);
+    kill(real_crash_pid(&run), SIGSEGV);
+    real_crash_finish(&run);
     assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
     snprintf(sender, sizeof(sender), "sender=%d", getpid());
-    assert_true(crash_run_says(&run, sender));
+    assert_true(real_crash_says(&run, sender));
     assert_int_equal(run.record_count, 1);
 }
 
@@ -108,14 +108,14 @@ static void the_core_dump_is_written_as_without_us(void **state)
     static const char *const ways[] = { "null-write", "abort", "breakpoint",
                                         "kill-self", "overflow-worker" };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        struct crash_run bare = { .way = ways[i], .core_allowed = true, .bare = true };
+        struct real_crash bare = { .way = ways[i], .core_allowed = true, .bare = true };
         memset(&run, 0, sizeof(run));
         run.way = ways[i];
         run.core_allowed = true;
-        crash_run(&bare);
-        crash_run(&run);
-        crash_run_end(&bare);
-        crash_run_end(&run);
+        real_crash(&bare);
+        real_crash(&run);
+        real_crash_end(&bare);
+        real_crash_end(&run);
         assert_int_equal(run.status, bare.status);
         assert_int_equal(run.core_found, bare.core_found);
         assert_int_equal(run.record_count, 1);
@@ -136,7 +136,7 @@ static void the_first_process_of_a_namespace_ends_with_128_and_the_signal(void *
     (void)state;
     run.way = "abort";
     run.first_of_namespace = true;
-    crash_run(&run);
+    real_crash(&run);
     if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 77)
         skip();
     assert_true(WIFEXITED(run.status));
@@ -150,7 +150,7 @@ static void a_fault_ends_the_first_process_of_a_namespace(void **state)
     (void)state;
     run.way = "null-write";
     run.first_of_namespace = true;
-    crash_run(&run);
+    real_crash(&run);
     if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 77)
         skip();
     assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
@@ -161,7 +161,7 @@ static void a_crash_of_the_handler_ends_in_the_original_signal(void **state)
 {
     (void)state;
     run.way = "crash-in-handler";
-    crash_run(&run);
+    real_crash(&run);
     assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
     assert_int_equal(run.record_count, 0);
     assert_true(run.ms < 2000);
@@ -171,7 +171,7 @@ static void a_crash_of_the_handler_does_not_hide_what_it_was_called_for(void **s
 {
     (void)state;
     run.way = "crash-in-handler-of-abort";
-    crash_run(&run);
+    real_crash(&run);
     assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGABRT);
     assert_true(run.ms < 2000);
 }

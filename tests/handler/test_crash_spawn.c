@@ -23,14 +23,14 @@ static void the_agent_starts_with_nothing_of_the_program(void **state)
 {
     (void)state;
     run.way = "ignore-all";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
-    assert_true(crash_run_says(&run, "fds=0,1,2,3,"));
-    assert_true(crash_run_says(&run, "blocked=0"));
-    assert_true(crash_run_says(&run, "ignored=0"));
-    assert_true(crash_run_says(&run, "session=1"));
+    assert_true(real_crash_says(&run, "fds=0,1,2,3,"));
+    assert_true(real_crash_says(&run, "blocked=0"));
+    assert_true(real_crash_says(&run, "ignored=0"));
+    assert_true(real_crash_says(&run, "session=1"));
     assert_null(strstr(run.records, "LD_PRELOAD"));
-    assert_true(crash_run_says(&run, "enable=no"));
+    assert_true(real_crash_says(&run, "enable=no"));
 }
 
 static void the_agent_gets_the_variables_it_needs_and_no_others(void **state)
@@ -43,7 +43,7 @@ static void the_agent_gets_the_variables_it_needs_and_no_others(void **state)
     run.variables[3] = "SECRET_KEY=do-not-pass";
     run.variables[4] = "HOMEPAGE=x";
     run.variables[5] = "CRASHHOOK_TAGS=a=b";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_non_null(strstr(run.records, "HOME,"));
     assert_non_null(strstr(run.records, "DEBUGINFOD_URLS,"));
@@ -57,9 +57,9 @@ static void the_channel_is_descriptor_three_whatever_was_there(void **state)
 {
     (void)state;
     run.way = "descriptor-three-is-taken";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
-    assert_true(crash_run_says(&run, "fds=0,1,2,3,"));
+    assert_true(real_crash_says(&run, "fds=0,1,2,3,"));
 }
 
 static void closed_standard_files_are_no_trouble(void **state)
@@ -67,17 +67,17 @@ static void closed_standard_files_are_no_trouble(void **state)
     (void)state;
     run.way = "null-write";
     run.no_standard_files = true;
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_int_equal(run.record_count, 1);
-    assert_true(crash_run_says(&run, "fds=0,1,2,3,"));
+    assert_true(real_crash_says(&run, "fds=0,1,2,3,"));
 }
 
 static void a_full_descriptor_table_is_no_trouble(void **state)
 {
     (void)state;
     run.way = "fill-descriptors";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_int_equal(run.record_count, 1);
 }
@@ -86,7 +86,7 @@ static void a_full_descriptor_table_under_a_hard_limit_is_no_trouble(void **stat
 {
     (void)state;
     run.way = "fill-descriptors-for-good";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_int_equal(run.record_count, 1);
 }
@@ -96,7 +96,7 @@ static void a_missing_agent_costs_no_time(void **state)
     (void)state;
     run.way = "null-write";
     run.agent = "/nonexistent/agent";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_int_equal(run.record_count, 0);
     assert_true(run.ms < 500);
@@ -107,7 +107,7 @@ static void an_agent_that_is_no_program_costs_no_time(void **state)
     (void)state;
     run.way = "abort";
     run.agent = "/etc/passwd";
-    crash_run(&run);
+    real_crash(&run);
     assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGABRT);
     assert_true(run.ms < 500);
 }
@@ -120,8 +120,8 @@ static void an_agent_that_leaves_ends_the_wait(void **state)
         memset(&run, 0, sizeof(run));
         run.way = "null-write";
         run.agent_way = ways[i];
-        crash_run(&run);
-        crash_run_end(&run);
+        real_crash(&run);
+        real_crash_end(&run);
         assert_segv();
         assert_true(run.ms < 500);
     }
@@ -136,8 +136,8 @@ static void a_hanging_agent_is_killed_at_the_deadline(void **state)
         run.way = "null-write";
         run.agent_way = ways[i];
         run.variables[0] = "CRASHHOOK_TIMEOUT=400ms";
-        crash_run(&run);
-        crash_run_end(&run);
+        real_crash(&run);
+        real_crash_end(&run);
         assert_segv();
         assert_true(run.ms >= 400);
         assert_true(run.ms < 2000);
@@ -149,7 +149,7 @@ static void what_the_agent_does_later_holds_nobody(void **state)
     (void)state;
     run.way = "null-write";
     run.agent_way = "linger";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_true(run.ms < 1000);
     assert_true(run.output_ms < 1000); // $(program) has returned
@@ -160,12 +160,13 @@ static void the_port_can_be_bound_while_the_agent_lingers(void **state)
     (void)state;
     run.way = "listen";
     run.agent_way = "linger";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
 
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                   .sin_port = htons((uint16_t)atoi(run.output)) };
+                                   .sin_port =
+                                       htons((uint16_t)strtol(run.output, NULL, 10)) };
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     int result = bind(fd, (struct sockaddr *)&address, sizeof(address));
     close(fd);
@@ -179,7 +180,7 @@ static void a_lock_is_free_while_the_agent_lingers(void **state)
     struct flock lock = { .l_type = F_WRLCK };
     run.way = "hold-a-lock";
     run.agent_way = "linger";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     snprintf(path, sizeof(path), "%s/lock", run.folder);
     int fd = open(path, O_RDWR);
@@ -194,7 +195,7 @@ static void the_program_hears_of_no_child(void **state)
     (void)state;
     run.way = "watch-children";
     run.agent_way = "slow";
-    crash_run(&run);
+    real_crash(&run);
     assert_segv();
     assert_int_equal(run.record_count, 1);
     assert_string_equal(run.output, "");
@@ -208,8 +209,8 @@ static void a_reaper_of_orphans_hears_of_no_child_either(void **state)
         memset(&run, 0, sizeof(run));
         run.way = "watch-children-as-subreaper";
         run.agent_way = ways[i];
-        crash_run(&run);
-        crash_run_end(&run);
+        real_crash(&run);
+        real_crash_end(&run);
         assert_segv();
         assert_string_equal(run.output, "");
     }
@@ -220,13 +221,13 @@ static void stderr_is_kept_when_the_report_is_printed_there(void **state)
     (void)state;
     run.way = "null-write";
     run.variables[0] = "CRASHHOOK_PRINT=yes";
-    crash_run(&run);
-    assert_true(crash_run_says(&run, "stderr=1"));
-    crash_run_end(&run);
+    real_crash(&run);
+    assert_true(real_crash_says(&run, "stderr=1"));
+    real_crash_end(&run);
     memset(&run, 0, sizeof(run));
     run.way = "null-write";
-    crash_run(&run); // tty is the default, and this is none
-    assert_true(crash_run_says(&run, "stderr=0"));
+    real_crash(&run); // tty is the default, and this is none
+    assert_true(real_crash_says(&run, "stderr=0"));
 }
 
 int main(void)

@@ -3,16 +3,16 @@
 // Runs a real program until it crashes, and says how it ended and what reached the
 // agent.
 //
-// The program is crasher or another of tests/handler; the agent is probe_agent,
+// The program is victim or another of tests/handler; the agent is probe_agent,
 // behaving as told. Each run has a folder of its own, where core dumps and records
-// land, and which crash_run_end removes.
+// land, and which real_crash_end removes.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
-struct crash_run {
+struct real_crash {
     // What to run.
-    const char *program;      // NULL: crasher
+    const char *program;      // NULL: victim
     const char *way;          // its first argument
     const char *agent_way;    // of probe_agent; NULL: answers at once
     const char *agent;        // path; NULL: probe_agent
@@ -35,23 +35,23 @@ struct crash_run {
     bool core_found;
 };
 
-// crash_run_start starts it, its standard output being a pipe.
-void crash_run_start(struct crash_run *run);
+// real_crash_start starts it, its standard output being a pipe.
+void real_crash_start(struct real_crash *run);
 
-// crash_run_pid is the pid of the running program.
-int crash_run_pid(const struct crash_run *run);
+// real_crash_pid is the pid of the running program.
+int real_crash_pid(const struct real_crash *run);
 
-// crash_run_read waits for the next line of its output, which stays in output.
-void crash_run_read(struct crash_run *run);
+// real_crash_read waits for the next line of its output, which stays in output.
+void real_crash_read(struct real_crash *run);
 
-// crash_run_finish waits for its end and fills in how it went.
-void crash_run_finish(struct crash_run *run);
+// real_crash_finish waits for its end and fills in how it went.
+void real_crash_finish(struct real_crash *run);
 
-// crash_run does all of that.
-void crash_run(struct crash_run *run);
+// real_crash does all of that.
+void real_crash(struct real_crash *run);
 
-// crash_run_end removes the folder.
-void crash_run_end(struct crash_run *run);
+// real_crash_end removes the folder.
+void real_crash_end(struct real_crash *run);
 
-// crash_run_says: the first record holds this key=value.
-bool crash_run_says(const struct crash_run *run, const char *pair);
+// real_crash_says: the first record holds this key=value.
+bool real_crash_says(const struct real_crash *run, const char *pair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handler/crash_run.h"
+#include "handler/real_crash.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -36,7 +36,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-static void set_variables(const struct crash_run *run)
+static void set_variables(const struct real_crash *run)
 {
     char record[128];
     snprintf(record, sizeof(record), "%s/record", run->folder);
@@ -50,11 +50,11 @@ static void set_variables(const struct crash_run *run)
         putenv((char *)(uintptr_t)run->variables[i]);
 }
 
-static void become_program(const struct crash_run *run, int output)
+static void become_program(const struct real_crash *run, int output)
 {
     char errors[128];
     const rlim_t core = run->core_allowed ? RLIM_INFINITY : 0;
-    const char *program = run->program != NULL ? run->program : CRASHER;
+    const char *program = run->program != NULL ? run->program : VICTIM;
 
     snprintf(errors, sizeof(errors), "%s/errors", run->folder);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ core, RLIM_INFINITY });
@@ -75,7 +75,7 @@ static void become_program(const struct crash_run *run, int output)
 
 // start_as_first makes the program PID 1 of a namespace; the child made here only
 // passes its status on.
-static void start_as_first(const struct crash_run *run, int output)
+static void start_as_first(const struct real_crash *run, int output)
 {
     int status = 0;
     if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0)
@@ -96,7 +96,7 @@ static void start_as_first(const struct crash_run *run, int output)
     pause();
 }
 
-void crash_run_start(struct crash_run *run)
+void real_crash_start(struct real_crash *run)
 {
     int ends[2];
     snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
@@ -114,26 +114,26 @@ void crash_run_start(struct crash_run *run)
     now.output = ends[0];
 }
 
-int crash_run_pid(const struct crash_run *run)
+int real_crash_pid(const struct real_crash *run)
 {
     (void)run;
     return now.pid;
 }
 
-static bool read_some(struct crash_run *run)
+static bool read_some(struct real_crash *run)
 {
     size_t used = strlen(run->output);
     ssize_t got = read(now.output, run->output + used, sizeof(run->output) - 1 - used);
     return got > 0;
 }
 
-void crash_run_read(struct crash_run *run)
+void real_crash_read(struct real_crash *run)
 {
     while (strchr(run->output, '\n') == NULL && read_some(run))
         ;
 }
 
-static void read_file(const struct crash_run *run, const char *name, char *to,
+static void read_file(const struct real_crash *run, const char *name, char *to,
                       size_t size)
 {
     char path[128];
@@ -145,7 +145,7 @@ static void read_file(const struct crash_run *run, const char *name, char *to,
         close(fd);
 }
 
-static bool core_exists(const struct crash_run *run)
+static bool core_exists(const struct real_crash *run)
 {
     char pattern[128];
     glob_t found;
@@ -155,7 +155,7 @@ static bool core_exists(const struct crash_run *run)
     return exists;
 }
 
-void crash_run_finish(struct crash_run *run)
+void real_crash_finish(struct real_crash *run)
 {
     struct rusage usage;
     if (wait4(now.pid, &run->status, 0, &usage) != now.pid)
@@ -172,10 +172,10 @@ void crash_run_finish(struct crash_run *run)
     run->core_found = core_exists(run);
 }
 
-void crash_run(struct crash_run *run)
+void real_crash(struct real_crash *run)
 {
-    crash_run_start(run);
-    crash_run_finish(run);
+    real_crash_start(run);
+    real_crash_finish(run);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind,
@@ -187,12 +187,12 @@ static int remove_entry(const char *path, const struct stat *status, int kind,
     return remove(path);
 }
 
-void crash_run_end(struct crash_run *run)
+void real_crash_end(struct real_crash *run)
 {
     nftw(run->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-bool crash_run_says(const struct crash_run *run, const char *pair)
+bool real_crash_says(const struct real_crash *run, const char *pair)
 {
     char wanted[256];
     char first[sizeof(run->records) + 2];

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Faults and signals of one thread.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "handler/victim.h"
+
+void victim_null_write(void)
+{
+    *(volatile int *)0 = 1;
+}
+
+void victim_wild_write(void)
+{
+    *(volatile int *)0x123456789a8 = 1;
+}
+
+static void divide(void)
+{
+    volatile int dividend = 10;
+    volatile int zero = 0;
+    volatile int result = dividend / zero;
+    (void)result;
+}
+
+static void illegal(void)
+{
+    __builtin_trap();
+}
+
+static void breakpoint(void)
+{
+    __asm__ volatile(
+#if defined(__x86_64__)
+        "int3"
+#else
+        "brk #0"
+#endif
+    );
+}
+
+static void bus(void)
+{
+    FILE *file = tmpfile();
+    volatile char *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0);
+    (void)page[0];
+}
+
+static void forbidden_call(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    getppid();
+}
+
+void victim_kill_self(void)
+{
+    kill(getpid(), SIGSEGV);
+}
+
+static void wait_for_kill(void)
+{
+    victim_say("ready\n");
+    for (;;)
+        pause();
+}
+
+static volatile int depth_wanted = 1;
+
+__attribute__((noinline)) static int recurse(int depth)
+{
+    volatile char room[256];
+    room[0] = (char)depth;
+    return depth_wanted ? recurse(depth + 1) + room[0] : 0;
+}
+
+void victim_overflow(void)
+{
+    recurse(0);
+}
+
+// unmap_ours takes away what the library mapped when it was loaded: its state as well.
+static void unmap_ours(void)
+{
+    FILE *list = fopen("/proc/self/maps", "r");
+    char line[512];
+    if (list == NULL)
+        _exit(96);
+    while (fgets(line, sizeof(line), list) != NULL) {
+        uintptr_t from;
+        uintptr_t until;
+        char rights[8];
+        if (sscanf(line, "%lx-%lx %7s", &from, &until, rights) == 3 &&
+            strcmp(rights, "rw-p") == 0 && until - from == 4096 &&
+            strchr(line, '/') == NULL && *(uint64_t *)from == 0x6b6f6f6868736172) {
+            munmap((void *)from, until - from);
+        }
+    }
+}
+
+static void crash_in_handler(void)
+{
+    unmap_ours();
+    victim_null_write();
+}
+
+static void crash_in_handler_of_abort(void)
+{
+    unmap_ours();
+    abort();
+}
+
+static void not_dumpable(void)
+{
+    prctl(PR_SET_DUMPABLE, 0);
+    victim_null_write();
+}
+
+static void live(void)
+{
+    victim_say("alive\n");
+}
+
+const struct victim_way victim_faults[] = {
+    { "null-write", victim_null_write },
+    { "wild-write", victim_wild_write },
+    { "abort", abort },
+    { "divide", divide },
+    { "illegal", illegal },
+    { "breakpoint", breakpoint },
+    { "bus", bus },
+    { "forbidden-call", forbidden_call },
+    { "kill-self", victim_kill_self },
+    { "wait-for-kill", wait_for_kill },
+    { "overflow", victim_overflow },
+    { "crash-in-handler", crash_in_handler },
+    { "crash-in-handler-of-abort", crash_in_handler_of_abort },
+    { "not-dumpable", not_dumpable },
+    { "live", live },
+    { NULL, NULL },
+};
