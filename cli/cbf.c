@@ -226,40 +226,43 @@ static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *fra
     return CH_OK;
 }
 
-static void free_at(void *pointer)
-{
-    free(*(void **)pointer);
-}
-
 static void release_json(json_t **json)
 {
     json_decref(*json);
 }
 
-// encode_backtrace writes what json describes as a line of hex.
-static int encode_backtrace(const json_t *json, unsigned word_bits, bool swift)
+// encode_in writes what json describes as a line of hex. bytes is room for capacity
+// bytes and behind them for their hex.
+static int encode_in(uint8_t *bytes, size_t capacity, unsigned word_bits,
+                     enum cbf_dialect dialect, const json_t *json)
 {
-    const json_t *frames = json_object_get(json, "frames");
-    size_t capacity = CBF_OVERHEAD + (json_array_size(frames) + 1) * CBF_FRAME_MAX;
-    CH_CLEANUP(free_at) uint8_t *bytes = malloc(capacity);
-    CH_CLEANUP(free_at) char *hex = malloc(2 * capacity + 1);
-    if (bytes == NULL || hex == NULL)
-        return command_fail("cbf encode: out of memory");
-
     struct cbf_writer writer;
-    enum cbf_dialect dialect = swift ? CBF_SWIFT_6_2 : CBF_SPECIFIED;
     if (cbf_writer_init(&writer, word_bits, dialect, bytes, capacity) != CH_OK)
         return command_fail("cbf encode: no word size of %u bits", word_bits);
-    if (encode_frames(&writer, frames) != CH_OK)
+    if (encode_frames(&writer, json_object_get(json, "frames")) != CH_OK)
         return COMMAND_FAILED;
 
     if (json_is_false(json_object_get(json, "complete")))
         cbf_write_stop(&writer);
     else
         cbf_write_end(&writer);
+    char *hex = (char *)bytes + capacity;
     hex_encode(bytes, writer.size, hex);
     puts(hex);
     return COMMAND_DONE;
+}
+
+static int encode_backtrace(const json_t *json, unsigned word_bits, bool swift)
+{
+    size_t frame_count = json_array_size(json_object_get(json, "frames"));
+    size_t capacity = CBF_OVERHEAD + (frame_count + 1) * CBF_FRAME_MAX;
+    uint8_t *bytes = malloc(3 * capacity + 1);
+    if (bytes == NULL)
+        return command_fail("cbf encode: out of memory");
+    int result = encode_in(bytes, capacity, word_bits,
+                           swift ? CBF_SWIFT_6_2 : CBF_SPECIFIED, json);
+    free(bytes);
+    return result;
 }
 
 // parse_word_size reads the option, else the input's "word_size", else 64; 0: neither

@@ -106,7 +106,7 @@ static enum ch_status print_rows(const struct listed *listed, bool json)
     struct sframe_rows rows;
     sframe_rows_init(&rows, listed->section, &listed->function);
     for (uint32_t i = 0; i < listed->function.row_count; i++) {
-        struct sframe_row row;
+        struct sframe_row row = { 0 };
         enum ch_status status = sframe_next_row(&rows, &row);
         if (status != CH_OK)
             return status;
@@ -205,7 +205,7 @@ static enum ch_status dump_section(const struct sframe_file *file,
                                    struct dump *dump)
 {
     for (uint32_t i = 0; i < section->function_count; i++) {
-        struct listed listed;
+        struct listed listed = { 0 };
         enum ch_status status = read_listed(file, section, i, &listed);
         if (status != CH_OK)
             return status;
@@ -329,7 +329,7 @@ static void print_found(uint64_t pc, const struct listed *listed,
 // look_up prints what applies at pc, by whichever section of the file covers it.
 static enum ch_status look_up(const struct sframe_file *file, uint64_t pc, bool json)
 {
-    struct listed listed;
+    struct listed listed = { 0 };
     struct sframe_section section;
     size_t offset = 0;
     enum ch_status status = sframe_file_next(file, &offset, &section);
@@ -343,7 +343,7 @@ static enum ch_status look_up(const struct sframe_file *file, uint64_t pc, bool 
         print_found(pc, NULL, NULL, json);
         return CH_OK;
     }
-    struct sframe_row row;
+    struct sframe_row row = { 0 };
     if (status == CH_OK)
         status = sframe_find_row(&section, &listed.function, pc, &row);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)

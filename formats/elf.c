@@ -124,8 +124,7 @@ enum ch_status elf_find_build_id(struct cursor notes, uint64_t align,
     for (int i = 0; i < NOTES_MAX; i++) {
         if (elf_next_note(&notes, align, &note) != CH_OK)
             return CH_ERR_NOT_FOUND;
-        if (note.type != NT_GNU_BUILD_ID || note.name_size != 4 ||
-            // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it has 4 bytes
+        if (note.type != NT_GNU_BUILD_ID || note.name_size != 4 || note.name == NULL ||
             memcmp(note.name, "GNU", 4) != 0 || note.description_size == 0)
             continue;
         *out = note.description;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entry every fuzz target defines: libFuzzer calls it, and so does replay.c.
+// The entry every fuzz target defines: libFuzzer calls it in the fuzz build, and
+// replay.c calls it in every build, once for each file of the target's corpus. A
+// target is one parser; it asserts nothing, the sanitizers do.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
