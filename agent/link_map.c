@@ -40,7 +40,7 @@ static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dy
 {
     for (unsigned i = 0; i < DYNAMIC_MAX; i++) {
         uint64_t tag;
-        uint64_t value;
+        uint64_t value = 0;
         uint64_t entry = dynamic + i * sizeof(Elf64_Dyn);
         enum ch_status status = memory_read_word(reader, entry, &tag);
         if (status == CH_OK)
@@ -101,8 +101,8 @@ enum ch_status link_map_read(struct target_images *images, struct target_memory 
 {
     struct memory_reader reader = target_memory_reader(memory);
     uint64_t headers;
-    uint64_t debug;
-    uint64_t address;
+    uint64_t debug = 0;
+    uint64_t address = 0;
     if (!find_auxv(memory->pid, AT_PHDR, &headers))
         return CH_ERR_NOT_FOUND;
     const struct target_image *program = images_find(images, headers);

@@ -13,11 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/read_file.h"
 #include "agent/stop_registers.h"
 
 // Threads that appear while others are being seized are found by listing again; a
 // process that makes them faster than this many listings is stopped as far as it goes.
-enum { MAX_LISTINGS = 64 };
+enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10 };
 
 static uint64_t now_ms(void)
 {
@@ -53,21 +54,34 @@ static struct stopped_thread *append(struct stop *stop, pid_t tid)
     return thread;
 }
 
-// seize asks one new thread to stop.
+// has_exited: a main thread that has exited stays in the list until the others have.
+static bool has_exited(pid_t pid, pid_t tid)
+{
+    char name[32];
+    struct text stat = { 0 };
+    snprintf(name, sizeof(name), "task/%d/stat", tid);
+    bool dead = read_process_file(pid, name, STATUS_LIMIT_BYTES, &stat) != CH_OK ||
+                strstr(stat.bytes, ") Z ") != NULL ||
+                strstr(stat.bytes, ") X ") != NULL;
+    text_deinit(&stat);
+    return dead;
+}
+
+// seize asks one new thread to stop. One that cannot be had stays in the list, so that
+// it is not tried again.
 static void seize(struct stop *stop, pid_t tid)
 {
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
-        // A thread that has exited cannot be seized; any other refusal is remembered.
-        if (errno != ESRCH && stop->refused == 0)
-            stop->refused = errno;
-        return;
-    }
     struct stopped_thread *thread = append(stop, tid);
-    if (thread == NULL) {
-        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    if (thread == NULL)
+        return;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
         return;
     }
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    int error = errno;
+    thread->state = STOP_GONE;
+    if (stop->refused == 0 && error != ESRCH && !has_exited(stop->pid, tid))
+        stop->refused = error;
 }
 
 // seize_listed seizes the threads not known yet, and returns how many there were.
@@ -145,6 +159,28 @@ static bool wait_for_child(uint64_t deadline_ms)
     return true;
 }
 
+// running_count is how many threads the process has, as the kernel counts them.
+static size_t running_count(pid_t pid)
+{
+    struct text status = { 0 };
+    const char *line = NULL;
+    if (read_process_file(pid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK)
+        line = strstr(status.bytes, "\nThreads:");
+    size_t count = line != NULL ? strtoul(line + 9, NULL, 10) : 0;
+    text_deinit(&status);
+    return count;
+}
+
+// missed_some: a thread that was not stopped yet may have made another after it was
+// listed. Counting is cheaper than listing again, and tells.
+static bool missed_some(const struct stop *stop)
+{
+    size_t present = 0;
+    for (size_t i = 0; i < stop->count; i++)
+        present += stop->threads[i].state != STOP_GONE;
+    return running_count(stop->pid) > present;
+}
+
 static void mark_stuck(struct stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {
@@ -174,13 +210,14 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
 
-    for (int i = 0; i < MAX_LISTINGS && seize_listed(stop, folder, free_tid) > 0; i++) {
-        if (now_ms() >= deadline)
+    for (int i = 0; i < MAX_LISTINGS; i++) {
+        size_t found = seize_listed(stop, folder, free_tid);
+        while (collect(stop) > 0 && wait_for_child(deadline))
+            continue;
+        if (found == 0 || !missed_some(stop))
             break;
     }
     closedir(folder);
-    while (collect(stop) > 0 && wait_for_child(deadline))
-        continue;
     mark_stuck(stop);
 
     for (size_t i = 0; i < stop->count; i++) {

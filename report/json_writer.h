@@ -14,9 +14,11 @@
 #include "base/text.h"
 
 struct json_writer {
-    struct text text;
-    int fd; // -1: everything stays in text
-    int error;
+    struct text text; // fd -1: the document
+    char *buffer;     // what is on its way to fd or text
+    size_t used;
+    int fd;
+    int error; // errno of the first failure
     bool need_comma;
 };
 
@@ -26,7 +28,7 @@ void json_writer_init(struct json_writer *w, int fd);
 // json_writer_deinit frees what the writer holds; the descriptor is the caller's.
 void json_writer_deinit(struct json_writer *w);
 
-// json_writer_finish writes what is still held. CH_ERR_IO: some write failed, errno
+// json_writer_finish hands on what is still held. CH_ERR_IO: some write failed, errno
 // says why. CH_ERR_NO_MEMORY: the buffer could not grow.
 CH_CHECKED enum ch_status json_writer_finish(struct json_writer *w);
 

@@ -188,6 +188,58 @@ static void stop_delivers_a_signal_that_arrives_meanwhile_once(void **state)
     assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
+static void *say_ready_and_sleep(void *context)
+{
+    char byte;
+    const int *fds = context;
+    // The main thread exits: it is a zombie once only one other thread is alive.
+    for (char path[64];;) {
+        char stat[512];
+        snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t size = read(fd, stat, sizeof(stat) - 1);
+        close(fd);
+        stat[size > 0 ? size : 0] = 0;
+        if (strstr(stat, ") Z ") != NULL)
+            break;
+    }
+    child_say_ready(fds[0]);
+    _exit(read(fds[1], &byte, 1) == 1 ? 0 : 1);
+}
+
+static int exit_the_main_thread(int ready, int go)
+{
+    static int fds[2];
+    pthread_t thread;
+    fds[0] = ready;
+    fds[1] = go;
+    if (pthread_create(&thread, NULL, say_ready_and_sleep, fds) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
+static void stop_passes_over_a_main_thread_that_has_exited(void **state)
+{
+    (void)state;
+    struct child child = child_start(exit_the_main_thread);
+    struct stop stop;
+    enum ch_status status = stop_threads(&stop, child.pid, 0, BUDGET_MS);
+    int refused = stop.refused;
+    size_t stopped = 0;
+    for (size_t i = 0; i < stop.count; i++)
+        stopped += stop.threads[i].state == STOP_STOPPED;
+    stop_release(&stop);
+    stop_deinit(&stop);
+    ssize_t wrote = write(child.go, "x", 1);
+    int ended = child_end(&child, false);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(refused, 0);
+    assert_int_equal(stopped, 1);
+    assert_int_equal(wrote, 1);
+    assert_int_equal(WEXITSTATUS(ended), 0);
+}
+
 static void stop_says_that_a_process_is_gone(void **state)
 {
     (void)state;
@@ -226,6 +278,7 @@ int main(void)
         cmocka_unit_test(stop_leaves_the_free_thread_running),
         cmocka_unit_test(stop_lets_an_epoll_wait_go_on),
         cmocka_unit_test(stop_delivers_a_signal_that_arrives_meanwhile_once),
+        cmocka_unit_test(stop_passes_over_a_main_thread_that_has_exited),
         cmocka_unit_test(stop_says_that_a_process_is_gone),
         cmocka_unit_test(stop_reaps_the_dead_so_that_their_parent_hears_of_it),
     };
