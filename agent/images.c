@@ -290,6 +290,9 @@ enum ch_status images_list_for_unwinder(struct target_images *images)
         images->unwind[i] = (struct unwind_image){
             .start = image->base,
             .end = image->end,
+            .bias = image->bias,
+            .sframe = image->sframe,
+            .sframe_size = image->sframe_size,
             .eh_frame_hdr = image->eh_frame_hdr,
             .eh_frame_hdr_size = image->eh_frame_hdr_size,
         };

@@ -50,8 +50,9 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     *t = (struct raw_threads){ .capture = capture };
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
     t->memory = target_memory_reader(&capture->memory);
-    enum ch_status status = unwind_space_create(&t->memory, capture->images.unwind,
-                                                capture->images.count, &t->space);
+    enum ch_status status =
+        unwind_space_create(unwind_arch_native(), &t->memory, capture->images.unwind,
+                            capture->images.count, &t->space);
     if (status == CH_OK)
         status = list_images(t);
     if (status != CH_OK) {

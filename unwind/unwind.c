@@ -27,10 +27,13 @@ struct walk {
     bool first;
 };
 
-enum ch_status unwind_space_create(const struct memory_reader *memory,
+enum ch_status unwind_space_create(const struct unwind_arch *arch,
+                                   const struct memory_reader *memory,
                                    const struct unwind_image *images, size_t count,
                                    struct unwind_space **out)
 {
+    if (arch != unwind_arch_native())
+        return CH_ERR_UNSUPPORTED;
     struct unwind_space *space = calloc(1, sizeof(*space));
     if (space == NULL)
         return CH_ERR_NO_MEMORY;

@@ -12,12 +12,14 @@
 
 #include "base/memory_reader.h"
 #include "base/settings.h"
+#include "unwind/unwind_arch.h"
 
 // UNWIND_MAX_FRAMES is where a walk without a limit of its own stops.
 enum { UNWIND_MAX_FRAMES = 1 << 20 };
 
 // Registers by DWARF number. x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip;
-// aarch64: x0..x30 sp pc.
+// aarch64: x0..x30 sp pc; s390x: r0..r15 f0..f15 pc. unwind_arch.h has the numbers of
+// any machine, the names here are those of the one we run on.
 enum { UNWIND_REGISTERS = 33 };
 
 #if defined(__x86_64__)
@@ -64,8 +66,16 @@ struct unwind_frame {
 struct unwind_image {
     uint64_t start; // lowest mapped address
     uint64_t end;   // one past the last
+    uint64_t bias;  // address - vaddr
+    uint64_t entry; // where the kernel starts the program; 0: not known
+    uint64_t sframe;
+    uint64_t sframe_size; // at most; the section says how long it is
     uint64_t eh_frame_hdr;
     uint64_t eh_frame_hdr_size;
+    uint64_t eh_frame; // wanted only where there is no eh_frame_hdr
+    uint64_t eh_frame_size;
+    const uint8_t *debug_frame; // of the image's file, as its owner holds it
+    size_t debug_frame_size;
 };
 
 // An unwind_code_fn says whether address lies in executable memory of the target.
@@ -79,9 +89,10 @@ typedef bool unwind_frame_fn(void *context, const struct unwind_frame *frame);
 struct unwind_space;
 
 // unwind_space_create makes a space over count images, sorted by start, that must
-// outlive it, as must memory. code may be NULL: then every address inside an image
-// counts as code.
-CH_CHECKED enum ch_status unwind_space_create(const struct memory_reader *memory,
+// outlive it, as must memory. Until unwind_space_set_code every address inside an image
+// counts as code. Nothing may change in the target while the space lives.
+CH_CHECKED enum ch_status unwind_space_create(const struct unwind_arch *arch,
+                                              const struct memory_reader *memory,
                                               const struct unwind_image *images,
                                               size_t count, struct unwind_space **out);
 void unwind_space_destroy(struct unwind_space *space);

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/unwind_arch.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "formats/elf.h"
+#include "formats/unwind_row.h"
+#include "unwind/unwind.h"
+
+enum { WORD = 8 };
+
+// read_words reads count words that the kernel saved, in their order.
+static bool read_words(const struct memory_reader *memory, uint64_t address,
+                       uint64_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (memory_read_word(memory, address + i * WORD, &out[i]) != CH_OK)
+            return false;
+    }
+    return true;
+}
+
+// code_is compares the instructions at pc.
+static bool code_is(const struct memory_reader *memory, uint64_t pc,
+                    const uint8_t *bytes, size_t size)
+{
+    uint8_t code[16];
+    return memory_read(memory, pc, code, size) == CH_OK &&
+           memcmp(code, bytes, size) == 0;
+}
+
+// mov $15,%rax; syscall. Interrupted between the two, the stack is the same.
+static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
+                              uint64_t sp, struct unwind_registers *out)
+{
+    static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+    // The order of struct sigcontext: r8 to r15, then these.
+    static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5,
+                                     4, 6, 3,  1,  0,  2,  7,  16 };
+    enum { CONTEXT_TO_REGISTERS = 40, MOV_SIZE = 7 };
+    uint64_t saved[sizeof(order)];
+
+    if (!code_is(memory, pc, code, sizeof(code)) &&
+        !code_is(memory, pc - MOV_SIZE, code, sizeof(code)))
+        return false;
+    if (!read_words(memory, sp + CONTEXT_TO_REGISTERS, saved, sizeof(order)))
+        return false;
+    for (size_t i = 0; i < sizeof(order); i++)
+        out->value[order[i]] = saved[i];
+    return true;
+}
+
+// mov x8,#139; svc #0. Instructions are little-endian on any aarch64.
+static bool aarch64_read_signal(const struct memory_reader *memory, uint64_t pc,
+                                uint64_t sp, struct unwind_registers *out)
+{
+    static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
+    enum { STACK_TO_REGISTERS = 312 }; // siginfo, then ucontext up to x0
+    if (!code_is(memory, pc, code, sizeof(code)) &&
+        !code_is(memory, pc - 4, code, sizeof(code)))
+        return false;
+    return read_words(memory, sp + STACK_TO_REGISTERS, out->value, 33);
+}
+
+// svc 119 and svc 173; the second kind comes with a siginfo and a ucontext.
+static bool s390x_read_signal(const struct memory_reader *memory, uint64_t pc,
+                              uint64_t sp, struct unwind_registers *out)
+{
+    static const uint8_t plain[] = { 0x0a, 0x77 };
+    static const uint8_t with_info[] = { 0x0a, 0xad };
+    enum {
+        TO_POINTER = 160 + 8, // the plain frame has the registers' address here
+        TO_CONTEXT = 160 + 8 + 128 + 40, // return code, siginfo, head of the ucontext
+        PC = 32,
+    };
+    uint64_t registers = sp + TO_CONTEXT;
+    if (code_is(memory, pc, plain, sizeof(plain))) {
+        if (memory_read_word(memory, sp + TO_POINTER, &registers) != CH_OK)
+            return false;
+    } else if (!code_is(memory, pc, with_info, sizeof(with_info))) {
+        return false;
+    }
+    // The program status word is a mask and the program counter.
+    return read_words(memory, registers + WORD, &out->value[PC], 1) &&
+           read_words(memory, registers + 2 * WORD, out->value, 16);
+}
+
+// e8 disp32, or ff /2 in any of its lengths.
+static bool amd64_after_call(const struct memory_reader *memory, uint64_t address)
+{
+    enum { LONGEST = 7, DIRECT = 5, OPCODE_DIRECT = 0xe8, OPCODE_INDIRECT = 0xff };
+    uint8_t code[LONGEST];
+    if (memory_read(memory, address - LONGEST, code, sizeof(code)) != CH_OK)
+        return false;
+    if (code[LONGEST - DIRECT] == OPCODE_DIRECT)
+        return true;
+
+    // The length of ff /2 by its ModRM byte's mode, and whether a SIB byte follows.
+    for (unsigned length = 2; length <= LONGEST; length++) {
+        if (code[LONGEST - length] != OPCODE_INDIRECT)
+            continue;
+        uint8_t modrm = code[LONGEST - length + 1];
+        unsigned mode = modrm >> 6;
+        unsigned size = 2;
+        if (mode != 3 && (modrm & 7) == 4)
+            size++;
+        if (mode == 1)
+            size++;
+        if (mode == 2 || (mode == 0 && (modrm & 7) == 5))
+            size += 4;
+        if ((modrm >> 3 & 7) == 2 && size == length)
+            return true;
+    }
+    return false;
+}
+
+// bl, blr and the blr forms that check a signature.
+static bool aarch64_after_call(const struct memory_reader *memory, uint64_t address)
+{
+    uint8_t code[4];
+    if (address % 4 != 0 || memory_read(memory, address - 4, code, 4) != CH_OK)
+        return false;
+    struct cursor c = cursor_over(code, sizeof(code));
+    uint32_t word = cursor_u32(&c);
+    return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000 ||
+           (word & 0xfefff800) == 0xd63f0800;
+}
+
+// brasl in six bytes, basr in two.
+static bool s390x_after_call(const struct memory_reader *memory, uint64_t address)
+{
+    uint8_t code[6];
+    if (address % 2 != 0 || memory_read(memory, address - 6, code, 6) != CH_OK)
+        return false;
+    return (code[0] == 0xc0 && code[1] == 0xe5) || (code[4] == 0x0d && code[5] >= 0xe0);
+}
+
+const struct unwind_arch unwind_arch_amd64 = {
+    .id = UNWIND_ARCH_AMD64,
+    .name = "amd64",
+    .register_count = 17,
+    .dwarf_count = 17,
+    .pc = 16,
+    .sp = UNWIND_AMD64_SP,
+    .fp = UNWIND_AMD64_FP,
+    .ra = UNWIND_AMD64_RA,
+    .link = UNWIND_NO_LINK,
+    .frame_record = 16,
+    .read_signal = amd64_read_signal,
+    .after_call = amd64_after_call,
+};
+
+const struct unwind_arch unwind_arch_aarch64 = {
+    .id = UNWIND_ARCH_AARCH64,
+    .name = "aarch64",
+    .register_count = 33,
+    .dwarf_count = 32,
+    .pc = 32,
+    .sp = UNWIND_AARCH64_SP,
+    .fp = UNWIND_AARCH64_FP,
+    .ra = UNWIND_AARCH64_RA,
+    .link = UNWIND_AARCH64_RA,
+    .frame_record = 16,
+    .read_signal = aarch64_read_signal,
+    .after_call = aarch64_after_call,
+};
+
+const struct unwind_arch unwind_arch_s390x = {
+    .id = UNWIND_ARCH_S390X,
+    .name = "s390x",
+    .register_count = 33,
+    .dwarf_count = 32,
+    .pc = 32,
+    .sp = UNWIND_S390X_SP,
+    .fp = UNWIND_S390X_FP,
+    .ra = UNWIND_S390X_RA,
+    .link = UNWIND_S390X_RA,
+    .stack_below = 160,
+    .read_signal = s390x_read_signal,
+    .after_call = s390x_after_call,
+};
+
+const struct unwind_arch *unwind_arch_native(void)
+{
+#if defined(__x86_64__)
+    return &unwind_arch_amd64;
+#else
+    return &unwind_arch_aarch64;
+#endif
+}
+
+const struct unwind_arch *unwind_arch_find(uint16_t elf_machine)
+{
+    switch (elf_machine) {
+    case ELF_X86_64:
+        return &unwind_arch_amd64;
+    case ELF_AARCH64:
+        return &unwind_arch_aarch64;
+    case ELF_S390:
+        return &unwind_arch_s390x;
+    default:
+        return NULL;
+    }
+}
+
+uint64_t unwind_arch_address(const struct unwind_arch *arch, uint64_t address)
+{
+    // A signature fills the bits between the address space's size and bit 55, which
+    // says which half of it is meant. User space has 48 bits here; addresses of 52
+    // bits are only given to programs that ask for them.
+    enum { ADDRESS_BITS = 48 };
+    const uint64_t high = UINT64_MAX << ADDRESS_BITS;
+    if (arch->id != UNWIND_ARCH_AARCH64)
+        return address;
+    return address & UINT64_C(1) << 55 ? address | high : address & ~high;
+}
