@@ -14,6 +14,9 @@
 
 #include "handler/request_page.h"
 
+// Reached without a table that the loader fills in.
+#pragma GCC visibility push(hidden)
+
 enum { CRASH_SIGNALS = 32 };
 
 // The action that was in force before ours.
@@ -88,3 +91,5 @@ void crash_die_on_return(int signal, const void *siginfo);
 // crash_die_now ends the process by the signal it was handling: the handler itself has
 // crashed and cannot return anywhere.
 __attribute__((noreturn)) void crash_die_now(void);
+
+#pragma GCC visibility pop
