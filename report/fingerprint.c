@@ -163,7 +163,7 @@ static bool matches(const char *pattern, const char *name, size_t length)
     return length == pattern_length && memcmp(pattern, name, length) == 0;
 }
 
-static bool only_reports(const char *function)
+bool fingerprint_only_reports(const char *function)
 {
     size_t length = plain_length(function);
     const char *parameters = memchr(function, '(', length);
@@ -229,7 +229,7 @@ void fingerprint_add(struct fingerprint *fingerprint,
                      const struct fingerprint_frame *frame)
 {
     if (!fingerprint->inside && frame->function != NULL &&
-        only_reports(frame->function))
+        fingerprint_only_reports(frame->function))
         return;
     fingerprint->inside = true;
     struct hash hash = hash_frame(frame);

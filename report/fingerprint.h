@@ -56,3 +56,6 @@ void fingerprint_add(struct fingerprint *fingerprint,
 // fingerprint_finish writes the key in lower-case hex.
 void fingerprint_finish(const struct fingerprint *fingerprint,
                         char out[static FINGERPRINT_SIZE]);
+
+// fingerprint_only_reports: function is one of those of rule 2.
+bool fingerprint_only_reports(const char *function);

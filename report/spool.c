@@ -236,6 +236,31 @@ static bool still_named(const struct spool *spool, const char *name, int fd)
            named.st_ino == held.st_ino;
 }
 
+// open_locked opens a report and locks it. For reading, so that who watches the folder
+// is not told of it as of a change; a network file system may want more for a lock.
+static enum ch_status open_locked(const struct spool *spool, const char *name,
+                                  int *out_fd)
+{
+    int fd = -1;
+    enum ch_status status = open_plain(spool, name, O_RDONLY, &fd);
+    if (status != CH_OK)
+        return status;
+    int locked = flock(fd, LOCK_EX | LOCK_NB);
+    if (locked != 0 && errno == EBADF) {
+        close_quietly(fd);
+        status = open_plain(spool, name, O_RDWR, &fd);
+        if (status != CH_OK)
+            return status;
+        locked = flock(fd, LOCK_EX | LOCK_NB);
+    }
+    if (locked != 0) {
+        close_quietly(fd);
+        return CH_ERR_IO;
+    }
+    *out_fd = fd;
+    return CH_OK;
+}
+
 enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd)
 {
     // A report is rewritten a handful of times in its life: losing this race more
@@ -246,14 +271,9 @@ enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd
 
     for (int attempt = 0; status == CH_OK && attempt < ATTEMPTS; attempt++) {
         int fd = -1;
-        // For writing: a network file system may want that of an exclusive lock.
-        status = open_plain(spool, name, O_RDWR, &fd);
+        status = open_locked(spool, name, &fd);
         if (status != CH_OK)
             return status;
-        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-            close_quietly(fd);
-            return CH_ERR_IO;
-        }
         if (still_named(spool, name, fd)) {
             *out_fd = fd;
             return CH_OK;
@@ -460,7 +480,7 @@ static bool abandoned(const struct spool *spool, const char *name)
     int CH_CLEANUP(close_fd) fd = -1;
     if (name[0] != '.' || length < 5 || strcmp(name + length - 4, ".tmp") != 0)
         return false;
-    if (open_plain(spool, name, O_RDWR, &fd) != CH_OK || fstat(fd, &file) != 0)
+    if (open_plain(spool, name, O_RDONLY, &fd) != CH_OK || fstat(fd, &file) != 0)
         return false;
     return time(NULL) - file.st_mtim.tv_sec >= STALE_SECONDS &&
            flock(fd, LOCK_EX | LOCK_NB) == 0;

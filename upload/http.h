@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One HTTP POST with everything bounded: the time it takes, the size of the answer and
+// of its headers. TLS is verified, redirects are not followed (a report goes to the
+// host it was meant for and to no other), nothing but http and https is spoken. Proxies
+// come from the usual variables. The only file that knows libcurl.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+struct http_request {
+    const char *url;
+    const char *token; // "" or NULL: none
+    const char *encoding;
+    const void *body;
+    size_t size;
+    uint64_t timeout_ms;
+};
+
+struct http_reply {
+    int status;            // 0: there was no answer
+    int64_t retry_after_s; // -1: not said
+    struct text body;
+    char error[256]; // why there was no answer
+};
+
+// http_post sends the request over a client that is kept for the next one. CH_ERR_IO:
+// there was no usable answer, and error in the reply says why.
+CH_CHECKED enum ch_status http_post(const struct http_request *request,
+                                    struct http_reply *out);
+void http_reply_deinit(struct http_reply *reply);
+
+// http_close drops the connection that http_post keeps.
+void http_close(void);

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "report/spool_state.h"
+#include "upload/collector.h"
+
+enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600, UNSUPPORTED_S = 3600 };
+
+// One report on its way.
+struct parcel {
+    const char *id;
+    int *lock_fd;
+    json_t *report;
+    struct text json; // empty until it is first needed
+    struct spool_state state;
+};
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+static void say(const struct queue *queue, const char *format, ...) CH_PRINTF(2, 3);
+
+static void say(const struct queue *queue, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    queue->say(queue->context, line);
+}
+
+static uint64_t time_left_ms(const struct queue *queue)
+{
+    struct timespec now = { 0 };
+    if (queue->deadline_ms == 0)
+        return queue->timeout_ms;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    uint64_t left = queue->deadline_ms > now_ms ? queue->deadline_ms - now_ms : 0;
+    return left < queue->timeout_ms ? left : queue->timeout_ms;
+}
+
+// backoff_s is how long to wait after this many failures: doubled each time, and spread
+// by half so that machines that failed together do not come back together.
+static int64_t backoff_s(uint32_t attempts)
+{
+    uint32_t random = 0;
+    int64_t wait = BACKOFF_FIRST_S;
+    for (uint32_t i = 1; i < attempts && wait < BACKOFF_MAX_S; i++)
+        wait *= 2;
+    if (wait > BACKOFF_MAX_S)
+        wait = BACKOFF_MAX_S;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)time(NULL);
+    return wait - wait / 4 + (int64_t)(random % (uint64_t)(wait / 2 + 1));
+}
+
+// due_time is when the target may be asked to take the report.
+static int64_t due_time(const struct target *target, const struct spool_target *waiting)
+{
+    return target->retry_at > waiting->next_time ? target->retry_at
+                                                 : waiting->next_time;
+}
+
+// note_waiting counts a target that still waits for a report.
+static void note_waiting(const struct target *target,
+                         const struct spool_target *waiting,
+                         struct queue_totals *totals)
+{
+    int64_t now = time(NULL);
+    int64_t next = due_time(target, waiting);
+    if (next < now)
+        next = now;
+    totals->pending++;
+    if (totals->next_time == 0 || next < totals->next_time)
+        totals->next_time = next;
+}
+
+// postpone notes when to ask again, after this report failed or the whole target did.
+static void postpone(struct target *target, struct spool_target *waiting,
+                     const struct collector_verdict *verdict)
+{
+    uint32_t failures = waiting->attempts;
+    if (verdict->target_down && ++target->failures > failures)
+        failures = target->failures;
+    int64_t wait =
+        verdict->retry_after_s >= 0 ? verdict->retry_after_s : backoff_s(failures);
+    waiting->next_time = time(NULL) + wait;
+    if (verdict->target_down)
+        target->retry_at = waiting->next_time;
+}
+
+static void apply_verdict(const struct queue *queue, struct target *target,
+                          const struct parcel *parcel, struct spool_target *waiting,
+                          const struct collector_verdict *verdict)
+{
+    waiting->attempts++;
+    waiting->next_time = 0;
+    spool_target_fail(waiting, verdict->state,
+                      verdict->why[0] != 0 ? verdict->why : NULL);
+    if (verdict->state == TARGET_PENDING)
+        postpone(target, waiting, verdict);
+    else
+        target->failures = 0;
+    if (verdict->state != TARGET_SENT)
+        say(queue, "cannot upload report %s to '%s': %s", parcel->id, target->shown,
+            verdict->why);
+}
+
+// send_to asks one target to take the report.
+static enum ch_status send_to(struct queue *queue, struct target *target,
+                              struct parcel *parcel, struct spool_target *waiting)
+{
+    struct collector_verdict verdict = { .state = TARGET_PENDING, .retry_after_s = -1 };
+    if (target->kind != TARGET_KIND_COLLECTOR) {
+        target->retry_at = waiting->next_time = time(NULL) + UNSUPPORTED_S;
+        say(queue, "cannot upload to '%s': this form is not supported by this version",
+            target->shown);
+        spool_target_fail(waiting, TARGET_PENDING, "not supported by this version");
+        return CH_OK;
+    }
+    if (parcel->json.size == 0) {
+        enum ch_status status = report_print(parcel->report, &parcel->json);
+        if (status != CH_OK)
+            return status;
+    }
+    const struct collector_report report = { .id = parcel->id,
+                                             .json = parcel->json.bytes,
+                                             .size = parcel->json.size,
+                                             .token = queue->token };
+    collector_send(target, &report, time_left_ms(queue), &verdict);
+    apply_verdict(queue, target, parcel, waiting, &verdict);
+    return CH_OK;
+}
+
+static const char *executable_of(const json_t *report)
+{
+    const char *executable =
+        report_string(json_object_get(report, "process"), "executable");
+    return executable != NULL ? executable : "";
+}
+
+// hold_back marks every target as spared this report.
+static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
+{
+    char why[96];
+    (void)snprintf(why, sizeof(why), "held back: more than %llu crashes in %llu ms",
+                   (unsigned long long)queue->rate.count,
+                   (unsigned long long)queue->rate.ms);
+    for (size_t i = 0; i < queue->targets.count; i++) {
+        struct spool_target *spared =
+            spool_state_target(&parcel->state, queue->targets.targets[i].shown);
+        if (spared == NULL)
+            return CH_ERR_NO_MEMORY;
+        spool_target_fail(spared, TARGET_SKIPPED, why);
+    }
+    return spool_state_write(queue->spool, parcel->id, &parcel->state);
+}
+
+// admit looks at a report for the first time: is its program within its rate, and are
+// there counts that it should carry? It rewrites the report where it changed.
+static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *out_send)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    const char *executable = executable_of(parcel->report);
+    bool changed = false;
+    enum ch_status status = spool_counts_admit(
+        queue->spool, executable, report_id_time_ms(parcel->id), queue->rate, out_send);
+    if (status != CH_OK || !*out_send)
+        return status == CH_OK ? hold_back(queue, parcel) : status;
+
+    status = spool_counts_take(queue->spool, executable, parcel->report, &changed);
+    if (status == CH_OK && changed)
+        status = report_print(parcel->report, &json);
+    if (status == CH_OK && changed)
+        status = spool_replace(queue->spool, parcel->id, json.bytes, json.size,
+                               parcel->lock_fd);
+    return status;
+}
+
+// is_due: this target waits for the report and may be asked now.
+static bool is_due(const struct queue *queue, const struct target *target,
+                   const struct spool_target *waiting)
+{
+    int64_t now = time(NULL);
+    if (waiting->state != TARGET_PENDING || target->retry_at > now)
+        return false;
+    return queue->waits_over || waiting->next_time <= now;
+}
+
+static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
+                                  struct queue_totals *totals)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < queue->targets.count && status == CH_OK; i++) {
+        struct target *target = &queue->targets.targets[i];
+        struct spool_target *waiting =
+            spool_state_target(&parcel->state, target->shown);
+        if (waiting == NULL)
+            return CH_ERR_NO_MEMORY;
+        if (is_due(queue, target, waiting)) {
+            status = send_to(queue, target, parcel, waiting);
+            if (status == CH_OK)
+                status = spool_state_write(queue->spool, parcel->id, &parcel->state);
+            totals->sent += waiting->state == TARGET_SENT;
+            totals->failed += waiting->state == TARGET_FAILED;
+        }
+        if (waiting->state == TARGET_PENDING)
+            note_waiting(target, waiting, totals);
+    }
+    return status;
+}
+
+// read_state reads what became of the report; a damaged file counts as none.
+static enum ch_status read_state(const struct queue *queue, const char *id,
+                                 struct spool_state *out)
+{
+    enum ch_status status = spool_state_read(queue->spool, id, out);
+    if (status == CH_ERR_MALFORMED) {
+        say(queue, "cannot understand the upload state of report %s: it starts anew",
+            id);
+        status = CH_OK;
+    }
+    return status;
+}
+
+static enum ch_status send_parcel(struct queue *queue, struct parcel *parcel,
+                                  struct queue_totals *totals)
+{
+    bool send = true;
+    enum ch_status status = read_state(queue, parcel->id, &parcel->state);
+    if (status == CH_OK && parcel->state.count == 0 && queue->targets.count != 0)
+        status = admit(queue, parcel, &send);
+    if (status == CH_OK && send)
+        status = send_to_all(queue, parcel, totals);
+    totals->skipped += !send;
+    return status;
+}
+
+enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
+                          json_t *report, struct queue_totals *totals)
+{
+    struct parcel parcel = { .id = id, .lock_fd = lock_fd, .report = report };
+    enum ch_status status = send_parcel(queue, &parcel, totals);
+    int saved = errno;
+    text_deinit(&parcel.json);
+    spool_state_deinit(&parcel.state);
+    errno = saved;
+    if (status != CH_OK)
+        say(queue, "cannot keep the upload state of report %s: %s", id,
+            spool_why(status));
+    return status;
+}
+
+// wants is whether any target may be asked to take this report now; where none may, the
+// ones that wait are counted.
+static bool wants(const struct queue *queue, const char *id,
+                  struct queue_totals *totals)
+{
+    struct spool_state state;
+    struct queue_totals waiting_alone = *totals;
+    bool wanted = false;
+    if (read_state(queue, id, &state) != CH_OK)
+        return true; // what is wrong is said when it is locked
+    for (size_t i = 0; i < queue->targets.count && !wanted; i++) {
+        const struct target *target = &queue->targets.targets[i];
+        const struct spool_target *waiting = spool_state_target(&state, target->shown);
+        wanted = waiting == NULL || is_due(queue, target, waiting);
+        if (!wanted && waiting->state == TARGET_PENDING)
+            note_waiting(target, waiting, &waiting_alone);
+    }
+    spool_state_deinit(&state);
+    if (!wanted)
+        *totals = waiting_alone;
+    return wanted;
+}
+
+// prepare_raw adds names to a report that is still raw and keeps the result.
+static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock_fd,
+                                  json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    if (report_integer(report, "revision", 0) != 0 || queue->prepare == NULL)
+        return CH_OK;
+    queue->prepare(queue->context, report);
+    if (report_integer(report, "revision", 0) == 0)
+        return CH_OK;
+    enum ch_status status = report_print(report, &json);
+    if (status == CH_OK)
+        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
+    return status;
+}
+
+// read_own reads the report in ID.json, which has to be the report called id.
+static enum ch_status read_own(int fd, const char *id, json_t **out,
+                               struct report_error *error)
+{
+    json_t *report = NULL;
+    enum ch_status status = report_read(fd, &report, error);
+    if (status != CH_OK)
+        return status;
+    if (strcmp(report_string(report, "id"), id) != 0) {
+        (void)snprintf(error->text, sizeof(error->text), "its id is another one");
+        json_decref(report);
+        return CH_ERR_MALFORMED;
+    }
+    *out = report;
+    return CH_OK;
+}
+
+// run_one sends one report of the spool, if nobody else does.
+static void run_one(struct queue *queue, const char *id, struct queue_totals *totals)
+{
+    struct report_error error = { "" };
+    json_t *CH_CLEANUP(drop_json) report = NULL;
+    int CH_CLEANUP(close_fd) fd = -1;
+    enum ch_status status = spool_lock(queue->spool, id, &fd);
+    if (status == CH_ERR_NOT_FOUND)
+        return; // another one pruned it
+    if (status == CH_ERR_IO && errno == EWOULDBLOCK) {
+        totals->busy++;
+        return;
+    }
+    if (status != CH_OK)
+        (void)snprintf(error.text, sizeof(error.text), "%s", spool_why(status));
+    else
+        status = read_own(fd, id, &report, &error);
+    if (status != CH_OK) {
+        totals->unreadable++;
+        say(queue, "cannot read report %s: %s", id, error.text);
+        return;
+    }
+    status = prepare_raw(queue, id, &fd, report);
+    if (status != CH_OK)
+        say(queue, "cannot rewrite report %s: %s", id, spool_why(status));
+    // A report without names is better than none.
+    (void)!queue_send(queue, id, &fd, report, totals);
+}
+
+enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    struct queue_totals totals = { 0 };
+    // What cannot be noted would be sent again and again.
+    if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
+        return CH_ERR_IO;
+    enum ch_status status = spool_list(queue->spool, &listing);
+    if (status != CH_OK)
+        return status;
+    for (size_t i = 0; i < listing.count; i++) {
+        if (wants(queue, listing.entries[i].id, &totals))
+            run_one(queue, listing.entries[i].id, &totals);
+    }
+    *out = totals;
+    return CH_OK;
+}

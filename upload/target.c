@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sanitize.h"
+
+enum { TARGETS_MAX = 16 };
+
+static const struct {
+    const char *prefix;
+    enum target_kind kind;
+} kinds[] = {
+    { "", TARGET_KIND_COLLECTOR },
+    { "sentry+", TARGET_KIND_SENTRY },
+    { "otlp+", TARGET_KIND_OTLP },
+};
+
+// match_url gives the http(s) URL that follows prefix in word, or NULL.
+static const char *match_url(const char *word, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (strncmp(word, prefix, length) != 0)
+        return NULL;
+    const char *host = NULL;
+    if (strncmp(word + length, "http://", 7) == 0)
+        host = word + length + 7;
+    else if (strncmp(word + length, "https://", 8) == 0)
+        host = word + length + 8;
+    return host != NULL && *host != 0 && *host != '/' ? word + length : NULL;
+}
+
+static char *without_slash(const char *url)
+{
+    size_t length = strlen(url);
+    while (length > 0 && url[length - 1] == '/')
+        length--;
+    return strndup(url, length);
+}
+
+// masked is a copy of word without user and password.
+static char *masked(const char *word)
+{
+    struct text text = { 0 };
+    sanitize_string(word, NULL, &text);
+    if (!text_ok(&text))
+        text_deinit(&text);
+    return text.bytes;
+}
+
+static bool known(const struct target_list *list, const char *shown)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->targets[i].shown, shown) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void target_deinit(struct target *target)
+{
+    free(target->url);
+    free(target->shown);
+}
+
+// parse_word reads one word. CH_ERR_MALFORMED: it is no target.
+static enum ch_status parse_word(const char *word, char *shown, struct target *out)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *url = match_url(word, kinds[i].prefix);
+        if (url == NULL)
+            continue;
+        *out = (struct target){ .kind = kinds[i].kind,
+                                .url = without_slash(url),
+                                .shown = shown };
+        return out->url != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    }
+    return CH_ERR_MALFORMED;
+}
+
+static enum ch_status add_word(struct target_list *list, const char *word,
+                               target_refuse_fn *refuse, void *context)
+{
+    struct target target = { 0 };
+    char *shown = masked(word);
+    if (shown == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = parse_word(word, shown, &target);
+    if (status == CH_OK && list->count < TARGETS_MAX && !known(list, shown)) {
+        list->targets[list->count++] = target;
+        return CH_OK;
+    }
+    if (status == CH_ERR_MALFORMED || (status == CH_OK && list->count == TARGETS_MAX))
+        refuse(context, shown);
+    free(target.url);
+    free(shown);
+    return status == CH_ERR_NO_MEMORY ? status : CH_OK;
+}
+
+enum ch_status target_list_parse(const char *list, target_refuse_fn *refuse,
+                                 void *context, struct target_list *out)
+{
+    struct target_list targets = { .targets =
+                                       calloc(TARGETS_MAX, sizeof(struct target)) };
+    char *words = strdup(list != NULL ? list : "");
+    enum ch_status status =
+        words != NULL && targets.targets != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    char *rest = words;
+
+    while (status == CH_OK && rest != NULL) {
+        char *word = strsep(&rest, " \t\n");
+        if (*word != 0)
+            status = add_word(&targets, word, refuse, context);
+    }
+    free(words);
+    if (status != CH_OK) {
+        target_list_deinit(&targets);
+        return status;
+    }
+    *out = targets;
+    return CH_OK;
+}
+
+void target_list_deinit(struct target_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        target_deinit(&list->targets[i]);
+    free(list->targets);
+    *list = (struct target_list){ 0 };
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where reports go: the words of CRASHHOOK_URL.
+//
+//   http(s)://HOST[/PATH]           the base of a collector
+//   sentry+http(s)://KEY@HOST/PROJ  a DSN        } recognised, not supported yet
+//   otlp+http(s)://HOST:PORT        a log intake }
+//
+// What people and files get to see of a target is `shown`: its URL without user and
+// password.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum target_kind { TARGET_KIND_COLLECTOR, TARGET_KIND_SENTRY, TARGET_KIND_OTLP };
+
+struct target {
+    enum target_kind kind;
+    char *url;   // where to connect: http(s), no slash at its end
+    char *shown; // as configured, secrets masked; its name in state files
+
+    // While a target does not answer it is asked for no other report either.
+    int64_t retry_at;  // seconds since 1970
+    uint32_t failures; // in a row
+};
+
+struct target_list {
+    struct target *targets;
+    size_t count;
+};
+
+// A target_refuse_fn hears of a word that is no target; the word is masked.
+typedef void target_refuse_fn(void *context, const char *shown);
+
+// target_list_parse reads the words of list; NULL is an empty list. A word that names
+// no target is passed over and refused is told; a word that repeats another counts
+// once.
+CH_CHECKED enum ch_status target_list_parse(const char *list, target_refuse_fn *refuse,
+                                            void *context, struct target_list *out);
+void target_list_deinit(struct target_list *list);
