@@ -27,6 +27,7 @@ struct command {
     const char *arguments;        // as --help writes them behind the name; NULL: none
     const char *summary;          // one sentence without its full stop
     const struct option *options; // NULL: none
+    const struct option *(*make_options)(void); // instead, where they are no constant
     int (*run)(const struct options *options);
     size_t arguments_min; // how many arguments it takes
     size_t arguments_max; // SIZE_MAX: any number
@@ -54,3 +55,9 @@ extern const struct command images_encode_command;
 extern const struct command sframe_dump_command;
 extern const struct command sframe_lookup_command;
 extern const struct command symbolize_command;
+extern const struct command export_command;
+extern const struct command finish_command;
+extern const struct command list_command;
+extern const struct command run_command;
+extern const struct command show_command;
+extern const struct command upload_command;

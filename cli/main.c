@@ -8,6 +8,11 @@
 // The table of commands, in the order --help lists them: a row a line.
 // clang-format off
 static const struct command *const commands[] = {
+    &run_command,
+    &list_command,
+    &show_command,
+    &upload_command,
+    &export_command,
     &cbf_decode_command,
     &cbf_encode_command,
     &images_decode_command,
@@ -15,6 +20,7 @@ static const struct command *const commands[] = {
     &sframe_dump_command,
     &sframe_lookup_command,
     &symbolize_command,
+    &finish_command,
 };
 // clang-format on
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
@@ -60,15 +66,20 @@ static void print_help(FILE *to)
           to);
 }
 
+static const struct option *rows_of(const struct command *command)
+{
+    return command->make_options != NULL ? command->make_options() : command->options;
+}
+
 static void print_command_help(const struct command *command)
 {
     printf("usage: crashhook %s", command->name);
-    if (command->options != NULL)
+    if (rows_of(command) != NULL)
         fputs(" [OPTION...]", stdout);
     if (command->arguments != NULL)
         printf(" %s", command->arguments);
     printf("\n\n%s.\n", command->summary);
-    options_print(command->options, stdout);
+    options_print(rows_of(command), stdout);
 }
 
 // wants_help is whether --help stands among the words that can be options.
@@ -83,7 +94,7 @@ static bool wants_help(const struct command *command, char **argv)
     return false;
 }
 
-static int run_command(const struct command *command, char **argv)
+static int run_row(const struct command *command, char **argv)
 {
     if (wants_help(command, argv)) {
         print_command_help(command);
@@ -93,7 +104,7 @@ static int run_command(const struct command *command, char **argv)
     CH_CLEANUP(options_deinit) struct options options;
     const char *why = NULL;
     enum ch_status status =
-        options_init(&options, command->options, command->in_order, argv, &why);
+        options_init(&options, rows_of(command), command->in_order, argv, &why);
     if (status == CH_ERR_MALFORMED)
         return command_misused("%s: %s: %s", command->name, options.arguments[0], why);
     if (status != CH_OK)
@@ -113,7 +124,7 @@ static int run_words(char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         size_t words = word_count(commands[i], argv);
         if (words != 0)
-            return run_command(commands[i], argv + words);
+            return run_row(commands[i], argv + words);
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (!in_group(commands[i], argv[0]))

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A queue as the commands use it: targets and token from the settings, raw reports
+// symbolized on their way, lines to a say function. Users: finish, upload.
+#pragma once
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/session.h"
+#include "upload/queue.h"
+
+struct delivery {
+    struct session *session;
+    struct queue queue;
+    struct text token;
+    queue_say_fn *say;
+    void *context;
+};
+
+// delivery_init fills queue from the session, whose spool is open. What is wrong with
+// targets or token is said; a token that cannot be read fails.
+CH_CHECKED enum ch_status delivery_init(struct delivery *delivery,
+                                        struct session *session, queue_say_fn *say,
+                                        void *context);
+void delivery_deinit(struct delivery *delivery);
+
+// delivery_prune keeps the spool within its caps and sweeps what dead writers left;
+// keep_id may be NULL.
+void delivery_prune(struct delivery *delivery, const char *keep_id);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The second half of a crash: the process is gone, its raw report lies in the spool and
+// we hold its lock. The agent becomes this command; nobody types it.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/delivery.h"
+#include "cli/render.h"
+#include "report/report.h"
+
+struct finish {
+    struct session session;
+    const char *id;
+    int lock_fd;
+    FILE *log; // NULL: none
+    json_t *report;
+};
+
+// LEAST_UPLOAD_MS is left for the upload however long all before it took.
+enum { LEAST_UPLOAD_MS = 1000 };
+
+static void finish_deinit(struct finish *finish)
+{
+    json_decref(finish->report);
+    if (finish->lock_fd >= 0)
+        (void)close(finish->lock_fd);
+    if (finish->log != NULL && finish->log != stderr)
+        (void)fclose(finish->log);
+    session_deinit(&finish->session);
+}
+
+static void log_line(void *context, const char *line)
+{
+    const struct finish *finish = context;
+    if (finish->log == NULL)
+        return;
+    fprintf(finish->log, "crashhook: %s\n", line);
+    fflush(finish->log);
+}
+
+static FILE *open_log(const char *log)
+{
+    if (log == NULL)
+        return NULL;
+    if (strcmp(log, "stderr") == 0)
+        return stderr;
+    int fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd >= 0 ? fdopen(fd, "a") : NULL;
+}
+
+static void log_failure(const struct finish *finish, const char *what, const char *why)
+{
+    char line[512];
+    (void)snprintf(line, sizeof(line), "cannot %s report %s: %s", what, finish->id,
+                   why);
+    log_line((void *)(uintptr_t)finish, line);
+}
+
+static enum ch_status hold(struct finish *finish, const char *lock_fd)
+{
+    char *end = NULL;
+    const struct spool *spool = &finish->session.spool;
+    if (lock_fd == NULL)
+        return spool_lock(spool, finish->id, &finish->lock_fd);
+    long fd = strtol(lock_fd, &end, 10);
+    if (*lock_fd == 0 || *end != 0 || fd <= STDERR_FILENO || fd > INT_MAX) {
+        errno = EBADF;
+        return CH_ERR_IO;
+    }
+    finish->lock_fd = (int)fd;
+    return spool_adopt(spool, finish->id, finish->lock_fd);
+}
+
+static enum ch_status read_report(struct finish *finish)
+{
+    struct report_error error = { "" };
+    int fd = -1;
+    enum ch_status status = spool_read(&finish->session.spool, finish->id, &fd);
+    if (status != CH_OK) {
+        log_failure(finish, "read", spool_why(status));
+        return status;
+    }
+    status = report_read(fd, &finish->report, &error);
+    (void)close(fd);
+    if (status != CH_OK)
+        log_failure(finish, "read", error.text);
+    return status;
+}
+
+// note_write_time fills in how long writing took, which the raw report could not know.
+static void note_write_time(json_t *report, const char *write_us)
+{
+    json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
+    char *end = NULL;
+    if (write_us == NULL || !json_is_object(timings))
+        return;
+    long long us = strtoll(write_us, &end, 10);
+    if (*end == 0 && us >= 0)
+        (void)json_object_set_new(timings, "write", json_integer(us));
+}
+
+// rewrite stores the report with names in place of the raw one, which stays where that
+// fails.
+static void rewrite(struct finish *finish)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    enum ch_status status = report_print(finish->report, &json);
+    if (status == CH_OK)
+        status = spool_replace(&finish->session.spool, finish->id, json.bytes,
+                               json.size, &finish->lock_fd);
+    if (status != CH_OK)
+        log_failure(finish, "rewrite", spool_why(status));
+}
+
+static void print(const struct finish *finish)
+{
+    const struct settings *settings = &finish->session.settings;
+    bool terminal = isatty(STDERR_FILENO) != 0;
+    if (settings->print == SETTING_NO || (settings->print == SETTING_TTY && !terminal))
+        return;
+    const struct render_style style = render_style_for(stderr, settings->preset);
+    render_report(finish->report, &style, stderr);
+    fflush(stderr);
+}
+
+static uint64_t clock_ms(clockid_t clock)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// deadline_ms is when CRASHHOOK_TIMEOUT ends, counted from the crash.
+static uint64_t deadline_ms(const struct finish *finish)
+{
+    uint64_t timeout = finish->session.settings.timeout_ms;
+    uint64_t crash = report_id_time_ms(finish->id);
+    uint64_t now = clock_ms(CLOCK_REALTIME);
+    uint64_t spent = now > crash ? now - crash : 0;
+    uint64_t left =
+        spent + LEAST_UPLOAD_MS < timeout ? timeout - spent : LEAST_UPLOAD_MS;
+    return clock_ms(CLOCK_MONOTONIC) + left;
+}
+
+static void deliver(struct finish *finish)
+{
+    struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
+    struct queue_totals totals = { 0 };
+    if (delivery_init(&delivery, &finish->session, log_line, finish) != CH_OK)
+        return;
+    delivery.queue.deadline_ms = deadline_ms(finish);
+    if (delivery.queue.targets.count != 0)
+        (void)!queue_send(&delivery.queue, finish->id, &finish->lock_fd, finish->report,
+                          &totals);
+    delivery_prune(&delivery, finish->id);
+}
+
+static int run_finish(const struct options *options)
+{
+    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1 };
+    session_init(&finish.session, options);
+    finish.log = open_log(finish.session.settings.log);
+    finish.id = options_value(options, "id");
+    if (finish.id == NULL || !report_id_ok(finish.id))
+        return command_misused("finish: it takes --id ID");
+    umask(077);
+    if (session_open_spool(&finish.session, SPOOL_WRITE) != CH_OK)
+        return COMMAND_FAILED;
+    enum ch_status status = hold(&finish, options_value(options, "lock-fd"));
+    if (status != CH_OK) {
+        log_failure(&finish, "lock", spool_why(status));
+        return COMMAND_FAILED;
+    }
+    if (read_report(&finish) != CH_OK)
+        return COMMAND_FAILED;
+
+    note_write_time(finish.report, options_value(options, "write-us"));
+    session_symbolize(&finish.session, finish.report);
+    rewrite(&finish);
+    print(&finish);
+    deliver(&finish);
+    return COMMAND_DONE;
+}
+
+static const struct option finish_options[] = {
+    { "spool", "DIR", "the spool that holds the report", 0 },
+    { "id", "ID", "the report's id", 0 },
+    { "lock-fd", "N", "descriptor that holds its lock", 0 },
+    { "write-us", "N", "how long writing the raw report took", 0 },
+    { 0 },
+};
+
+const struct command finish_command = {
+    .name = "finish",
+    .summary = "Symbolize, print and upload a report that was just written",
+    .options = finish_options,
+    .run = run_finish,
+    .hidden = true,
+};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pen.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+void pen_set(const struct pen *pen, enum pen_colour colour)
+{
+    static const char *const codes[] = {
+        [PEN_PLAIN] = "\033[0m",     [PEN_BOLD] = "\033[0;1m",
+        [PEN_DIM] = "\033[0;2m",     [PEN_ALARM] = "\033[0;1;31m",
+        [PEN_NAME] = "\033[0;1;36m", [PEN_PLACE] = "\033[0;33m",
+    };
+    if (pen->colour)
+        fputs(codes[colour], pen->to);
+}
+
+void pen_plain(const struct pen *pen, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(pen->to, format, arguments);
+    va_end(arguments);
+}
+
+// decode reads one character of UTF-8 and says how many bytes it has; what is none
+// counts as one byte, with a value past Unicode's.
+static size_t decode(const char *text, uint32_t *out)
+{
+    unsigned char first = (unsigned char)*text;
+    size_t size = first < 0x80   ? 1
+                  : first < 0xc2 ? 0
+                  : first < 0xe0 ? 2
+                  : first < 0xf0 ? 3
+                  : first < 0xf5 ? 4
+                                 : 0;
+    uint32_t value = size == 1 ? first : first & (0x7fu >> size);
+    for (size_t i = 1; i < size; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            size = 0;
+        value = value << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    *out = size != 0 ? value : UINT32_MAX;
+    return size != 0 ? size : 1;
+}
+
+// steers: this character does something to a terminal or to the order of a line other
+// than taking its place in it.
+static bool steers(uint32_t character)
+{
+    static const struct {
+        uint32_t first;
+        uint32_t last;
+    } ranges[] = {
+        { 0x00, 0x1f },           { 0x7f, 0x9f },     { 0x61c, 0x61c },
+        { 0x200b, 0x200f },       { 0x2028, 0x202e }, { 0x2060, 0x206f },
+        { 0xfeff, 0xfeff },       { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+        { 0x110000, UINT32_MAX },
+    };
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (character >= ranges[i].first && character <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+void pen_escape(const char *text, struct text *out)
+{
+    while (*text != 0) {
+        uint32_t character;
+        size_t size = decode(text, &character);
+        if (!steers(character))
+            text_append(out, text, size);
+        else if (character == '\n')
+            text_append_string(out, "\\n");
+        else if (character == '\t')
+            text_append_string(out, " ");
+        else if (character == UINT32_MAX || character < 0x80)
+            text_appendf(out, "\\x%02x", (unsigned char)*text);
+        else
+            text_appendf(out, "\\u{%x}", character);
+        text += size;
+    }
+}
+
+void pen_text(const struct pen *pen, const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+    if (text == NULL)
+        return;
+    pen_escape(text, &escaped);
+    fwrite(escaped.bytes != NULL ? escaped.bytes : "", 1, escaped.size, pen->to);
+}
+
+size_t pen_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text != 0; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/render_frames.h"
+#include "cli/render_source.h"
+#include "cli/render_threads.h"
+#include "report/report.h"
+
+enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20 };
+
+struct render {
+    struct pen pen;
+    const json_t *report;
+    enum setting_preset preset;
+    bool crashed_only;
+};
+
+struct render_style render_style_for(FILE *to, enum setting_preset preset)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    struct winsize size = { 0 };
+    bool terminal = isatty(fileno(to)) != 0;
+    struct render_style style = { .preset = preset };
+    if (preset == PRESET_AUTO)
+        style.preset = terminal ? PRESET_FRIENDLY : PRESET_MEDIUM;
+    if (!terminal)
+        return style;
+    style.colour = (no_colour == NULL || *no_colour == 0) && term != NULL &&
+                   strcmp(term, "dumb") != 0;
+    if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= NARROWEST)
+        style.width = size.ws_col;
+    return style;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+// write_place writes " in FUNCTION at FILE:LINE" of the frame to look at first.
+static void write_place(const struct render *render)
+{
+    struct text CH_CLEANUP(text_deinit) place = { 0 };
+    const json_t *frame = render_frames_place(report_crashed_thread(render->report));
+    if (frame == NULL)
+        return;
+    text_append_string(&place, " in ");
+    render_frames_append_name(render->report, frame, &place);
+    if (report_string(frame, "file") != NULL) {
+        text_append_string(&place, " at ");
+        render_frames_append_line(frame, true, &place);
+    }
+    pen_plain(&render->pen, "%s", place.size != 0 ? place.bytes : "");
+}
+
+// write_message writes what the program said as it died, line by line.
+static void write_message(const struct pen *pen, const char *message)
+{
+    char *copy = message != NULL ? strdup(message) : NULL;
+    char *rest = copy;
+    for (int i = 0; rest != NULL && i < MESSAGE_LINES_MAX; i++) {
+        const char *line = strsep(&rest, "\n");
+        if (*line == 0 && rest == NULL)
+            break;
+        pen_plain(pen, "  ");
+        pen_text(pen, line);
+        pen_plain(pen, "\n");
+    }
+    free(copy);
+}
+
+// write_summary is the line that has to be enough for a hurried reader.
+static void write_summary(const struct render *render)
+{
+    const struct pen *pen = &render->pen;
+    const json_t *process = json_object_get(render->report, "process");
+    const json_t *crash = json_object_get(render->report, "crash");
+    const char *program = base_name(report_string(process, "executable"));
+
+    pen_set(pen, PEN_BOLD);
+    pen_text(pen, program != NULL ? program : "a program");
+    if (!json_is_object(crash)) {
+        pen_plain(pen, ": process %" PRId64 " and its %zu threads\n",
+                  report_integer(process, "pid", 0),
+                  json_array_size(json_object_get(render->report, "threads")));
+        pen_set(pen, PEN_PLAIN);
+        return;
+    }
+    pen_plain(pen, ": ");
+    pen_set(pen, PEN_ALARM);
+    pen_text(pen, report_string(crash, "name"));
+    pen_set(pen, PEN_BOLD);
+    write_place(render);
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+    if (report_string(crash, "summary") != NULL) {
+        pen_text(pen, report_string(crash, "summary"));
+        pen_plain(pen, "\n");
+    }
+    write_message(pen, report_string(crash, "message"));
+}
+
+// write_field writes "Label    value", the labels in one column.
+static void write_field(const struct pen *pen, const char *label, const char *value)
+{
+    if (value == NULL || *value == 0)
+        return;
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "%-12s", label);
+    pen_set(pen, PEN_PLAIN);
+    pen_text(pen, value);
+    pen_plain(pen, "\n");
+}
+
+static void append_duration(int64_t ms, struct text *out)
+{
+    if (ms < 60000)
+        text_appendf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
+    else if (ms < 3600000)
+        text_appendf(out, "%" PRId64 " min %" PRId64 " s", ms / 60000, ms / 1000 % 60);
+    else
+        text_appendf(out, "%" PRId64 " h %" PRId64 " min", ms / 3600000,
+                     ms / 60000 % 60);
+}
+
+static void write_text_field(const struct pen *pen, const char *label,
+                             const struct text *value)
+{
+    write_field(pen, label, value->size != 0 ? value->bytes : NULL);
+}
+
+static void write_program(const struct render *render)
+{
+    const struct pen *pen = &render->pen;
+    const json_t *process = json_object_get(render->report, "process");
+    const json_t *arguments = json_object_get(process, "arguments");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    struct text CH_CLEANUP(text_deinit) facts = { 0 };
+    int64_t uptime = report_integer(process, "uptime_ms", -1);
+
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const char *argument = json_string_value(json_array_get(arguments, i));
+        text_appendf(&line, "%s%s", i != 0 ? " " : "",
+                     argument != NULL ? argument : "");
+    }
+    if (line.size == 0 && report_string(process, "executable") != NULL)
+        text_append_string(&line, report_string(process, "executable"));
+    text_appendf(&facts, "%" PRId64, report_integer(process, "pid", 0));
+    if (uptime >= 0) {
+        text_append_string(&facts, ", ran for ");
+        append_duration(uptime, &facts);
+    }
+    write_text_field(pen, "Program", &line);
+    write_text_field(pen, "Process", &facts);
+    write_field(pen, "Time", report_string(render->report, "time"));
+    write_field(pen, "Release", report_string(render->report, "release"));
+    write_field(pen, "Environment", report_string(render->report, "environment"));
+}
+
+static void write_tags(const struct render *render)
+{
+    const char *key;
+    json_t *value;
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    json_object_foreach(json_object_get(render->report, "tags"), key, value)
+    {
+        const char *text = json_string_value(value);
+        text_appendf(&line, "%s%s=%s", line.size != 0 ? ", " : "", key,
+                     text != NULL ? text : "?");
+    }
+    write_text_field(&render->pen, "Tags", &line);
+}
+
+static void write_host(const struct render *render)
+{
+    const json_t *host = json_object_get(render->report, "host");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    static const char *const keys[] = { "hostname", "os", "kernel", "arch" };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *value = report_string(host, keys[i]);
+        if (value != NULL)
+            text_appendf(&line, "%s%s", line.size != 0 ? ", " : "", value);
+    }
+    write_text_field(&render->pen, "Host", &line);
+    write_field(
+        &render->pen, "Directory",
+        report_string(json_object_get(render->report, "process"), "working_directory"));
+}
+
+static void write_header(const struct render *render)
+{
+    pen_plain(&render->pen, "\n");
+    write_program(render);
+    if (render->preset != PRESET_FRIENDLY)
+        write_host(render);
+    write_tags(render);
+    write_field(&render->pen, "Report", report_string(render->report, "id"));
+}
+
+static struct render_frames frames_of(const struct render *render)
+{
+    return (struct render_frames){ .pen = &render->pen,
+                                   .report = render->report,
+                                   .addresses = render->preset == PRESET_FULL };
+}
+
+static void write_crashed_thread(const struct render *render)
+{
+    const json_t *thread = report_crashed_thread(render->report);
+    const json_t *frame = render_frames_place(thread);
+    const struct render_frames frames = frames_of(render);
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    if (thread == NULL)
+        return;
+    render_threads_append_name(thread, &name);
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nThread %s crashed:\n", name.bytes);
+    pen_set(&render->pen, PEN_PLAIN);
+    render_frames_write(&frames, thread);
+    if (render->preset == PRESET_FRIENDLY && frame != NULL)
+        render_source_write(&render->pen, frame);
+}
+
+static void write_registers(const struct render *render)
+{
+    enum { COLUMNS = 4 };
+    const char *name;
+    json_t *value;
+    size_t column = 0;
+    const json_t *registers =
+        json_object_get(report_crashed_thread(render->report), "registers");
+    if (json_object_size(registers) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nRegisters:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    json_object_foreach((json_t *)(uintptr_t)registers, name, value)
+    {
+        struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+        pen_escape(name, &escaped);
+        const char *text = json_string_value(value);
+        pen_plain(&render->pen, "  %6s ", escaped.size != 0 ? escaped.bytes : "");
+        text_clear(&escaped);
+        pen_escape(text != NULL ? text : "?", &escaped);
+        bool last = ++column % COLUMNS == 0;
+        pen_plain(&render->pen, last ? "%s\n" : "%-18s",
+                  escaped.size != 0 ? escaped.bytes : "");
+    }
+    if (column % COLUMNS != 0)
+        pen_plain(&render->pen, "\n");
+}
+
+static void mark_mentioned(const json_t *report, bool *mentioned, size_t count)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *frames = report_frames(json_array_get(threads, i));
+        for (size_t k = 0; k < json_array_size(frames); k++) {
+            int64_t image = report_integer(json_array_get(frames, k), "image", -1);
+            if (image >= 0 && (uint64_t)image < count)
+                mentioned[image] = true;
+        }
+    }
+}
+
+static void write_image(const struct pen *pen, const json_t *image)
+{
+    const char *path = report_string(image, "path");
+    const char *build_id = report_string(image, "build_id");
+    pen_plain(pen, "  ");
+    pen_text(pen, report_string(image, "base"));
+    pen_plain(pen, "  ");
+    pen_text(pen, path != NULL ? path : report_string(image, "name"));
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "  ");
+    pen_text(pen, build_id != NULL ? build_id : "without a build id");
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+}
+
+// write_images lists the images that frames lie in, or all of them in a full report.
+static void write_images(const struct render *render)
+{
+    const json_t *images = json_object_get(render->report, "images");
+    size_t count = json_array_size(images);
+    bool *mentioned = calloc(count + 1, sizeof(*mentioned));
+    if (mentioned == NULL || count == 0) {
+        free(mentioned);
+        return;
+    }
+    mark_mentioned(render->report, mentioned, count);
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nImages:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < count; i++) {
+        if (mentioned[i] || render->preset == PRESET_FULL)
+            write_image(&render->pen, json_array_get(images, i));
+    }
+    free(mentioned);
+}
+
+static void write_breadcrumbs(const struct render *render)
+{
+    const json_t *crumbs = json_object_get(render->report, "breadcrumbs");
+    if (json_array_size(crumbs) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nBefore the crash:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(crumbs); i++) {
+        const json_t *crumb = json_array_get(crumbs, i);
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(crumb, "time"));
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(crumb, "message"));
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+static void write_problems(const struct render *render)
+{
+    const json_t *problems = json_object_get(render->report, "problems");
+    if (json_array_size(problems) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nProblems while reporting:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(problems); i++) {
+        const json_t *problem = json_array_get(problems, i);
+        const char *address = report_string(problem, "address");
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, report_string(problem, "stage"));
+        pen_plain(&render->pen, ": ");
+        pen_text(&render->pen, report_string(problem, "status"));
+        pen_plain(&render->pen, address != NULL ? " at " : "");
+        pen_text(&render->pen, address);
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+static void write_timings(const struct render *render)
+{
+    const char *stage;
+    json_t *value;
+    const json_t *agent = json_object_get(render->report, "agent");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    json_object_foreach(json_object_get(agent, "timings_us"), stage, value)
+    {
+        text_appendf(&line, "%s%s %" JSON_INTEGER_FORMAT " us",
+                     line.size != 0 ? ", " : "", stage, json_integer_value(value));
+    }
+    pen_plain(&render->pen, "\n");
+    write_field(&render->pen, "Agent", report_string(agent, "version"));
+    write_field(&render->pen, "Tier", report_string(agent, "tier"));
+    write_text_field(&render->pen, "Timings", &line);
+    write_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
+}
+
+void render_report(const json_t *report, const struct render_style *style, FILE *to)
+{
+    const struct render render = {
+        .pen = { .to = to, .colour = style->colour, .width = style->width },
+        .report = report,
+        .preset = style->preset == PRESET_AUTO ? PRESET_MEDIUM : style->preset,
+        .crashed_only = style->crashed_only,
+    };
+    const struct render_frames frames = frames_of(&render);
+    bool live = report_crashed_thread(report) == NULL;
+
+    write_summary(&render);
+    write_header(&render);
+    write_breadcrumbs(&render);
+    write_crashed_thread(&render);
+    if (render.preset == PRESET_FULL)
+        write_registers(&render);
+    if (!render.crashed_only)
+        render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
+    if (render.preset != PRESET_FRIENDLY)
+        write_images(&render);
+    write_problems(&render);
+    if (render.preset == PRESET_FULL)
+        write_timings(&render);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render_frames.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/fingerprint.h"
+#include "report/report.h"
+
+// image_name is the file name of the frame's image, or NULL.
+static const char *image_name(const json_t *report, const json_t *frame)
+{
+    const json_t *image = report_image(report, frame);
+    const char *name = report_string(image, "name");
+    const char *path = name != NULL ? name : report_string(image, "path");
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+void render_frames_append_name(const json_t *report, const json_t *frame,
+                               struct text *out)
+{
+    const char *function = report_string(frame, "function");
+    const char *image = image_name(report, frame);
+    const char *offset = report_string(frame, "image_offset");
+    if (function != NULL) {
+        pen_escape(function, out);
+        return;
+    }
+    const char *address = report_string(frame, "address");
+    pen_escape(address != NULL ? address : "?", out);
+    if (image != NULL && offset != NULL) {
+        text_append_string(out, " in ");
+        pen_escape(image, out);
+        text_appendf(out, " + %s", offset);
+    }
+}
+
+void render_frames_append_line(const json_t *frame, bool base_name, struct text *out)
+{
+    const char *file = report_string(frame, "file");
+    int64_t line = report_integer(frame, "line", 0);
+    int64_t column = report_integer(frame, "column", 0);
+    if (file == NULL)
+        return;
+    const char *slash = strrchr(file, '/');
+    pen_escape(base_name && slash != NULL ? slash + 1 : file, out);
+    if (line > 0)
+        text_appendf(out, ":%" PRId64, line);
+    if (line > 0 && column > 0)
+        text_appendf(out, ":%" PRId64, column);
+}
+
+const json_t *render_frames_place(const json_t *thread)
+{
+    const json_t *frames = report_frames(thread);
+    const json_t *innermost = NULL;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = report_string(frame, "function");
+        if (!report_frame_is_code(frame))
+            continue;
+        if (innermost == NULL)
+            innermost = frame;
+        bool own = !report_flag(frame, "system") && json_object_get(frame, "image");
+        if (own && (function == NULL || !fingerprint_only_reports(function)))
+            return frame;
+    }
+    return innermost;
+}
+
+// append_place appends what stands behind a frame's name: where it is.
+static void append_place(const struct render_frames *frames, const json_t *frame,
+                         struct text *out)
+{
+    const char *image = image_name(frames->report, frame);
+    bool named = report_string(frame, "function") != NULL;
+    bool placed = report_string(frame, "file") != NULL;
+    if (placed) {
+        text_append_string(out, "at ");
+        render_frames_append_line(frame, false, out);
+    }
+    if (!named || image == NULL || (placed && !frames->addresses))
+        return;
+    text_append_string(out, placed ? " in " : "in ");
+    pen_escape(image, out);
+}
+
+// append_detail appends the address and how the frame was found.
+static void append_detail(const json_t *frame, struct text *out)
+{
+    const char *trust = report_string(frame, "trust");
+    const char *address = report_string(frame, "address");
+    pen_escape(address != NULL ? address : "?", out);
+    if (trust != NULL) {
+        text_append_string(out, " (");
+        pen_escape(trust, out);
+        text_append_string(out, ")");
+    }
+}
+
+static const char *bytes_of(const struct text *text)
+{
+    return text->size != 0 ? text->bytes : "";
+}
+
+static void write_frame(const struct render_frames *frames, const json_t *frame,
+                        uint64_t number)
+{
+    enum { INDENT = 6 };
+    const struct pen *pen = frames->pen;
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    struct text CH_CLEANUP(text_deinit) place = { 0 };
+    struct text CH_CLEANUP(text_deinit) detail = { 0 };
+    bool system = report_flag(frame, "system");
+    bool is_inline = report_flag(frame, "inline");
+
+    render_frames_append_name(frames->report, frame, &name);
+    if (is_inline)
+        text_append_string(&name, " [inlined]");
+    append_place(frames, frame, &place);
+    if (frames->addresses)
+        append_detail(frame, &detail);
+    size_t columns =
+        INDENT + pen_columns(bytes_of(&name)) + 1 + pen_columns(bytes_of(&place));
+    bool broken = pen->width != 0 && columns > pen->width;
+
+    pen_set(pen, system ? PEN_DIM : PEN_PLAIN);
+    pen_plain(pen, "%4" PRIu64 "  ", number);
+    if (!system)
+        pen_set(pen, PEN_NAME);
+    pen_plain(pen, "%s", bytes_of(&name));
+    if (place.size != 0) {
+        pen_set(pen, system ? PEN_DIM : PEN_PLACE);
+        if (broken)
+            pen_plain(pen, "\n%*s", INDENT + 4, "");
+        pen_plain(pen, "%s%s", broken ? "" : " ", bytes_of(&place));
+    }
+    if (detail.size != 0) {
+        pen_set(pen, PEN_DIM);
+        pen_plain(pen, "\n%*s%s", INDENT + 4, "", bytes_of(&detail));
+    }
+    pen_set(pen, PEN_PLAIN);
+    pen_plain(pen, "\n");
+}
+
+static void write_note(const struct pen *pen, const char *note)
+{
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "      %s\n", note);
+    pen_set(pen, PEN_PLAIN);
+}
+
+// write_end says why the stack ends here, where that is not its outermost frame.
+static void write_end(const struct pen *pen, const char *ended)
+{
+    static const struct {
+        const char *word;
+        const char *sentence;
+    } ends[] = {
+        { "no-rule", "the stack could not be followed further: nothing says how this "
+                     "code keeps it" },
+        { "fault",
+          "the stack could not be followed further: memory that cannot be read" },
+        { "no-progress", "the stack could not be followed further: it leads back to "
+                         "itself" },
+        { "limit", "the limit of frames was reached: there are more" },
+    };
+    for (size_t i = 0; ended != NULL && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (strcmp(ended, ends[i].word) == 0)
+            write_note(pen, ends[i].sentence);
+    }
+}
+
+void render_frames_write(const struct render_frames *frames, const json_t *thread)
+{
+    const json_t *list = report_frames(thread);
+    uint64_t number = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *frame = json_array_get(list, i);
+        const char *kind = report_string(frame, "kind");
+        if (report_frame_is_code(frame)) {
+            write_frame(frames, frame, number++);
+        } else if (kind != NULL && strcmp(kind, "omit") == 0) {
+            int64_t count = report_integer(frame, "count", 0);
+            char note[64];
+            (void)snprintf(note, sizeof(note), "... %" PRId64 " frame%s omitted", count,
+                           count == 1 ? "" : "s");
+            write_note(frames->pen, note);
+            number += count > 0 ? (uint64_t)count : 0;
+        } else {
+            write_note(frames->pen, "... and more");
+        }
+    }
+    if (json_array_size(list) == 0)
+        write_note(frames->pen, "no frames are known");
+    write_end(frames->pen,
+              report_string(json_object_get(thread, "backtrace"), "ended"));
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a program with the handler preloaded, and stands in for it towards whoever
+// started us: same exit status, same signals.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/session.h"
+
+enum { OPTIONS_MAX = 32, EXIT_NO_PERMISSION = 126, EXIT_NO_COMMAND = 127 };
+
+// The signals that are passed on. Of those a terminal sends to the whole foreground
+// group, the program has its own already.
+static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
+
+static volatile pid_t program;
+
+static const struct option *run_options(void)
+{
+    static struct option rows[OPTIONS_MAX];
+    size_t count;
+    size_t used = 0;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
+        if (variables[i].option != NULL)
+            rows[used++] = (struct option){ .name = variables[i].option,
+                                            .value = "VALUE",
+                                            .help = variables[i].help };
+    }
+    return rows;
+}
+
+// Which of the variables that options set was not understood.
+struct refused {
+    const struct options *options;
+    const char *variable;
+    const char *value;
+    const char *accepted;
+};
+
+static void note_refused(void *context, const char *variable, const char *value,
+                         const char *accepted)
+{
+    struct refused *refused = context;
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(variables[i].name, variable) == 0 && variables[i].option != NULL &&
+            options_given(refused->options, variables[i].option)) {
+            refused->variable = variables[i].option;
+            refused->value = value;
+            refused->accepted = accepted;
+        }
+    }
+}
+
+// export_options sets the variables that options stand for.
+static int export_options(const struct options *options)
+{
+    struct refused refused = { .options = options };
+    struct settings settings;
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = variables[i].option != NULL
+                                ? options_value(options, variables[i].option)
+                                : NULL;
+        if (value != NULL && setenv(variables[i].name, value, 1) != 0)
+            return command_fail("cannot set %s: %s", variables[i].name,
+                                strerror(errno));
+    }
+    settings_read(&settings, session_getenv, note_refused, &refused);
+    if (refused.variable != NULL)
+        return command_misused("run: --%s '%s' is not understood: it takes %s",
+                               refused.variable, refused.value, refused.accepted);
+    return COMMAND_DONE;
+}
+
+// find_library writes the path of libcrashhook.so, which lies beside us in the tree we
+// were built or installed into.
+static bool find_library(char path[static PATH_MAX])
+{
+    static const char *const places[] = { "../lib/libcrashhook.so",
+                                          "../" CRASHHOOK_LIBDIR "/libcrashhook.so",
+                                          "../lib64/libcrashhook.so" };
+    char self[PATH_MAX];
+    char joined[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0)
+        return false;
+    self[length] = 0;
+    *(strrchr(self, '/') + 1) = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        int size = snprintf(joined, sizeof(joined), "%s%s", self, places[i]);
+        if (size > 0 && (size_t)size < sizeof(joined) && realpath(joined, path) != NULL)
+            return true;
+    }
+    return false;
+}
+
+// preload puts the library in front of what is preloaded already.
+static int preload(void)
+{
+    char library[PATH_MAX];
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    const char *others = getenv("LD_PRELOAD");
+    if (!find_library(library))
+        return command_fail("cannot find libcrashhook.so beside this program");
+    text_append_string(&value, library);
+    if (others != NULL && others[0] != 0)
+        text_appendf(&value, ":%s", others);
+    if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)
+        return command_fail("cannot set LD_PRELOAD: %s", strerror(errno));
+    return COMMAND_DONE;
+}
+
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    (void)context;
+    if (info->si_code != SI_KERNEL || (signal != SIGINT && signal != SIGQUIT))
+        (void)kill(program, signal);
+    errno = saved;
+}
+
+static void pass_signals_on(void)
+{
+    struct sigaction action = { .sa_sigaction = pass_on,
+                                .sa_flags = SA_SIGINFO | SA_RESTART };
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < PASSED_ON; i++) {
+        struct sigaction before;
+        // What is ignored stays so, here and in the program (nohup).
+        if (sigaction(passed_on[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(passed_on[i], &action, NULL);
+    }
+}
+
+static void start_program(const char **arguments, int failure_fd, const sigset_t *mask)
+{
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
+    int why = errno;
+    (void)!write(failure_fd, &why, sizeof(why));
+    _exit(EXIT_NO_COMMAND);
+}
+
+// start forks and execs; *out_why is errno of an exec that failed, 0 otherwise.
+static enum ch_status start(const char **arguments, int *out_why)
+{
+    int failure[2];
+    int why = 0;
+    sigset_t all;
+    sigset_t mask;
+    if (pipe(failure) != 0)
+        return CH_ERR_IO;
+    (void)fcntl(failure[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(failure[1], F_SETFD, FD_CLOEXEC);
+    // No signal may find us between the fork and knowing the program's pid.
+    sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &mask);
+    pid_t pid = fork();
+    if (pid == 0)
+        start_program(arguments, failure[1], &mask);
+    program = pid;
+    if (pid > 0)
+        pass_signals_on();
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)close(failure[1]);
+    if (pid > 0 && read(failure[0], &why, sizeof(why)) != (ssize_t)sizeof(why))
+        why = 0;
+    (void)close(failure[0]);
+    *out_why = why;
+    return pid > 0 ? CH_OK : CH_ERR_IO;
+}
+
+static int await_program(void)
+{
+    int status = 0;
+    while (waitpid(program, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static uint64_t clock_ms(clockid_t clock)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// unfinished is whether a report that began at since_ms or later is being worked on.
+static bool unfinished(const struct spool *spool, uint64_t since_ms)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    if (spool_list(spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        int fd = -1;
+        if (report_id_time_ms(listing.entries[i].id) < since_ms)
+            continue;
+        enum ch_status status = spool_lock(spool, listing.entries[i].id, &fd);
+        if (status == CH_ERR_IO && errno == EWOULDBLOCK)
+            return true;
+        if (status == CH_OK)
+            (void)close(fd);
+    }
+    return false;
+}
+
+// await_reports waits for reports that were begun since we started, at most
+// CRASHHOOK_TIMEOUT. They are published before their program is let go, so all of its
+// own are there by now. A lock tells nobody when it falls, so it is asked for.
+static void await_reports(uint64_t since_ms)
+{
+    const struct timespec pause = { .tv_nsec = 5000000 };
+    struct session CH_CLEANUP(session_deinit) session = { .spool = { -1 } };
+    settings_read(&session.settings, session_getenv, NULL, NULL);
+    if (settings_spool_path(&session.settings, session_getenv, NULL, session.spool_path,
+                            sizeof(session.spool_path)) != CH_OK ||
+        spool_open(session.spool_path, SPOOL_READ, &session.spool) != CH_OK)
+        return;
+    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session.settings.timeout_ms;
+    while (unfinished(&session.spool, since_ms) && clock_ms(CLOCK_MONOTONIC) < deadline)
+        (void)nanosleep(&pause, NULL);
+}
+
+static int run_run(const struct options *options)
+{
+    uint64_t since_ms = clock_ms(CLOCK_REALTIME);
+    int why = 0;
+    int result = export_options(options);
+    if (result == COMMAND_DONE)
+        result = preload();
+    if (result != COMMAND_DONE)
+        return result;
+    if (start(options->arguments, &why) != CH_OK)
+        return command_fail("cannot start '%s': %s", options->arguments[0],
+                            strerror(errno));
+    result = await_program();
+    if (why != 0) {
+        (void)command_fail("cannot run '%s': %s", options->arguments[0], strerror(why));
+        return why == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_PERMISSION;
+    }
+    await_reports(since_ms);
+    return result;
+}
+
+const struct command run_command = {
+    .name = "run",
+    .arguments = "-- COMMAND [ARGUMENT...]",
+    .summary = "Run a program and report its crashes",
+    .make_options = run_options,
+    .run = run_run,
+    .arguments_min = 1,
+    .arguments_max = SIZE_MAX,
+    .in_order = true,
+};

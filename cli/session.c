@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "report/report.h"
+#include "symbolizer/symbolizer.h"
+
+// SESSION_ID_LEAST is how much of an id has to be given.
+enum { ID_PREFIX_LEAST = 4 };
+
+static void close_fd(const int *fd)
+{
+    if (*fd > STDERR_FILENO)
+        (void)close(*fd);
+}
+
+const char *session_getenv(void *context, const char *variable)
+{
+    (void)context;
+    return getenv(variable);
+}
+
+// get_setting prefers the option that carries a variable's name.
+static const char *get_setting(void *context, const char *variable)
+{
+    const struct options *options = context;
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (variables[i].option == NULL || strcmp(variables[i].name, variable) != 0)
+            continue;
+        const char *value = options_value(options, variables[i].option);
+        if (value != NULL)
+            return value;
+    }
+    return getenv(variable);
+}
+
+static void complain(void *context, const char *variable, const char *value,
+                     const char *accepted)
+{
+    (void)context;
+    (void)command_fail("%s='%s' is not understood: it takes %s; the default is used",
+                       variable, value, accepted);
+}
+
+void session_init(struct session *session, const struct options *options)
+{
+    *session = (struct session){ .spool = { .folder_fd = -1 } };
+    settings_read(&session->settings, get_setting, complain,
+                  (void *)(uintptr_t)options);
+}
+
+void session_deinit(struct session *session)
+{
+    spool_close(&session->spool);
+}
+
+enum ch_status session_open_spool(struct session *session, enum spool_access access)
+{
+    enum ch_status status =
+        settings_spool_path(&session->settings, session_getenv, NULL,
+                            session->spool_path, sizeof(session->spool_path));
+    if (status == CH_ERR_NOT_FOUND) {
+        (void)command_fail(
+            "cannot find a spool: neither CRASHHOOK_SPOOL nor HOME is set");
+        return status;
+    }
+    if (status == CH_OK)
+        status = spool_open(session->spool_path, access, &session->spool);
+    else
+        errno = ENAMETOOLONG;
+    if (status != CH_OK)
+        (void)command_fail("cannot open spool '%s': %s", session->spool_path,
+                           status == CH_ERR_LIMIT ? strerror(ENAMETOOLONG)
+                                                  : spool_why(status));
+    return status;
+}
+
+// find_id completes the beginning of an id of the spool. CH_ERR_LIMIT: it fits several.
+static enum ch_status find_id(const struct spool *spool, const char *prefix,
+                              char id[static REPORT_ID_SIZE])
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    enum ch_status status = spool_list(spool, &listing);
+    size_t length = strlen(prefix);
+    size_t found = 0;
+    if (status != CH_OK)
+        return status;
+    for (size_t i = 0; i < listing.count; i++) {
+        if (strncmp(listing.entries[i].id, prefix, length) != 0)
+            continue;
+        memcpy(id, listing.entries[i].id, REPORT_ID_SIZE);
+        found++;
+    }
+    if (found == 0)
+        return CH_ERR_NOT_FOUND;
+    return found == 1 ? CH_OK : CH_ERR_LIMIT;
+}
+
+static bool looks_like_id(const char *argument)
+{
+    size_t length = strlen(argument);
+    return length >= ID_PREFIX_LEAST && length < REPORT_ID_SIZE &&
+           strspn(argument, "0123456789abcdef-") == length;
+}
+
+// open_report opens what argument names for reading.
+static enum ch_status open_report(struct session *session, const char *argument,
+                                  int *out_fd)
+{
+    char id[REPORT_ID_SIZE];
+    if (strcmp(argument, "-") == 0) {
+        *out_fd = STDIN_FILENO;
+        return CH_OK;
+    }
+    int fd = open(argument, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT || !looks_like_id(argument)) {
+        *out_fd = fd;
+        if (fd < 0)
+            (void)command_fail("cannot read report '%s': %s", argument,
+                               strerror(errno));
+        return fd >= 0 ? CH_OK : CH_ERR_IO;
+    }
+    enum ch_status status =
+        session->spool.folder_fd >= 0 ? CH_OK : session_open_spool(session, SPOOL_READ);
+    if (status != CH_OK)
+        return status;
+    status = find_id(&session->spool, argument, id);
+    if (status == CH_OK)
+        status = spool_read(&session->spool, id, out_fd);
+    if (status == CH_ERR_LIMIT)
+        (void)command_fail("'%s' is the beginning of several reports in spool '%s'",
+                           argument, session->spool_path);
+    else if (status != CH_OK)
+        (void)command_fail("cannot read report '%s' in spool '%s': %s", argument,
+                           session->spool_path, spool_why(status));
+    return status;
+}
+
+enum ch_status session_read_report(struct session *session, const char *argument,
+                                   json_t **out)
+{
+    struct report_error error;
+    int CH_CLEANUP(close_fd) fd = -1;
+    enum ch_status status = open_report(session, argument, &fd);
+    if (status != CH_OK)
+        return status;
+    status = report_read(fd, out, &error);
+    if (status != CH_OK)
+        (void)command_fail("cannot read report '%s': %s", argument, error.text);
+    return status;
+}
+
+static int64_t clock_us(void)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+// note_timing sets agent.timings_us.symbolize where the report has timings.
+static void note_timing(json_t *report, int64_t us)
+{
+    json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
+    if (json_is_object(timings))
+        (void)json_object_set_new(timings, "symbolize", json_integer(us));
+}
+
+void session_symbolize(const struct session *session, json_t *report)
+{
+    const struct settings *settings = &session->settings;
+    const struct symbolizer_options options = {
+        .level = settings->symbolize,
+        .home = getenv("HOME"),
+        .sanitize = settings->sanitize != SETTING_NO,
+        .timeout_ms = (uint32_t)settings->timeout_ms,
+    };
+    int64_t start = clock_us();
+    if (settings->symbolize == SYMBOLIZE_OFF)
+        return;
+    // What failed is among the report's problems, and the rest is of use without it.
+    (void)!symbolizer_report_guarded(report, &options);
+    note_timing(report, clock_us() - start);
+    (void)!report_update_fingerprint(report);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/render.h"
+#include "cli/session.h"
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+static bool preset_ok(const char *preset)
+{
+    static const char *const presets[] = { "auto", "friendly", "medium", "full" };
+    for (size_t i = 0; preset != NULL && i < sizeof(presets) / sizeof(presets[0]);
+         i++) {
+        if (strcmp(preset, presets[i]) == 0)
+            return true;
+    }
+    return preset == NULL;
+}
+
+static int run_show(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    json_t *CH_CLEANUP(drop_json) report = NULL;
+    const char *threads = options_value(options, "threads");
+    const char *preset = options_value(options, "preset");
+    session_init(&session, options);
+    if (threads != NULL && strcmp(threads, "all") != 0 &&
+        strcmp(threads, "crashed") != 0)
+        return command_misused("show: --threads '%s': it takes all or crashed",
+                               threads);
+    if (!preset_ok(preset))
+        return command_misused("show: --preset '%s': it takes friendly, medium or full",
+                               preset);
+    if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
+        return COMMAND_FAILED;
+
+    struct render_style style = render_style_for(stdout, session.settings.preset);
+    // What the report holds is shown, whatever a crash here would report.
+    style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;
+    render_report(report, &style, stdout);
+    return COMMAND_DONE;
+}
+
+static const struct option show_options[] = {
+    { "threads", "all|crashed", "which threads (all)", 0 },
+    { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
+    { "spool", "DIR", "where to look an id up", 0 },
+    { 0 },
+};
+
+const struct command show_command = {
+    .name = "show",
+    .arguments = "REPORT|ID",
+    .summary = "Show a report for reading",
+    .options = show_options,
+    .run = run_show,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/delivery.h"
+
+static void say_line(void *context, const char *line)
+{
+    (void)context;
+    (void)command_fail("%s", line);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// ms_until is how long until the given second, at least a little and at most most_ms.
+static int ms_until(int64_t unix_s, int64_t most_ms)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t ms = (unix_s - now.tv_sec) * 1000 - now.tv_nsec / 1000000;
+    ms = ms < 20 ? 20 : ms;
+    return (int)(ms < most_ms ? ms : most_ms);
+}
+
+static int run_pass(struct delivery *delivery, struct queue_totals *totals)
+{
+    enum ch_status status = queue_run(&delivery->queue, totals);
+    if (status != CH_OK)
+        return command_fail("cannot work on spool '%s': %s",
+                            delivery->session->spool_path, spool_why(status));
+    return COMMAND_DONE;
+}
+
+static void add_totals(struct queue_totals *sum, const struct queue_totals *pass)
+{
+    size_t sent = sum->sent + pass->sent;
+    size_t failed = sum->failed + pass->failed;
+    size_t skipped = sum->skipped + pass->skipped;
+    *sum = *pass;
+    sum->sent = sent;
+    sum->failed = failed;
+    sum->skipped = skipped;
+}
+
+static int finish_upload(const struct queue_totals *totals)
+{
+    if (totals->busy != 0)
+        fprintf(stderr, "crashhook: left %zu that another process is working on\n",
+                totals->busy);
+    if (totals->skipped != 0)
+        fprintf(stderr, "crashhook: held back %zu past the rate of their program\n",
+                totals->skipped);
+    if (totals->sent != 0)
+        fprintf(stderr, "crashhook: sent %zu\n", totals->sent);
+    if (totals->pending != 0)
+        return command_fail("%zu could not be sent and wait in the spool",
+                            totals->pending);
+    return totals->failed != 0 || totals->unreadable != 0 ? COMMAND_FAILED
+                                                          : COMMAND_DONE;
+}
+
+// upload_now sends what waits, and asks again what may be asked again within
+// CRASHHOOK_TIMEOUT.
+static int upload_now(struct delivery *delivery)
+{
+    struct queue_totals sum = { 0 };
+    struct queue_totals pass = { 0 };
+    int64_t deadline = now_ms() + (int64_t)delivery->session->settings.timeout_ms;
+    delivery->queue.waits_over = true;
+    int result = run_pass(delivery, &pass);
+    delivery->queue.waits_over = false;
+    add_totals(&sum, &pass);
+    while (result == COMMAND_DONE && sum.pending != 0) {
+        int wait = ms_until(sum.next_time, INT32_MAX);
+        if (now_ms() + wait >= deadline)
+            break;
+        (void)poll(NULL, 0, wait);
+        pass = (struct queue_totals){ 0 };
+        result = run_pass(delivery, &pass);
+        add_totals(&sum, &pass);
+    }
+    return result == COMMAND_DONE ? finish_upload(&sum) : result;
+}
+
+// await_change waits until the spool changes or wait_ms are over.
+static void await_change(int watch_fd, int wait_ms)
+{
+    char events[4096];
+    struct pollfd ready = { .fd = watch_fd, .events = POLLIN };
+    if (poll(&ready, 1, wait_ms) <= 0)
+        return;
+    while (read(watch_fd, events, sizeof(events)) > 0)
+        continue;
+}
+
+// upload_watch sends reports as they come, until it is told to end. A report is ready
+// when its writer closes it, which the kernel does for a writer that was killed.
+static int upload_watch(struct delivery *delivery)
+{
+    enum { LONGEST_MS = 3600000 };
+    const char *path = delivery->session->spool_path;
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0 ||
+        inotify_add_watch(
+            fd, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) < 0)
+        return command_fail("cannot watch spool '%s': %s", path, strerror(errno));
+    for (;;) {
+        struct queue_totals pass = { 0 };
+        int result = run_pass(delivery, &pass);
+        if (result != COMMAND_DONE)
+            return result;
+        delivery_prune(delivery, NULL);
+        await_change(fd, pass.pending != 0 ? ms_until(pass.next_time, LONGEST_MS)
+                                           : LONGEST_MS);
+    }
+}
+
+static int run_upload(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
+    session_init(&session, options);
+    if (session.settings.url == NULL)
+        return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "
+                            "target");
+    if (session_open_spool(&session, SPOOL_WRITE) != CH_OK ||
+        delivery_init(&delivery, &session, say_line, NULL) != CH_OK)
+        return COMMAND_FAILED;
+    if (delivery.queue.targets.count == 0)
+        return COMMAND_FAILED;
+    if (options_given(options, "watch"))
+        return upload_watch(&delivery);
+    int result = upload_now(&delivery);
+    delivery_prune(&delivery, NULL);
+    return result;
+}
+
+static const struct option upload_options[] = {
+    { "spool", "DIR", "the spool (as CRASHHOOK_SPOOL)", 0 },
+    { "url", "URL", "where to send them (as CRASHHOOK_URL)", 0 },
+    { "token-file", "FILE", "file with the collector's token", 0 },
+    { "watch", NULL, "go on and send reports as they come", 0 },
+    { 0 },
+};
+
+const struct command upload_command = {
+    .name = "upload",
+    .summary = "Send the reports that wait in the spool",
+    .options = upload_options,
+    .run = run_upload,
+};
