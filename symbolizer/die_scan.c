@@ -3,11 +3,9 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <gelf.h>
 
 #include "symbolizer/array.h"
+#include "symbolizer/dwarf_sections.h"
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
 
@@ -248,30 +246,6 @@ static enum ch_status read_abbrevs(struct die_scan *scan, Dwarf_Die *unit)
     }
 }
 
-// section_end is the end of the section that at points into, NULL when there is none:
-// a unit's own length is not believed alone.
-static const uint8_t *section_end(Dwarf *dwarf, const uint8_t *at)
-{
-    Elf *elf = dwarf_getelf(dwarf);
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return NULL;
-    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn != NULL;
-         scn = elf_nextscn(elf, scn)) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(scn, &header) != NULL
-                               ? elf_strptr(elf, names, header.sh_name)
-                               : NULL;
-        if (name == NULL || strstr(name, "debug_info") == NULL)
-            continue;
-        Elf_Data *data = elf_getdata(scn, NULL);
-        const uint8_t *begin = data != NULL ? data->d_buf : NULL;
-        if (begin != NULL && at >= begin && at < begin + data->d_size)
-            return begin + data->d_size;
-    }
-    return NULL;
-}
-
 // find_entries sets the cursor over the unit's entries.
 static enum ch_status find_entries(struct die_scan *scan, Dwarf_Die *unit)
 {
@@ -283,7 +257,7 @@ static enum ch_status find_entries(struct die_scan *scan, Dwarf_Die *unit)
                         NULL) != 0)
         return CH_ERR_MALFORMED;
     const uint8_t *begin = unit->addr;
-    const uint8_t *end = section_end(dwarf, begin);
+    const uint8_t *end = dwarf_section_end(dwarf, begin);
     if (end == NULL || next <= offset)
         return CH_ERR_MALFORMED;
     uint64_t size = next - offset;
@@ -368,6 +342,14 @@ static void take_role(struct die_scan *scan, const struct die_field *field,
     }
 }
 
+// skip_leb passes over a number of either sign: a large negative one is longer than
+// what fits when it is read as unsigned.
+static void skip_leb(struct cursor *c)
+{
+    while (cursor_u8(c) & 0x80)
+        ;
+}
+
 static void skip_field(struct cursor *c, const struct die_field *field)
 {
     switch (field->kind) {
@@ -375,7 +357,7 @@ static void skip_field(struct cursor *c, const struct die_field *field)
         cursor_skip(c, field->size);
         break;
     case FIELD_LEB:
-        (void)cursor_uleb128(c);
+        skip_leb(c);
         break;
     case FIELD_STRING:
         (void)cursor_string(c);

@@ -131,28 +131,26 @@ static size_t find_symbol(struct symbol_image *image, uint64_t vaddr,
 }
 
 // set_line puts the line table's row for vaddr into the innermost frame.
-static void set_line(struct unit *unit, uint64_t vaddr, struct symbol_frame *frame)
+static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
+                     struct symbol_frame *frame)
 {
-    int number;
-    Dwarf_Line *line = unit_line(unit, vaddr);
-    if (line == NULL)
+    const struct line_row *row = unit_line(&image->units, unit, vaddr);
+    if (row == NULL)
         return;
-    frame->file = dwarf_linesrc(line, NULL, NULL);
-    if (dwarf_lineno(line, &number) == 0 && number > 0)
-        frame->line = (uint32_t)number;
-    if (frame->line != 0 && dwarf_linecol(line, &number) == 0 && number > 0)
-        frame->column = (uint32_t)number;
+    frame->file = line_table_file(&unit->lines, row->file);
+    frame->line = row->line;
+    frame->column = row->line != 0 ? row->column : 0;
 }
 
 // find_scopes walks from the innermost inlined call out to the function. Where a call
 // was made is a property of what was called, so it goes to the frame after.
-static size_t find_scopes(struct unit *unit, uint64_t vaddr,
+static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
                           struct symbol_frame frames[SYMBOL_FRAMES_MAX])
 {
     size_t count = 0;
     uint32_t scope = address_map_find(&unit->scopes.map, vaddr);
     while (scope != UNIT_SCOPE_NONE && count < SYMBOL_FRAMES_MAX) {
-        const struct unit_site *site = unit_site_of(unit, scope);
+        const struct unit_site *site = unit_site_of(&image->units, unit, scope);
         if (site == NULL)
             break;
         struct symbol_frame *frame = &frames[count++];
@@ -179,8 +177,8 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
         return 0;
     frames[0] = (struct symbol_frame){ .start = vaddr };
     if (!image->names_only)
-        set_line(unit, vaddr, &frames[0]);
-    size_t count = find_scopes(unit, vaddr, frames);
+        set_line(image, unit, vaddr, &frames[0]);
+    size_t count = find_scopes(image, unit, vaddr, frames);
     if (count != 0)
         return count;
     // Assembler sources have lines but no functions: the symbol names them.

@@ -6,6 +6,7 @@
 
 #include "symbolizer/array.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/dwarf_sections.h"
 
 enum { UNITS_MAX = 1 << 20, UNIT_RANGES_MAX = 1 << 20, FUNCTION_PARTS_MAX = 4096 };
 
@@ -15,6 +16,8 @@ static void close_unit(struct unit *unit)
         free(unit->sites[i].name);
     free(unit->sites);
     unit_scopes_deinit(&unit->scopes);
+    line_table_deinit(&unit->lines);
+    line_table_deinit(&unit->split_files);
 }
 
 void unit_index_deinit(struct unit_index *index)
@@ -105,13 +108,11 @@ static void open_unit(struct unit_index *index, struct unit *unit)
     if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
         type == DW_UT_skeleton && split.cu != NULL)
         unit->whole = split;
+    unit->split = unit->whole.cu != unit->die.cu;
     enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
                                              index->functions_only);
     if (status != CH_OK)
         unit->scopes = (struct unit_scopes){ 0 }; // lines may still be there
-    size_t count;
-    if (dwarf_getsrcfiles(&unit->whole, &unit->files, &count) != 0)
-        unit->files = NULL;
 }
 
 static struct unit *find_unranged(struct unit_index *index, uint64_t vaddr)
@@ -166,7 +167,43 @@ static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
     return (uint32_t)value;
 }
 
-static struct unit_site read_site(const struct unit *unit,
+// read_lines reads the line table that die, the entry of a unit, refers to.
+static void read_lines(const struct unit_index *index, struct unit *unit,
+                       Dwarf_Die *die, struct line_table *out)
+{
+    Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    bool files_only = die != &unit->die;
+    // A split unit's table is the only one of its file.
+    if ((dwarf_attr(die, DW_AT_stmt_list, &attribute) == NULL ||
+         dwarf_formudata(&attribute, &offset) != 0) &&
+        !files_only)
+        return;
+    struct line_source source = {
+        .lines = dwarf_section(dwarf, "debug_line"),
+        .line_strings = dwarf_section(dwarf, "debug_line_str"),
+        .strings = dwarf_section(dwarf, "debug_str"),
+        .offset = offset,
+        .directory = string_attribute(&unit->die, DW_AT_comp_dir),
+        .text = { index->text[0], index->text[1] },
+        .files_only = files_only,
+    };
+    if (line_table_read(out, &source) != CH_OK)
+        *out = (struct line_table){ 0 };
+}
+
+static void need_lines(const struct unit_index *index, struct unit *unit)
+{
+    if (unit->lines_read)
+        return;
+    unit->lines_read = true;
+    read_lines(index, unit, &unit->die, &unit->lines);
+    if (unit->split)
+        read_lines(index, unit, &unit->whole, &unit->split_files);
+}
+
+static struct unit_site read_site(const struct unit_index *index, struct unit *unit,
                                   const struct unit_scope *scope)
 {
     struct unit_site site = { 0 };
@@ -177,16 +214,19 @@ static struct unit_site read_site(const struct unit *unit,
     site.name = site.raw_name != NULL ? demangle_name(site.raw_name) : NULL;
     if (!scope->inlined)
         return site;
+    need_lines(index, unit);
+    struct line_table *files = unit->split ? &unit->split_files : &unit->lines;
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
+        site.call_file =
+            line_table_file(files, number_attribute(&die, DW_AT_call_file));
     site.call_line = number_attribute(&die, DW_AT_call_line);
     site.call_column = number_attribute(&die, DW_AT_call_column);
-    Dwarf_Attribute attribute;
-    if (unit->files != NULL && dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
-        site.call_file = dwarf_filesrc(
-            unit->files, number_attribute(&die, DW_AT_call_file), NULL, NULL);
     return site;
 }
 
-const struct unit_site *unit_site_of(struct unit *unit, uint32_t scope)
+const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
+                                     uint32_t scope)
 {
     struct unit_scope *at = &unit->scopes.scopes[scope];
     if (at->site != 0)
@@ -194,7 +234,7 @@ const struct unit_site *unit_site_of(struct unit *unit, uint32_t scope)
     if (!array_reserve(&unit->sites, &unit->site_capacity, unit->site_count,
                        sizeof(unit->sites[0])))
         return NULL;
-    unit->sites[unit->site_count++] = read_site(unit, at);
+    unit->sites[unit->site_count++] = read_site(index, unit, at);
     at->site = (uint32_t)unit->site_count;
     return &unit->sites[at->site - 1];
 }
@@ -219,38 +259,9 @@ uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t v
     return vaddr;
 }
 
-// last_row_at is the index of the last row that does not start behind vaddr, plus one.
-static size_t last_row_at(Dwarf_Lines *lines, size_t count, uint64_t vaddr)
+const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
+                                 uint64_t vaddr)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        Dwarf_Addr address;
-        if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &address) == 0 &&
-            address <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-Dwarf_Line *unit_line(struct unit *unit, uint64_t vaddr)
-{
-    if (!unit->lines_read) {
-        unit->lines_read = true;
-        if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->line_count) != 0)
-            unit->lines = NULL;
-    }
-    if (unit->lines == NULL)
-        return NULL;
-    size_t row = last_row_at(unit->lines, unit->line_count, vaddr);
-    if (row == 0)
-        return NULL;
-    Dwarf_Line *line = dwarf_onesrcline(unit->lines, row - 1);
-    bool over = true;
-    if (dwarf_lineendsequence(line, &over) != 0 || over)
-        return NULL;
-    return line;
+    need_lines(index, unit);
+    return line_table_find(&unit->lines, vaddr);
 }

@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "symbolizer/address_map.h"
+#include "symbolizer/line_table.h"
 #include "symbolizer/unit_scopes.h"
 
 // A unit_site is what is known of a scope that was hit.
@@ -32,13 +33,13 @@ struct unit {
     Dwarf_Die whole; // the entry with the functions: die, or the split unit's
     bool opened;     // scopes were read, or could not be
     bool lines_read;
+    bool split;
     struct unit_scopes scopes;
     struct unit_site *sites;
     size_t site_count;
     size_t site_capacity;
-    Dwarf_Lines *lines; // NULL: none
-    size_t line_count;
-    Dwarf_Files *files; // NULL: none
+    struct line_table lines;
+    struct line_table split_files; // what a split unit's own entries count files by
 };
 
 struct unit_index {
@@ -66,11 +67,14 @@ struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr);
 
 // unit_site_of is what is known of a scope of unit, NULL when memory runs out. It lives
 // until the next call.
-const struct unit_site *unit_site_of(struct unit *unit, uint32_t scope);
+const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
+                                     uint32_t scope);
 
 // unit_function_start is the first address of the part of the function scope that has
 // vaddr, or vaddr itself when that is not known.
 uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr);
 
-// unit_line is the row of the line table at vaddr, or NULL. It reads the table once.
-Dwarf_Line *unit_line(struct unit *unit, uint64_t vaddr);
+// unit_line is the row of the unit's line table at vaddr, or NULL. Its file is one of
+// unit->lines.
+const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
+                                 uint64_t vaddr);
