@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports a live process: it is held for milliseconds, named afterwards, and nothing is
+// stored.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/attach.h"
+#include "cli/command.h"
+#include "cli/render.h"
+#include "cli/session.h"
+#include "report/report.h"
+
+static const struct option attach_options[] = {
+    { .name = "json", .help = "print the report itself" },
+    { .name = "unwind", .value = "HOW", .help = "as CRASHHOOK_UNWIND" },
+    { .name = "limit", .value = "FRAMES", .help = "as CRASHHOOK_LIMIT" },
+    { .name = "top", .value = "FRAMES", .help = "as CRASHHOOK_TOP" },
+    { .name = "symbolize", .value = "HOW", .help = "as CRASHHOOK_SYMBOLIZE" },
+    { .name = "preset", .value = "PRESET", .help = "as CRASHHOOK_PRESET" },
+    { 0 },
+};
+
+static bool parse_pid(const char *text, pid_t *out)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || value <= 0 || value > INT32_MAX)
+        return false;
+    *out = (pid_t)value;
+    return true;
+}
+
+// why_not says why a process could not be stopped, and what to do about it.
+static const char *why_not(int error)
+{
+    if (error == EPERM)
+        return "Operation not permitted (another user's, traced already, or ptrace is "
+               "restricted: see crashhook doctor)";
+    if (error == ENOENT || error == ESRCH)
+        return "No such process";
+    return strerror(error);
+}
+
+// print writes the report as JSON or for reading.
+static int print(const struct session *session, json_t *report, bool as_json)
+{
+    if (!as_json) {
+        struct render_style style = render_style_for(stdout, session->settings.preset);
+        render_report(report, &style, stdout);
+        return COMMAND_DONE;
+    }
+    struct text CH_CLEANUP(text_deinit) out = { 0 };
+    if (report_print(report, &out) != CH_OK)
+        return command_fail("attach: %s", strerror(ENOMEM));
+    fwrite(out.bytes, 1, out.size, stdout);
+    return COMMAND_DONE;
+}
+
+static int run_attach(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    struct report_error error;
+    json_t *report;
+    pid_t pid;
+
+    if (!parse_pid(options->arguments[0], &pid))
+        return command_misused("attach: '%s' is no process id", options->arguments[0]);
+    session_init(&session, options);
+    if (attach_report(pid, &session.settings, getenv("HOME"), &raw) != CH_OK)
+        return command_fail("cannot attach to process %d: %s", pid, why_not(errno));
+    enum ch_status status = report_parse(raw.bytes, raw.size, &report, &error);
+    if (status != CH_OK)
+        return command_fail("attach: %s", error.text);
+    session_symbolize(&session, report);
+    int result = print(&session, report, options_given(options, "json"));
+    json_decref(report);
+    return result;
+}
+
+const struct command attach_command = {
+    .name = "attach",
+    .arguments = "PID",
+    .summary = "Report a live process, which goes on unharmed",
+    .options = attach_options,
+    .run = run_attach,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};
