@@ -48,7 +48,9 @@ CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
 // command_parse_address reads an address as "0x…", and says whether it was one.
 bool command_parse_address(const char *text, uint64_t *out);
 
+extern const struct command attach_command;
 extern const struct command cbf_decode_command;
+extern const struct command doctor_command;
 extern const struct command cbf_encode_command;
 extern const struct command images_decode_command;
 extern const struct command images_encode_command;

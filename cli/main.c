@@ -9,6 +9,7 @@
 // clang-format off
 static const struct command *const commands[] = {
     &run_command,
+    &attach_command,
     &list_command,
     &show_command,
     &upload_command,
@@ -20,6 +21,7 @@ static const struct command *const commands[] = {
     &sframe_dump_command,
     &sframe_lookup_command,
     &symbolize_command,
+    &doctor_command,
     &finish_command,
 };
 // clang-format on

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/installed.h"
 #include "cli/session.h"
 
 enum { OPTIONS_MAX = 32, EXIT_NO_PERMISSION = 126, EXIT_NO_COMMAND = 127 };
@@ -85,35 +86,13 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// find_library writes the path of libcrashhook.so, which lies beside us in the tree we
-// were built or installed into.
-static bool find_library(char path[static PATH_MAX])
-{
-    static const char *const places[] = { "../lib/libcrashhook.so",
-                                          "../" CRASHHOOK_LIBDIR "/libcrashhook.so",
-                                          "../lib64/libcrashhook.so" };
-    char self[PATH_MAX];
-    char joined[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
-        return false;
-    self[length] = 0;
-    *(strrchr(self, '/') + 1) = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        int size = snprintf(joined, sizeof(joined), "%s%s", self, places[i]);
-        if (size > 0 && (size_t)size < sizeof(joined) && realpath(joined, path) != NULL)
-            return true;
-    }
-    return false;
-}
-
 // preload puts the library in front of what is preloaded already.
 static int preload(void)
 {
     char library[PATH_MAX];
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
-    if (!find_library(library))
+    if (!installed_library(library))
         return command_fail("cannot find libcrashhook.so beside this program");
     text_append_string(&value, library);
     if (others != NULL && others[0] != 0)

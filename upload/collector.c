@@ -110,7 +110,7 @@ void collector_send(const struct target *target, const struct collector_report *
                                           .body = packed.bytes,
                                           .size = packed.size,
                                           .timeout_ms = timeout_ms };
-    if (http_post(&request, &reply) != CH_OK) {
+    if (http_send(&request, &reply) != CH_OK) {
         out->target_down = true;
         (void)snprintf(out->why, sizeof(out->why), "%s", reply.error);
         return;

@@ -130,9 +130,12 @@ static void set_options(const struct http_request *request,
     curl_easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(client, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(client, CURLOPT_POST, 1L);
-    curl_easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
-    curl_easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size);
+    if (request->body != NULL) {
+        curl_easy_setopt(client, CURLOPT_POST, 1L);
+        curl_easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
+        curl_easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)request->size);
+    }
     curl_easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
     curl_easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout < CONNECT_TIMEOUT_MS ? timeout : (long)CONNECT_TIMEOUT_MS);
@@ -143,7 +146,7 @@ static void set_options(const struct http_request *request,
     curl_easy_setopt(client, CURLOPT_ERRORBUFFER, transfer->reply->error);
 }
 
-enum ch_status http_post(const struct http_request *request, struct http_reply *out)
+enum ch_status http_send(const struct http_request *request, struct http_reply *out)
 {
     *out = (struct http_reply){ .retry_after_s = -1 };
     struct transfer transfer = { .reply = out };

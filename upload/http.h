@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP POST with everything bounded: the time it takes, the size of the answer and
-// of its headers. TLS is verified, redirects are not followed (a report goes to the
+// One HTTP request with everything bounded: the time it takes, the size of the answer
+// and of its headers. TLS is verified, redirects are not followed (a report goes to the
 // host it was meant for and to no other), nothing but http and https is spoken. Proxies
 // come from the usual variables. The only file that knows libcurl.
 #pragma once
@@ -15,7 +15,7 @@ struct http_request {
     const char *url;
     const char *token; // "" or NULL: none
     const char *encoding;
-    const void *body;
+    const void *body; // NULL: none
     size_t size;
     uint64_t timeout_ms;
 };
@@ -27,11 +27,12 @@ struct http_reply {
     char error[256]; // why there was no answer
 };
 
-// http_post sends the request over a client that is kept for the next one. CH_ERR_IO:
-// there was no usable answer, and error in the reply says why.
-CH_CHECKED enum ch_status http_post(const struct http_request *request,
+// http_send sends the request over a client that is kept for the next one: a POST, or a
+// GET where it has no body. CH_ERR_IO: there was no usable answer, and error in the
+// reply says why.
+CH_CHECKED enum ch_status http_send(const struct http_request *request,
                                     struct http_reply *out);
 void http_reply_deinit(struct http_reply *reply);
 
-// http_close drops the connection that http_post keeps.
+// http_close drops the connection that http_send keeps.
 void http_close(void);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/installed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// find writes the first of places, given from this program's folder, that exists.
+static bool find(const char *const *places, size_t count, char path[static PATH_MAX])
+{
+    char self[PATH_MAX];
+    char joined[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0)
+        return false;
+    self[length] = 0;
+    *(strrchr(self, '/') + 1) = 0;
+    for (size_t i = 0; i < count; i++) {
+        int size = snprintf(joined, sizeof(joined), "%s%s", self, places[i]);
+        if (size > 0 && (size_t)size < sizeof(joined) && realpath(joined, path) != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool installed_library(char path[static PATH_MAX])
+{
+    static const char *const places[] = { "../lib/libcrashhook.so",
+                                          "../" CRASHHOOK_LIBDIR "/libcrashhook.so",
+                                          "../lib64/libcrashhook.so" };
+    return find(places, sizeof(places) / sizeof(places[0]), path);
+}
+
+bool installed_agent(char path[static PATH_MAX])
+{
+    static const char *const places[] = { "../libexec/crashhook/crashhook-agent" };
+    return find(places, sizeof(places) / sizeof(places[0]), path);
+}
