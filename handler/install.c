@@ -79,17 +79,16 @@ static void take(struct crash_plan *plan, int signal)
         if ((plan->signals >> other & 1) != 0)
             sigdelset(&ours.sa_mask, other);
     }
-    if (sigaction(signal, NULL, &before) != 0)
-        return;
-    bool ignored = before.sa_handler == SIG_IGN;
-    if (ignored && (signal == SIGQUIT || signal == SIGXCPU || signal == SIGXFSZ))
+    if (sigaction(signal, &ours, &before) != 0)
         return;
     plan->previous[signal] =
         (struct crash_previous){ .handler = (uintptr_t)before.sa_handler,
                                  .flags = (uint64_t)before.sa_flags };
     memcpy(&plan->previous[signal].mask, &before.sa_mask,
            sizeof(plan->previous[signal].mask));
-    (void)sigaction(signal, &ours, NULL);
+    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
+    if (before.sa_handler == SIG_IGN && !fault)
+        (void)sigaction(signal, &before, NULL);
 }
 
 // put_in_force makes plan the one that crashes go by. Signals are taken once; a program

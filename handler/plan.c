@@ -8,11 +8,13 @@
 // What the two children need is a few hundred bytes each.
 enum { CHILD_STACK = 8192 };
 
-// Where the parts are, from the start of the mapping; between them lies a guard page.
+// Where the parts are, from the start of the mapping: a guard page, the stacks, which
+// grow towards it, the request page, the plan, which nobody can write once it is
+// sealed, and a guard page.
 struct layout {
     size_t page;
-    size_t request;
     size_t stacks;
+    size_t request;
     size_t plan;
     size_t plan_bytes;
     size_t total;
@@ -39,9 +41,9 @@ static struct layout layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
-    at.request = at.page;
-    at.stacks = at.request + round_up(sizeof(struct request_page), at.page) + at.page;
-    at.plan = at.stacks + round_up(2 * CHILD_STACK, at.page) + at.page;
+    at.stacks = at.page;
+    at.request = at.stacks + round_up(2 * CHILD_STACK, at.page);
+    at.plan = at.request + round_up(sizeof(struct request_page), at.page);
     at.total = at.plan + at.plan_bytes + at.page;
     return at;
 }
@@ -107,20 +109,14 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     return plan;
 }
 
-static bool open_up(char *base, size_t from, size_t until)
-{
-    return mprotect(base + from, until - from, PROT_READ | PROT_WRITE) == 0;
-}
-
 struct crash_plan *plan_create(const struct plan_wishes *wishes)
 {
     struct layout at = layout_of(wishes);
     char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (!open_up(base, at.request, at.stacks - at.page) ||
-        !open_up(base, at.stacks, at.plan - at.page) ||
-        !open_up(base, at.plan, at.plan + at.plan_bytes)) {
+    if (mprotect(base + at.stacks, at.plan + at.plan_bytes - at.stacks,
+                 PROT_READ | PROT_WRITE) != 0) {
         munmap(base, at.total);
         return NULL;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Building the crash_plan: one mapping that holds the request page, the stacks of the
-// children that start the agent, and the plan with every string it names, each between
-// guard pages.
+// children that start the agent, and the plan with every string it names, between guard
+// pages.
 //
 // Used by install.c alone, at install. Nothing comes from the heap.
 #pragma once

@@ -19,6 +19,7 @@ enum {
     AUX_SIGNAL_FRAME = 51,
 };
 
+static pthread_once_t stack_key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t stack_key;
 static bool stack_key_made;
 
@@ -80,18 +81,22 @@ static void at_thread_end(void *stack)
     threads_stack_destroy(stack);
 }
 
-// key_made: there is a way to free stacks at the end of threads.
-static bool key_made(void)
+static void make_key(void)
 {
-    if (!stack_key_made)
-        stack_key_made = pthread_key_create(&stack_key, at_thread_end) == 0;
-    return stack_key_made;
+    stack_key_made = pthread_key_create(&stack_key, at_thread_end) == 0;
+}
+
+// keep has the stack freed at the thread's end. false: that cannot be promised.
+static bool keep(void *stack)
+{
+    return pthread_once(&stack_key_once, make_key) == 0 && stack_key_made &&
+           pthread_setspecific(stack_key, stack) == 0;
 }
 
 void threads_adopt(void *stack)
 {
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
-    if (has_large_enough() || pthread_setspecific(stack_key, stack) != 0) {
+    if (has_large_enough() || !keep(stack)) {
         threads_stack_destroy(stack);
         return;
     }
@@ -102,8 +107,6 @@ int crashhook_thread_init(void)
 {
     if (has_large_enough())
         return 0;
-    if (!key_made())
-        return EAGAIN;
     void *stack = threads_stack_create();
     if (stack == NULL)
         return ENOMEM;

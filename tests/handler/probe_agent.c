@@ -61,6 +61,8 @@ static void print_environment(FILE *to)
     for (char **variable = environ; *variable != NULL; variable++)
         fprintf(to, "%.*s,", (int)strcspn(*variable, "="), *variable);
     fprintf(to, " enable=%s", getenv("CRASHHOOK_ENABLE"));
+    fprintf(to, " release=%s", getenv("CRASHHOOK_RELEASE"));
+    fprintf(to, " tags=%s", getenv("CRASHHOOK_TAGS"));
 }
 
 static void write_record(const struct request_message *message)

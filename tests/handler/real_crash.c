@@ -96,13 +96,20 @@ static void start_as_first(const struct real_crash *run, int output)
     pause();
 }
 
+void real_crash_prepare(struct real_crash *run)
+{
+    snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
+    if (mkdtemp(run->folder) == NULL || chmod(run->folder, 0777) != 0)
+        fail("cannot make a folder");
+}
+
 void real_crash_start(struct real_crash *run)
 {
     int ends[2];
-    snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
-    if (mkdtemp(run->folder) == NULL || chmod(run->folder, 0777) != 0 ||
-        pipe2(ends, O_CLOEXEC) != 0)
-        fail("cannot prepare a run");
+    if (run->folder[0] == 0)
+        real_crash_prepare(run);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        fail("cannot make a pipe");
     now.started = clock_ms();
     now.pid = fork();
     if (now.pid == 0) {

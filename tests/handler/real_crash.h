@@ -35,6 +35,9 @@ struct real_crash {
     bool core_found;
 };
 
+// real_crash_prepare makes the folder, where a test may put files first.
+void real_crash_prepare(struct real_crash *run);
+
 // real_crash_start starts it, its standard output being a pipe.
 void real_crash_start(struct real_crash *run);
 

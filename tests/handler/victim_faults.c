@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "handler/request_page.h"
 #include "handler/victim.h"
 
 void victim_null_write(void)
@@ -98,21 +99,21 @@ void victim_overflow(void)
     recurse(0);
 }
 
-// unmap_ours takes away what the library mapped when it was loaded: its state as well.
+// unmap_ours takes the request page away, which begins with its magic number.
 static void unmap_ours(void)
 {
     FILE *list = fopen("/proc/self/maps", "r");
     char line[512];
-    if (list == NULL)
-        _exit(96);
-    while (fgets(line, sizeof(line), list) != NULL) {
+    while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
         uintptr_t from;
         uintptr_t until;
         char rights[8];
-        if (sscanf(line, "%lx-%lx %7s", &from, &until, rights) == 3 &&
-            strcmp(rights, "rw-p") == 0 && until - from == 4096 &&
-            strchr(line, '/') == NULL && *(uint64_t *)from == 0x6b6f6f6868736172) {
-            munmap((void *)from, until - from);
+        if (sscanf(line, "%lx-%lx %7s", &from, &until, rights) != 3 ||
+            strcmp(rights, "rw-p") != 0 || strpbrk(line, "/[") != NULL)
+            continue;
+        for (; from < until; from += 4096) {
+            if (*(uint64_t *)from == REQUEST_MAGIC)
+                munmap((void *)from, 4096);
         }
     }
 }
@@ -135,6 +136,17 @@ static void not_dumpable(void)
     victim_null_write();
 }
 
+static void quit(void)
+{
+    raise(SIGQUIT);
+}
+
+static void change_folder(void)
+{
+    if (chdir("/") == 0)
+        victim_null_write();
+}
+
 static void live(void)
 {
     victim_say("alive\n");
@@ -155,6 +167,8 @@ const struct victim_way victim_faults[] = {
     { "crash-in-handler", crash_in_handler },
     { "crash-in-handler-of-abort", crash_in_handler_of_abort },
     { "not-dumpable", not_dumpable },
+    { "quit", quit },
+    { "change-folder", change_folder },
     { "live", live },
     { NULL, NULL },
 };

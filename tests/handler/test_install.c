@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What variables and options do at install; whatever they say, the program goes on.
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "handler/crash_test.h"
+
+// crashes_with runs a program that crashes, with one variable more.
+static void crashes_with(const char *way, const char *variable, int signal)
+{
+    run.way = way;
+    run.variables[0] = variable;
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status));
+    assert_int_equal(WTERMSIG(run.status), signal);
+}
+
+static void nothing_is_reported_when_switched_off(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_ENABLE=no", SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+    assert_string_equal(run.errors, "");
+}
+
+static void nothing_is_reported_without_the_terminal_it_was_asked_for(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_ENABLE=tty", SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+}
+
+static void a_signal_that_is_not_named_is_no_crash(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_SIGNALS=ABRT,FPE", SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+}
+
+static void a_signal_that_is_named_is_a_crash(void **state)
+{
+    (void)state;
+    crashes_with("quit", "CRASHHOOK_SIGNALS=SIGQUIT", SIGQUIT);
+    assert_int_equal(run.record_count, 1);
+}
+
+static void a_value_that_is_not_understood_is_one_line_and_no_more(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_TIMEOUT=soon", SIGSEGV);
+    assert_int_equal(run.record_count, 1);
+    static const char line[] = "crashhook: CRASHHOOK_TIMEOUT='soon' is not understood: "
+                               "accepted is ";
+    assert_memory_equal(run.errors, line, strlen(line));
+    assert_ptr_equal(strchr(run.errors, '\n'), run.errors + strlen(run.errors) - 1);
+    assert_non_null(strstr(run.errors, "; using the default\n"));
+}
+
+static void a_program_that_lives_is_left_alone(void **state)
+{
+    (void)state;
+    run.way = "live";
+    real_crash(&run);
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.output, "alive\n");
+    assert_string_equal(run.errors, "");
+    assert_int_equal(run.record_count, 0);
+}
+
+static void an_agent_that_is_named_relatively_is_found_from_elsewhere(void **state)
+{
+    (void)state;
+    char path[128];
+    run.way = "change-folder";
+    run.agent = "./agent";
+    real_crash_prepare(&run);
+    snprintf(path, sizeof(path), "%s/agent", run.folder);
+    assert_int_equal(symlink(PROBE_AGENT, path), 0);
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+}
+
+// A preload is dropped from setuid programs by the loader; a linked library is not.
+static void variables_of_a_setuid_program_are_not_read(void **state)
+{
+    (void)state;
+    char path[128];
+    char command[512];
+    if (geteuid() != 0)
+        skip();
+    real_crash_prepare(&run);
+    snprintf(path, sizeof(path), "%s/setuid", run.folder);
+    snprintf(command, sizeof(command), "cp %s %s && chown nobody %s && chmod u+s %s",
+             LINKED_VICTIM, path, path, path);
+    assert_int_equal(system(command), 0);
+    run.program = path;
+    run.way = "null-write";
+    run.bare = true;
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+
+    // The same file without the bit is reported: it was the bit.
+    real_crash_end(&run);
+    memset(&run, 0, sizeof(run));
+    run.program = LINKED_VICTIM;
+    run.way = "null-write";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+}
+
+static void options_of_the_program_reach_the_agent(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-options";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    assert_true(real_crash_says(&run, "release=1.2.3"));
+    assert_true(real_crash_says(&run, "tags=a=b"));
+}
+
+static void a_variable_overrules_an_option(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-options";
+    run.bare = true;
+    run.variables[0] = "CRASHHOOK_RELEASE=9";
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    assert_true(real_crash_says(&run, "release=9"));
+    assert_true(real_crash_says(&run, "tags=a=b"));
+}
+
+static void installing_again_changes_nothing(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "install-often";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    assert_string_equal(run.output, "");
+}
+
+static void installing_does_not_use_the_heap(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "watch-the-heap";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.output, "0\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CRASH_TEST(nothing_is_reported_when_switched_off),
+        CRASH_TEST(nothing_is_reported_without_the_terminal_it_was_asked_for),
+        CRASH_TEST(a_signal_that_is_not_named_is_no_crash),
+        CRASH_TEST(a_signal_that_is_named_is_a_crash),
+        CRASH_TEST(a_value_that_is_not_understood_is_one_line_and_no_more),
+        CRASH_TEST(a_program_that_lives_is_left_alone),
+        CRASH_TEST(an_agent_that_is_named_relatively_is_found_from_elsewhere),
+        CRASH_TEST(variables_of_a_setuid_program_are_not_read),
+        CRASH_TEST(options_of_the_program_reach_the_agent),
+        CRASH_TEST(a_variable_overrules_an_option),
+        CRASH_TEST(installing_again_changes_nothing),
+        CRASH_TEST(installing_does_not_use_the_heap),
+    };
+    return cmocka_run_group_tests_name("handler/install", tests, NULL, NULL);
+}
