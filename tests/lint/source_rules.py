@@ -18,7 +18,7 @@ popen alloca atoi atol atoll atof tmpnam mktemp gmtime localtime ctime asctime""
 FORBIDDEN = [
     (re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\("), "{0} is banned"),
     (re.compile(r"\b(goto)\b"), "goto"),
-    (re.compile(r"\b(typedef\s+(?:struct|union|enum))\b"), "typedef of a tag"),
+    (re.compile(r"\b(typedef\s+(?:struct|union|enum)\b[^(;]*[;{])"), "typedef of a tag"),
 ]
 
 # What no line may hold, comments included.
