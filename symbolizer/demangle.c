@@ -57,11 +57,6 @@ char *demangle_name(const char *raw_name)
         return NULL;
     if (raw_name[1] == 'D')
         return by_dlang(raw_name);
-    // glibc calls its own functions by hidden aliases: with its debug file at hand the
-    // same frame would have another name than without.
-    static const char hidden[] = "__GI_";
-    if (strncmp(raw_name, hidden, sizeof(hidden) - 1) == 0)
-        return strdup(raw_name + sizeof(hidden) - 1);
     if (raw_name[1] == 'Z' || raw_name[1] == 'R' || raw_name[1] == 'G')
         return by_callback(raw_name);
     return NULL;

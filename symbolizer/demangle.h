@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linker names as people wrote them: C++, Rust (both of its schemes) and D, by
-// libiberty, and glibc's hidden aliases. Mangled names come from files of strangers and
+// libiberty. Mangled names come from files of strangers and
 // a short one can stand for gigabytes of text, so both ends are bounded.
 #pragma once
 

@@ -35,6 +35,17 @@ static int set_file(json_t *object, const char *file, const char *home)
                : -1;
 }
 
+// public_name is a function of glibc without the prefix of its hidden aliases: with its
+// debug file at hand, the same frame would have another name than without.
+static const char *public_name(const char *function)
+{
+    static const char hidden[] = "__GI_";
+    size_t length = sizeof(hidden) - 1;
+    return strncmp(function, hidden, length) == 0 && function[length] != 0
+               ? function + length
+               : function;
+}
+
 static bool starts_with_any(const char *string, const char *const *prefixes,
                             size_t count)
 {
@@ -87,7 +98,7 @@ static json_t *make_one(const struct symbol_frame *frame, uint64_t vaddr,
         return NULL;
     int failed = 0;
     if (frame->function != NULL) {
-        failed |= set_string(object, "function", frame->function);
+        failed |= set_string(object, "function", public_name(frame->function));
         failed |= set_string(object, "raw_name", frame->raw_name);
     } else {
         failed |= set_string(object, "symbol_status", debug_status_name(image->status));

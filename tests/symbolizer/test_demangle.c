@@ -41,12 +41,6 @@ static void demangle_reads_d(void **state)
     assert_true(means("_D3std5stdio7writelnFZv", "std.stdio.writeln()"));
 }
 
-static void demangle_gives_glibc_aliases_their_public_name(void **state)
-{
-    (void)state;
-    assert_true(means("__GI_raise", "raise"));
-}
-
 static void demangle_leaves_names_of_c_alone(void **state)
 {
     (void)state;
@@ -111,7 +105,6 @@ int main(void)
         cmocka_unit_test(demangle_reads_cxx_with_parameters),
         cmocka_unit_test(demangle_reads_both_rust_schemes_without_the_hash),
         cmocka_unit_test(demangle_reads_d),
-        cmocka_unit_test(demangle_gives_glibc_aliases_their_public_name),
         cmocka_unit_test(demangle_leaves_names_of_c_alone),
         cmocka_unit_test(demangle_refuses_a_short_name_that_means_gigabytes),
         cmocka_unit_test(demangle_refuses_a_name_past_its_limit),

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# compare_names CRASHHOOK COUNT SEED FILE...: names, inlined calls, files and lines of
+# COUNT random addresses of each FILE's code, by crashhook, addr2line and
+# llvm-symbolizer. Every difference is put down to a cause that is checked for that
+# address; docs/symbolizing.md explains each cause. One without a cause is a failure.
+
+import bisect
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+
+SHOWN = int(os.environ.get("COMPARE_SHOWN", "2"))  # examples printed of each cause
+NOTHING = [(None, None, 0)]
+
+
+def run(command, text=""):
+    return subprocess.run(command, input=text, capture_output=True, text=True,
+                          errors="replace", check=True).stdout
+
+
+def code_of(path):
+    """Where the file's .text is linked to, and its size."""
+    for line in run(["readelf", "-SW", path]).split("\n"):
+        words = line.replace("[ ", "[").split()
+        if len(words) > 6 and words[1] == ".text":
+            return int(words[3], 16), int(words[5], 16)
+    sys.exit(f"{path} has no .text")
+
+
+def debug_file(path):
+    for line in run(["readelf", "-nW", path]).split("\n"):
+        if "Build ID:" in line:
+            name = line.split()[-1]
+            found = f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug"
+            if os.path.exists(found):
+                return [found]
+    return []
+
+
+class Symbols:
+    """The functions of a file's symbol tables, as its names are written and demangled."""
+
+    def __init__(self, path):
+        rows = set()
+        for file in [path] + debug_file(path):
+            for line in run(["readelf", "-sW", file]).split("\n"):
+                words = line.split()
+                if len(words) > 7 and words[0].endswith(":") and words[6] != "UND" \
+                        and words[3] in ("FUNC", "IFUNC", "NOTYPE"):
+                    size = int(words[2], 0)
+                    rows.add((int(words[1], 16), size, words[7].split("@")[0]))
+        self.rows = sorted(rows)
+        names = run(["c++filt"], "\n".join(r[2] for r in self.rows)).split("\n")
+        self.names = names[:len(self.rows)]
+        self.starts = [r[0] for r in self.rows]
+        self.longest = max([r[1] for r in self.rows], default=0)
+
+    def covering(self, address):
+        """Demangled names of symbols whose bytes have address."""
+        found = set()
+        at = bisect.bisect_right(self.starts, address) - 1
+        while at >= 0 and self.starts[at] + self.longest > address:
+            if self.starts[at] + self.rows[at][1] > address:
+                found |= {self.names[at], self.rows[at][2]}
+            at -= 1
+        return found
+
+
+def by_crashhook(crashhook, path, text):
+    answers = json.loads(run([crashhook, "symbolize", "--exe", path, "--json", "-"], text))
+    return [[(f.get("function"), f.get("file"), f.get("line", 0)) for f in a["frames"]]
+            or NOTHING for a in answers]
+
+
+def by_addr2line(path, text):
+    answers, function = [], None
+    for line in run(["addr2line", "-afiC", "-e", path], text).split("\n"):
+        if line.startswith("0x") and len(line) == 18:
+            answers.append([])
+        elif line and function is None:
+            function = line
+        elif line:
+            file, _, number = line.split(" (discriminator")[0].rpartition(":")
+            answers[-1].append((None if function == "??" else function,
+                                None if file in ("??", "") else file,
+                                int(number) if number.isdigit() else 0))
+            function = None
+    return answers
+
+
+def by_llvm(path, text):
+    answers = []
+    for line in run(["llvm-symbolizer", "--inlines", "-C", "--output-style=JSON",
+                     "--obj=" + path], text).split("\n"):
+        for entry in json.loads("[" + line + "]") if line else []:
+            answers.append([(s["FunctionName"] or None, s["FileName"] or None, s["Line"])
+                            for s in entry.get("Symbol", [])] or NOTHING)
+    return answers
+
+
+def places(frames):
+    return [(file, line) for _, file, line in frames]
+
+
+def functions(frames):
+    return [function for function, _, _ in frames]
+
+
+def squeezed(frames):
+    return [f.replace(" ", "") if f else f for f in functions(frames)]
+
+
+def cause_of(address, ours, theirs, third, symbols):
+    """Why two answers differ, or None. third is what the remaining tool says."""
+    covering = symbols.covering(address)
+    if ours[-1][0] is None and not covering:
+        return "padding"
+    if len(ours) == len(theirs) and functions(ours)[:-1] == functions(theirs)[:-1] and \
+            places(ours) == places(theirs) and theirs[-1][0] in covering:
+        return "symbol-name"
+    if places(ours) == places(theirs) and squeezed(ours) == squeezed(theirs):
+        return "spelling"
+    if functions(ours) == functions(theirs) and ours[0][1] is None and theirs[0][2] == 0:
+        return "file-symbol"
+    if ours[-1][1] is None and len(theirs) == 1 and theirs[0][2] == 0 and \
+            {ours[-1][0], theirs[0][0]} <= covering:
+        return "alias"
+    if places(ours) == places(third) and [l for _, l in places(ours)] == \
+            [l for _, l in places(theirs)] and functions(ours) == functions(theirs):
+        return "outvoted-file"
+    if ours == third:
+        return "outvoted"
+    return None
+
+
+def report(tool, counts, examples):
+    print(f"  {tool}: " + ", ".join(f"{n} {cause}" for cause, n in counts.most_common()))
+    for cause, rows in examples.items():
+        for address, ours, theirs in rows[:SHOWN if cause != "UNEXPLAINED" else None]:
+            print(f"    {cause} {address:#x}\n      ours   {ours}\n      theirs {theirs}")
+
+
+def compare(crashhook, path, count, seed):
+    start, size = code_of(path)
+    chosen = random.Random(seed)
+    addresses = [start + chosen.randrange(size) for _ in range(count)]
+    text = "".join(f"{a:#x}\n" for a in addresses)
+    ours = by_crashhook(crashhook, path, text)
+    others = {"addr2line": by_addr2line(path, text), "llvm-symbolizer": by_llvm(path, text)}
+    symbols = Symbols(path)
+    unexplained = 0
+    print(f"{path}: {len(ours)} addresses, seed {seed}")
+    for tool, theirs in others.items():
+        third = next(a for t, a in others.items() if t != tool)
+        if not len(ours) == len(theirs) == count:
+            sys.exit(f"{tool} gave {len(theirs)} answers, crashhook {len(ours)}")
+        counts, examples = collections.Counter(), {}
+        for row in zip(addresses, ours, theirs, third):
+            if row[1] == row[2]:
+                counts["equal"] += 1
+                continue
+            cause = cause_of(*row, symbols) or "UNEXPLAINED"
+            counts[cause] += 1
+            examples.setdefault(cause, []).append(row[:3])
+        report(tool, counts, examples)
+        unexplained += counts["UNEXPLAINED"]
+    return unexplained
+
+
+def main(crashhook, count, seed, paths):
+    unexplained = sum(compare(crashhook, path, count, seed) for path in paths)
+    print(f"unexplained: {unexplained}")
+    sys.exit(1 if unexplained else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
