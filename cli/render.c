@@ -52,7 +52,7 @@ static void write_place(const struct render *render)
     const json_t *frame = render_frames_place(report_crashed_thread(render->report));
     if (frame == NULL)
         return;
-    text_append_string(&place, " in ");
+    text_append_string(&place, report_string(frame, "function") ? " in " : " at ");
     render_frames_append_name(render->report, frame, &place);
     if (report_string(frame, "file") != NULL) {
         text_append_string(&place, " at ");

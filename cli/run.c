@@ -64,6 +64,32 @@ static void note_refused(void *context, const char *variable, const char *value,
     }
 }
 
+// absolute writes a path option so that it means the same where the program has gone
+// when it crashes; values of other options, and `stderr`, stay as they are.
+static bool absolute(const char *option, const char *value, struct text *out)
+{
+    static const char *const paths[] = { "spool", "agent", "token-file", "log" };
+    char folder[PATH_MAX];
+    bool is_path = false;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        is_path |= strcmp(option, paths[i]) == 0;
+    if (strcmp(option, "log") == 0 && strcmp(value, "stderr") == 0)
+        is_path = false;
+    if (is_path && value[0] != '/' && getcwd(folder, sizeof(folder)) != NULL)
+        text_appendf(out, "%s/", folder);
+    text_append_string(out, value);
+    return text_ok(out) && out->size != 0;
+}
+
+static int export_option(const struct settings_variable *variable, const char *value)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    const char *set = absolute(variable->option, value, &text) ? text.bytes : value;
+    if (setenv(variable->name, set, 1) != 0)
+        return command_fail("cannot set %s: %s", variable->name, strerror(errno));
+    return COMMAND_DONE;
+}
+
 // export_options sets the variables that options stand for.
 static int export_options(const struct options *options)
 {
@@ -75,9 +101,8 @@ static int export_options(const struct options *options)
         const char *value = variables[i].option != NULL
                                 ? options_value(options, variables[i].option)
                                 : NULL;
-        if (value != NULL && setenv(variables[i].name, value, 1) != 0)
-            return command_fail("cannot set %s: %s", variables[i].name,
-                                strerror(errno));
+        if (value != NULL && export_option(&variables[i], value) != COMMAND_DONE)
+            return COMMAND_FAILED;
     }
     settings_read(&settings, session_getenv, note_refused, &refused);
     if (refused.variable != NULL)

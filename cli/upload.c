@@ -11,9 +11,17 @@
 #include "cli/command.h"
 #include "cli/delivery.h"
 
+// What was said last: a target that stays down is one line, however often it is asked.
+struct said {
+    char line[1024];
+};
+
 static void say_line(void *context, const char *line)
 {
-    (void)context;
+    struct said *said = context;
+    if (strcmp(said->line, line) == 0)
+        return;
+    (void)snprintf(said->line, sizeof(said->line), "%s", line);
     (void)command_fail("%s", line);
 }
 
@@ -131,12 +139,13 @@ static int run_upload(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
+    struct said said = { "" };
     session_init(&session, options);
     if (session.settings.url == NULL)
         return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "
                             "target");
     if (session_open_spool(&session, SPOOL_WRITE) != CH_OK ||
-        delivery_init(&delivery, &session, say_line, NULL) != CH_OK)
+        delivery_init(&delivery, &session, say_line, &said) != CH_OK)
         return COMMAND_FAILED;
     if (delivery.queue.targets.count == 0)
         return COMMAND_FAILED;

@@ -14,7 +14,12 @@
 #include "report/spool_state.h"
 #include "upload/collector.h"
 
-enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600, UNSUPPORTED_S = 3600 };
+enum {
+    BACKOFF_FIRST_S = 1,
+    BACKOFF_MAX_S = 3600,
+    UNSUPPORTED_S = 3600,
+    TROUBLE_S = 60
+};
 
 // One report on its way.
 struct parcel {
@@ -353,7 +358,11 @@ static void run_one(struct queue *queue, const char *id, struct queue_totals *to
     if (status != CH_OK)
         say(queue, "cannot rewrite report %s: %s", id, spool_why(status));
     // A report without names is better than none.
-    (void)!queue_send(queue, id, &fd, report, totals);
+    if (queue_send(queue, id, &fd, report, totals) == CH_OK)
+        return;
+    totals->pending++;
+    if (totals->next_time == 0)
+        totals->next_time = time(NULL) + TROUBLE_S;
 }
 
 enum ch_status queue_run(struct queue *queue, struct queue_totals *out)

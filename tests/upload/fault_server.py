@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A collector that does as it is told: each request is answered by the next behaviour of
+# a list, the last one again and again. It keeps what it was sent.
+
+import email.utils
+import json
+import socket
+import subprocess
+import threading
+import time
+
+
+class Request:
+    def __init__(self, head, body):
+        lines = head.decode("latin-1").split("\r\n")
+        self.line = lines[0]
+        self.headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            self.headers[name.lower()] = value.strip()
+        self.body = body
+
+    def report(self):
+        assert self.headers.get("content-encoding") == "zstd", self.headers
+        done = subprocess.run(["zstd", "-dc"], input=self.body, check=True,
+                              stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+
+def response(status, body=b"", headers=()):
+    lines = [f"HTTP/1.1 {status} x", f"Content-Length: {len(body)}",
+             "Connection: close", *headers]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+# Behaviours: they get the connection and the request.
+
+def take(connection, request):
+    report = request.report()
+    answer = json.dumps({"id": report["id"], "group": "g1"}).encode()
+    connection.sendall(response(201, answer))
+
+
+def answer(status, body=b"", headers=()):
+    return lambda connection, request: connection.sendall(
+        response(status, body, headers))
+
+
+def retry_after_date(seconds):
+    def behave(connection, _):
+        date = email.utils.formatdate(time.time() + seconds, usegmt=True)
+        connection.sendall(response(429, b"", [f"Retry-After: {date}"]))
+    return behave
+
+
+def hang_up(connection, _):
+    connection.close()
+
+
+def say_nothing(connection, _):
+    connection.settimeout(60)
+    try:
+        connection.recv(1)  # until the client has had enough
+    except OSError:
+        pass
+
+
+def forever(chunk, head=b""):
+    """Sends chunk until the client has had enough."""
+    def behave(connection, _):
+        try:
+            connection.sendall(head)
+            while True:
+                connection.sendall(chunk)
+        except OSError:
+            pass
+    return behave
+
+
+endless_body = forever(b"x" * 65536, b"HTTP/1.1 201 x\r\n\r\n")
+endless_headers = forever(b"X-More: " + b"x" * 1000 + b"\r\n", b"HTTP/1.1 201 x\r\n")
+endless_continue = forever(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+class FaultServer:
+    def __init__(self, *behaviours):
+        self.behaviours = list(behaviours) or [take]
+        self.requests = []
+        self.arrived = threading.Condition()
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _read(self, connection):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(65536)
+            if not more:
+                return None
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        request = Request(head, body)
+        while len(request.body) < int(request.headers.get("content-length", 0)):
+            request.body += connection.recv(65536)
+        return request
+
+    def _serve(self, connection):
+        with connection:
+            request = self._read(connection)
+            if request is None:
+                return
+            with self.arrived:
+                self.requests.append(request)
+                behave = self.behaviours[0]
+                if len(self.behaviours) > 1:
+                    self.behaviours.pop(0)
+                self.arrived.notify_all()
+            behave(connection, request)
+
+    def await_requests(self, count, seconds=20):
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: len(self.requests) >= count, seconds):
+                raise AssertionError(
+                    f"{len(self.requests)} requests of {count} came in {seconds} s")
+
+    def ids(self):
+        return [request.report()["id"] for request in self.requests]

@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashhook upload against servers that fail in every way, over real sockets, with real
+# locks between real processes.
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import fault_server
+from fault_server import FaultServer, answer, take
+
+BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
+CASES = os.path.join(SOURCE, "tests", "cases", "report")
+
+
+def report_id(number):
+    # A minute apart, so that no rate holds them back.
+    return f"{0x0193_0000_0000 + number * 60000:012x}"[:8] + \
+        f"-{(0x0193_0000_0000 + number * 60000) & 0xffff:04x}-7788-99aa-{number:012x}"
+
+
+def closed_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+class Spool:
+    def __init__(self, reports=1, case="named.json"):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+        self.path = os.path.join(self.folder, "spool")
+        os.mkdir(self.path, 0o700)
+        self.ids = []
+        for number in range(reports):
+            self.add(number, case)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def file(self, identity, suffix=".json"):
+        return os.path.join(self.path, identity + suffix)
+
+    def add(self, number, case="named.json", identity=None):
+        with open(os.path.join(CASES, case), encoding="utf-8") as file:
+            report = json.load(file)
+        identity = identity or report_id(number)
+        report["id"] = identity
+        temporary = os.path.join(self.folder, "new")
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        os.rename(temporary, self.file(identity))
+        self.ids.append(identity)
+        return identity
+
+    def report(self, identity):
+        with open(self.file(identity), encoding="utf-8") as file:
+            return json.load(file)
+
+    def state(self, identity):
+        with open(self.file(identity, ".state"), encoding="utf-8") as file:
+            return json.load(file)["targets"]
+
+    def command(self, *arguments):
+        return [CRASHHOOK, "upload", "--spool", self.path, *arguments]
+
+    def start(self, *arguments, **variables):
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith("CRASHHOOK_")}
+        environment.update({"CRASHHOOK_TIMEOUT": "2s", **variables})
+        return subprocess.Popen(self.command(*arguments), env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def upload(self, *arguments, **variables):
+        process = self.start(*arguments, **variables)
+        process.stdout_text, process.stderr_text = process.communicate(timeout=60)
+        return process
+
+
+class Delivery(unittest.TestCase):
+    def test_a_report_is_sent_once(self):
+        with Spool() as spool, FaultServer() as server:
+            first = spool.upload("--url", server.url)
+            second = spool.upload("--url", server.url)
+            self.assertEqual((first.returncode, second.returncode), (0, 0),
+                             first.stderr_text)
+            self.assertEqual(server.ids(), spool.ids)
+            self.assertEqual(server.requests[0].line,
+                             "POST /api/v1/reports HTTP/1.1")
+            self.assertEqual(spool.state(spool.ids[0])[0]["state"], "sent")
+
+    def test_what_arrives_is_what_lies_in_the_spool(self):
+        with Spool() as spool, FaultServer() as server:
+            spool.upload("--url", server.url)
+            self.assertEqual(server.requests[0].report(), spool.report(spool.ids[0]))
+
+    def test_every_target_gets_every_report(self):
+        with Spool(2) as spool, FaultServer() as one, FaultServer() as two:
+            done = spool.upload("--url", f"{one.url} {two.url}/base/")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertEqual(one.ids(), spool.ids)
+            self.assertEqual(two.ids(), spool.ids)
+            self.assertEqual(two.requests[0].line,
+                             "POST /base/api/v1/reports HTTP/1.1")
+
+    def test_a_collector_that_was_down_gets_each_report_once_when_it_is_up(self):
+        with Spool(3) as spool:
+            port = closed_port()
+            down = spool.upload("--url", f"http://127.0.0.1:{port}",
+                                CRASHHOOK_TIMEOUT="1s")
+            self.assertEqual(down.returncode, 1)
+            self.assertEqual(down.stderr_text.count("cannot upload report"), 1,
+                             down.stderr_text)
+            self.assertIn("3 could not be sent", down.stderr_text)
+            with FaultServer() as server:
+                up = spool.upload("--url", server.url)
+                again = spool.upload("--url", server.url)
+                self.assertEqual((up.returncode, again.returncode), (0, 0))
+                self.assertEqual(server.ids(), spool.ids)
+
+    def test_a_raw_report_gets_its_names_before_it_is_sent(self):
+        with Spool(1, "raw.json") as spool, FaultServer() as server:
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="20s")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertEqual(server.requests[0].report()["revision"], 1)
+            self.assertEqual(spool.report(spool.ids[0])["revision"], 1)
+
+    def test_a_token_is_sent_from_its_file(self):
+        with Spool() as spool, FaultServer() as server:
+            path = os.path.join(spool.folder, "token")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("secret-42\n")
+            os.chmod(path, 0o600)
+            spool.upload("--url", server.url, CRASHHOOK_TOKEN_FILE=path)
+            self.assertEqual(server.requests[0].headers["authorization"],
+                             "Bearer secret-42")
+
+    def test_a_token_that_others_may_write_is_refused(self):
+        with Spool() as spool, FaultServer() as server:
+            path = os.path.join(spool.folder, "token")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("secret-42\n")
+            os.chmod(path, 0o666)
+            done = spool.upload("--url", server.url, CRASHHOOK_TOKEN_FILE=path)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("others may write to it", done.stderr_text)
+            self.assertEqual(server.requests, [])
+
+    def test_a_password_in_a_url_is_written_nowhere(self):
+        with Spool() as spool:
+            url = f"http://ann:hunter2@127.0.0.1:{closed_port()}"
+            done = spool.upload("--url", url, CRASHHOOK_TIMEOUT="1s")
+            with open(spool.file(spool.ids[0], ".state"), encoding="utf-8") as file:
+                self.assertNotIn("hunter2", file.read() + done.stderr_text)
+
+    def test_forms_of_later_versions_wait(self):
+        with Spool() as spool, FaultServer() as server:
+            done = spool.upload("--url", f"sentry+{server.url}/1 {server.url}")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("not supported by this version", done.stderr_text)
+            self.assertEqual([t["state"] for t in spool.state(spool.ids[0])],
+                             ["pending", "sent"])
+
+    def test_a_word_that_is_no_url_is_one_line(self):
+        with Spool() as spool, FaultServer() as server:
+            done = spool.upload("--url", f"nonsense {server.url}")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("cannot upload to 'nonsense'", done.stderr_text)
+            self.assertEqual(server.ids(), spool.ids)
+
+
+class Failures(unittest.TestCase):
+    def pending_after(self, behaviour, seconds=10, **variables):
+        """The one line that an upload to such a server says; the report waits."""
+        with Spool() as spool, FaultServer(behaviour) as server:
+            began = time.monotonic()
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="900ms",
+                                **variables)
+            self.assertLess(time.monotonic() - began, seconds)
+            self.assertEqual(done.returncode, 1)
+            target = spool.state(spool.ids[0])[0]
+            self.assertEqual(target["state"], "pending")
+            self.assertGreater(target["next_time"], time.time() - 5)
+            lines = [line for line in done.stderr_text.splitlines()
+                     if "cannot upload report" in line]
+            self.assertEqual(len(lines), 1, done.stderr_text)
+            self.assertIn(target["error"], lines[0])
+            return lines[0]
+
+    def test_garbage_for_an_answer_leaves_the_report_pending(self):
+        self.assertIn("not a collector's", self.pending_after(answer(201, b"<html>hi")))
+
+    def test_an_answer_about_another_report_leaves_it_pending(self):
+        other = b'{"id":"01928374-5566-7788-99aa-000000000000","group":"g"}'
+        self.assertIn("not a collector's", self.pending_after(answer(201, other)))
+
+    def test_an_endless_answer_is_cut_off(self):
+        self.assertIn("too long", self.pending_after(fault_server.endless_body))
+
+    def test_endless_headers_are_cut_off(self):
+        self.assertIn("too long", self.pending_after(fault_server.endless_headers))
+
+    def test_endless_interim_answers_are_cut_off(self):
+        self.pending_after(fault_server.endless_continue)
+
+    def test_silence_ends_with_the_timeout(self):
+        self.assertIn("timed out", self.pending_after(fault_server.say_nothing))
+
+    def test_a_connection_that_breaks_leaves_the_report_pending(self):
+        self.pending_after(fault_server.hang_up)
+
+    def test_a_redirect_to_another_host_is_not_followed(self):
+        with FaultServer() as other:
+            line = self.pending_after(
+                answer(307, b"", [f"Location: {other.url}/api/v1/reports"]))
+            self.assertIn("307", line)
+            self.assertEqual(other.requests, [])
+
+    def test_a_wrong_token_leaves_the_report_pending(self):
+        self.assertIn("401: no such token",
+                      self.pending_after(answer(401, b'{"error":"no such token"}')))
+
+    def test_what_a_server_says_cannot_steer_a_terminal(self):
+        line = self.pending_after(answer(503, b'{"error":"\\u001b[2J\\nfine"}'))
+        self.assertIn("?[2J?fine", line)
+
+    def test_a_refused_report_is_kept_as_failed_with_the_reason(self):
+        with Spool(2) as spool:
+            with FaultServer(answer(413, b'{"error":"too large"}'), take) as server:
+                done = spool.upload("--url", server.url)
+                again = spool.upload("--url", server.url)
+                self.assertEqual((done.returncode, again.returncode), (1, 0))
+                self.assertEqual(len(server.requests), 2)
+            target = spool.state(spool.ids[0])[0]
+            self.assertEqual(target["state"], "failed")
+            self.assertIn("413: too large", target["error"])
+            self.assertEqual(spool.state(spool.ids[1])[0]["state"], "sent")
+
+    def test_a_server_in_trouble_is_asked_again(self):
+        with Spool() as spool, FaultServer(answer(503), take) as server:
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="20s")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertEqual(len(server.requests), 2)
+            self.assertEqual(spool.state(spool.ids[0])[0]["attempts"], 2)
+
+    def test_retry_after_in_seconds_is_waited_for(self):
+        slow_down = answer(429, b"", ["Retry-After: 2"])
+        with Spool() as spool, FaultServer(slow_down, take) as server:
+            began = time.time()
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="20s")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertGreaterEqual(time.time() - began, 1.0)
+
+    def test_retry_after_as_a_date_is_kept(self):
+        with Spool() as spool, FaultServer(fault_server.retry_after_date(500)) as server:
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            wait = spool.state(spool.ids[0])[0]["next_time"] - time.time()
+            self.assertTrue(400 < wait < 510, wait)
+
+
+class Sharing(unittest.TestCase):
+    def test_two_uploaders_never_send_one_report_twice(self):
+        with Spool(20) as spool, FaultServer() as server:
+            uploaders = [spool.start("--url", server.url) for _ in range(3)]
+            for uploader in uploaders:
+                uploader.communicate(timeout=60)
+            self.assertEqual(sorted(server.ids()), spool.ids)
+
+    def test_a_report_that_somebody_holds_is_left_alone(self):
+        with Spool() as spool, FaultServer() as server:
+            with open(spool.file(spool.ids[0]), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("left 1", done.stderr_text)
+            self.assertEqual(server.requests, [])
+
+    def test_a_killed_uploaders_report_is_taken_over(self):
+        with Spool() as spool, FaultServer(fault_server.say_nothing, take) as server:
+            first = spool.start("--url", server.url, CRASHHOOK_TIMEOUT="60s")
+            server.await_requests(1)
+            first.kill()
+            first.communicate()
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertEqual(server.ids(), spool.ids * 2)
+            self.assertEqual(spool.state(spool.ids[0])[0]["state"], "sent")
+
+    def test_watch_sends_reports_as_they_come(self):
+        with Spool(1) as spool, FaultServer() as server:
+            watcher = spool.start("--url", server.url, "--watch")
+            try:
+                server.await_requests(1)
+                spool.add(1)
+                server.await_requests(2)
+            finally:
+                watcher.send_signal(signal.SIGTERM)
+                watcher.communicate(timeout=20)
+            self.assertEqual(server.ids(), spool.ids)
+
+    def test_watch_asks_a_server_in_trouble_again(self):
+        with Spool(1) as spool, FaultServer(answer(500), take) as server:
+            watcher = spool.start("--url", server.url, "--watch")
+            try:
+                server.await_requests(2)
+            finally:
+                watcher.kill()
+                watcher.communicate(timeout=20)
+
+    def test_watch_rests_when_there_is_nothing_to_do(self):
+        with Spool(2) as spool, FaultServer() as server:
+            watcher = spool.start("--url", server.url, "--watch")
+            server.await_requests(2)
+            spent = []
+            for _ in range(2):
+                time.sleep(0.5)
+                with open(f"/proc/{watcher.pid}/stat", encoding="ascii") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+                spent.append(int(fields[11]) + int(fields[12]))
+            watcher.kill()
+            watcher.communicate(timeout=20)
+            self.assertLessEqual(spent[1] - spent[0], 1, "it spins")
+
+
+class Damage(unittest.TestCase):
+    def test_a_damaged_report_is_one_line_and_holds_nobody_up(self):
+        with Spool(2) as spool, FaultServer() as server:
+            with open(spool.file(spool.ids[0]), "w", encoding="utf-8") as file:
+                file.write('{"schema":')
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr_text.count(f"cannot read report {spool.ids[0]}"), 1)
+            self.assertEqual(server.ids(), spool.ids[1:])
+            self.assertTrue(os.path.exists(spool.file(spool.ids[0])))
+
+    def test_links_and_fifos_among_the_reports_are_one_line_each(self):
+        with Spool(1) as spool, FaultServer() as server:
+            os.symlink("/etc/passwd", spool.file(report_id(7)))
+            os.mkfifo(spool.file(report_id(8)))
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("it is a symbolic link", done.stderr_text)
+            self.assertIn("it is not a plain file", done.stderr_text)
+            self.assertEqual(server.ids(), spool.ids)
+
+    def test_a_report_under_another_ones_name_is_not_sent(self):
+        with Spool(1) as spool, FaultServer() as server:
+            os.rename(spool.file(spool.ids[0]), spool.file(report_id(9)))
+            done = spool.upload("--url", server.url)
+            self.assertIn("its id is another one", done.stderr_text)
+            self.assertEqual(server.requests, [])
+
+    def test_a_damaged_state_starts_anew(self):
+        with Spool(1) as spool, FaultServer() as server:
+            with open(spool.file(spool.ids[0], ".state"), "w", encoding="utf-8") as file:
+                file.write("nonsense")
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("cannot understand the upload state", done.stderr_text)
+            self.assertEqual(server.ids(), spool.ids)
+
+    def test_a_spool_of_another_user_is_refused(self):
+        with Spool(1) as spool, FaultServer() as server:
+            os.chown(spool.path, 12345, 12345)
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("it belongs to another user", done.stderr_text)
+            self.assertEqual(server.requests, [])
+
+    def mounted(self, spool, options):
+        path = os.path.join(spool.folder, "disk")
+        os.mkdir(path, 0o700)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64k,mode=700{options}",
+                               "none", path], check=False, stderr=subprocess.DEVNULL)
+        if done.returncode != 0:
+            self.skipTest("no right to mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", path], check=False)
+        shutil.copy(spool.file(spool.ids[0]), path)
+        spool.path = path
+        return path
+
+    def test_nothing_is_sent_that_could_not_be_noted(self):
+        with Spool(1) as spool, FaultServer() as server:
+            path = self.mounted(spool, "")
+            subprocess.run(["mount", "-o", "remount,ro", path], check=True)
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("Read-only file system", done.stderr_text)
+            self.assertEqual(server.requests, [])
+
+    def test_a_full_disk_is_one_line_and_loses_nothing(self):
+        with Spool(1) as spool, FaultServer() as server:
+            path = self.mounted(spool, "")
+            with open(os.path.join(path, "filler"), "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(b"x" * 4096)
+                except OSError:
+                    pass
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 1, done.stderr_text)
+            self.assertIn("No space left on device", done.stderr_text)
+            os.unlink(os.path.join(path, "filler"))
+            done = spool.upload("--url", server.url)
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+
+
+class Bounds(unittest.TestCase):
+    def test_crashes_past_the_rate_are_counted_and_travel_later(self):
+        with Spool(0) as spool, FaultServer() as server:
+            base = 0x0193_0000_0000
+            for number in range(5):
+                stamp = f"{base + number:012x}"
+                spool.add(number, identity=f"{stamp[:8]}-{stamp[8:]}-7788-99aa-"
+                                           f"{number:012x}")
+            done = spool.upload("--url", server.url, CRASHHOOK_RATE="2/1m")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertIn("held back 3", done.stderr_text)
+            self.assertEqual(server.ids(), spool.ids[:2])
+            self.assertEqual(spool.state(spool.ids[4])[0]["state"], "skipped")
+            spool.add(99)
+            spool.upload("--url", server.url, CRASHHOOK_RATE="2/1m")
+            self.assertEqual(server.requests[2].report()["spool"], {"held_back": 3})
+
+    def test_the_spool_stays_within_its_caps(self):
+        with Spool(5) as spool, FaultServer() as server:
+            done = spool.upload("--url", server.url, CRASHHOOK_SPOOL_MAX="2,1M")
+            self.assertEqual(done.returncode, 0, done.stderr_text)
+            self.assertNotIn("deleted", done.stderr_text)
+            left = sorted(n for n in os.listdir(spool.path) if n.endswith(".json")
+                          and n != "counts.json")
+            self.assertEqual(left, [i + ".json" for i in spool.ids[3:]])
+
+    def test_an_unsent_report_past_the_caps_goes_with_a_line(self):
+        with Spool(3) as spool:
+            done = spool.upload("--url", f"http://127.0.0.1:{closed_port()}",
+                                CRASHHOOK_SPOOL_MAX="2,1M", CRASHHOOK_TIMEOUT="1s")
+            self.assertIn(f"deleted report {spool.ids[0]}, which was not sent",
+                          done.stderr_text)
+            self.assertFalse(os.path.exists(spool.file(spool.ids[0])))
+            self.assertTrue(os.path.exists(spool.file(spool.ids[1])))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
