@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How long the crashed process is kept (CRASHHOOK_HOLD), and what attaching to a live one
+# leaves of it: nothing.
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+import harness
+from harness import AGENT, Scene, crashed_thread, example, frames_of
+
+
+class SlowServer:
+    """A collector that answers each upload only when it is told to."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.arrived = threading.Event()
+        self.answer = threading.Event()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        connection, _ = self.listener.accept()
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(65536)
+        length = int(re.search(rb"content-length: (\d+)", head, re.I).group(1))
+        left = length - len(head.split(b"\r\n\r\n", 1)[1])
+        while left > 0:
+            left -= len(connection.recv(65536))
+        self.arrived.set()
+        self.answer.wait(30)
+        body = b'{"id":"x","group":"y"}'
+        connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.close()
+        self.listener.close()
+
+
+class Hold(unittest.TestCase):
+    def revisions_at_death(self, hold):
+        with Scene() as scene:
+            ended = scene.run([example("null_write")], CRASHHOOK_HOLD=hold)
+            # Read at once, not when whoever works on it is done.
+            found = []
+            for path in scene.report_paths():
+                with open(path, encoding="utf-8") as file:
+                    found.append(json.load(file)["revision"])
+            scene.reports()
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        return found
+
+    def test_a_process_held_until_report_dies_with_its_names_in_the_spool(self):
+        self.assertEqual(self.revisions_at_death("report"), [1])
+
+    def test_a_process_held_until_capture_leaves_a_report_when_it_dies(self):
+        self.assertEqual(len(self.revisions_at_death("capture")), 1)
+
+    def test_a_process_held_until_upload_lives_until_the_server_has_answered(self):
+        server = SlowServer()
+        with Scene() as scene:
+            process = scene.start([example("null_write")], CRASHHOOK_HOLD="upload",
+                                  CRASHHOOK_URL=server.url)
+            self.assertTrue(server.arrived.wait(30))
+            self.assertIsNone(process.poll())
+            server.answer.set()
+            process.communicate(timeout=30)
+        self.assertEqual(process.returncode, -signal.SIGSEGV)
+
+    def test_a_process_held_until_capture_dies_while_the_server_is_silent(self):
+        server = SlowServer()
+        with Scene() as scene:
+            ended = scene.run([example("null_write")], CRASHHOOK_URL=server.url)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertTrue(server.arrived.wait(30))
+            server.answer.set()
+            scene.reports()
+
+
+class Held(unittest.TestCase):
+    def test_what_holds_the_process_links_no_library(self):
+        dynamic = subprocess.run(["readelf", "-d", AGENT], stdout=subprocess.PIPE,
+                                 text=True, check=True).stdout
+        self.assertNotIn("NEEDED", dynamic)
+        with open(AGENT, "rb") as file:
+            agent = file.read()
+        for word in (b"libcurl", b"curl_easy", b"libdw", b"dwfl_"):
+            self.assertNotIn(word, agent)
+
+    def test_only_the_crashed_thread_is_reported_when_asked(self):
+        with Scene() as scene:
+            ended = scene.run([example("heap_abort")], CRASHHOOK_THREADS="crashed")
+            (report,) = scene.reports()
+        self.assertEqual(ended.signal, signal.SIGABRT)
+        self.assertEqual(len(report["threads"]), 1)
+        self.assertTrue(crashed_thread(report))
+
+    def test_only_mentioned_images_are_listed_when_asked(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_IMAGES="mentioned")
+            (report,) = scene.reports()
+        used = {frame["image"] for frame in frames_of(crashed_thread(report))}
+        self.assertEqual(used, set(range(len(report["images"]))))
+        self.assertNotIn("[vdso]", [image["name"] for image in report["images"]])
+
+    def test_no_image_is_listed_when_none_is_wanted(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_IMAGES="none")
+            (report,) = scene.reports()
+        self.assertEqual(report["images"], [])
+        self.assertTrue(frames_of(crashed_thread(report)))
+
+
+def wait_until_asleep(pid):
+    """A program has come to where it waits once it sleeps in the kernel."""
+    while True:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            if ") S " in file.read():
+                return
+        time.sleep(0.001)
+
+
+class Attach(unittest.TestCase):
+    def attach(self, scene, command):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE,
+                                   stdin=subprocess.PIPE)
+        try:
+            wait_until_asleep(process.pid)
+            done = scene.command("attach", "--json", str(process.pid))
+            out, _ = process.communicate(b"input\n", timeout=30)
+        finally:
+            process.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout), process.returncode, out
+
+    def test_attaching_reports_and_harms_nothing(self):
+        with Scene() as scene:
+            report, status, out = self.attach(scene, ["/bin/cat"])
+            stored = scene.report_paths()
+        self.assertEqual(status, 0)
+        self.assertEqual(out, b"input\n")
+        self.assertNotIn("crash", report)
+        self.assertEqual(stored, [])
+        (thread,) = report["threads"]
+        self.assertEqual(thread["state"], "S")
+        self.assertNotIn("crashed", thread)
+        self.assertEqual(thread["backtrace"]["ended"], "end-of-stack")
+
+    def test_attaching_to_no_process_is_one_clear_line(self):
+        with Scene() as scene:
+            done = scene.command("attach", str(1 << 23))
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("No such process", done.stderr)
+
+
+class Doctor(unittest.TestCase):
+    def test_a_sound_machine_has_no_trouble_and_says_what_was_tried(self):
+        with Scene() as scene:
+            done = scene.command("doctor")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("test crash", done.stdout)
+        self.assertNotIn("TROUBLE", done.stdout)
+
+    def test_a_spool_that_cannot_be_and_a_server_that_is_not_are_trouble(self):
+        with Scene() as scene:
+            done = scene.command("doctor", "--spool", "/proc/none",
+                                 "--url", "http://127.0.0.1:1")
+        self.assertEqual(done.returncode, 1)
+        troubles = [line for line in done.stdout.splitlines() if "TROUBLE" in line]
+        self.assertEqual(len(troubles), 2, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_token_in_the_environment_is_not_printed(self):
+        with Scene() as scene:
+            done = scene.command("doctor", CRASHHOOK_TOKEN="very-secret")
+        self.assertNotIn("very-secret", done.stdout + done.stderr)
+        self.assertIn("CRASHHOOK_TOKEN=***", done.stdout)
+
+    def test_an_agent_that_cannot_run_is_trouble(self):
+        with Scene() as scene:
+            broken = os.path.join(scene.folder, "agent")
+            with open(broken, "w", encoding="ascii") as file:
+                file.write("no program")
+            done = scene.command("doctor", CRASHHOOK_AGENT=broken)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be run", done.stdout)
+
+
+harness.main()
