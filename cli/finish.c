@@ -4,6 +4,7 @@
 // we hold its lock. The agent becomes this command; nobody types it.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ static int run_finish(const struct options *options)
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");
     umask(077);
+    (void)signal(SIGPIPE, SIG_IGN); // who reads our stderr may be gone
     if (session_open_spool(&finish.session, SPOOL_WRITE) != CH_OK)
         return COMMAND_FAILED;
     enum ch_status status = hold(&finish, options_value(options, "lock-fd"));

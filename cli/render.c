@@ -53,7 +53,7 @@ static void write_place(const struct render *render)
     if (frame == NULL)
         return;
     text_append_string(&place, report_string(frame, "function") ? " in " : " at ");
-    render_frames_append_name(render->report, frame, &place);
+    render_frames_append_name(render->report, frame, NAME_SHORT, &place);
     if (report_string(frame, "file") != NULL) {
         text_append_string(&place, " at ");
         render_frames_append_line(frame, true, &place);

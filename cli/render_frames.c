@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/fingerprint.h"
+#include "report/readable_name.h"
 #include "report/report.h"
 
 // image_name is the file name of the frame's image, or NULL.
@@ -17,14 +18,25 @@ static const char *image_name(const json_t *report, const json_t *frame)
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
+static void append_function(const char *function, enum render_name form,
+                            struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    if (form == NAME_READABLE)
+        readable_name(function, &name);
+    if (form == NAME_SHORT)
+        readable_name_short(function, &name);
+    pen_escape(name.size != 0 && text_ok(&name) ? name.bytes : function, out);
+}
+
 void render_frames_append_name(const json_t *report, const json_t *frame,
-                               struct text *out)
+                               enum render_name form, struct text *out)
 {
     const char *function = report_string(frame, "function");
     const char *image = image_name(report, frame);
     const char *offset = report_string(frame, "image_offset");
     if (function != NULL) {
-        pen_escape(function, out);
+        append_function(function, form, out);
         return;
     }
     const char *address = report_string(frame, "address");
@@ -115,7 +127,8 @@ static void write_frame(const struct render_frames *frames, const json_t *frame,
     bool system = report_flag(frame, "system");
     bool is_inline = report_flag(frame, "inline");
 
-    render_frames_append_name(frames->report, frame, &name);
+    render_frames_append_name(frames->report, frame,
+                              frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
     if (is_inline)
         text_append_string(&name, " [inlined]");
     append_place(frames, frame, &place);

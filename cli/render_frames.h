@@ -8,6 +8,10 @@
 
 #include "cli/pen.h"
 
+// How a function is named: as the report has it, without what only compilers want to
+// know, or by its qualified name alone (report/readable_name.h).
+enum render_name { NAME_WHOLE, NAME_READABLE, NAME_SHORT };
+
 struct render_frames {
     const struct pen *pen;
     const json_t *report;
@@ -24,7 +28,7 @@ const json_t *render_frames_place(const json_t *thread);
 // render_frames_append_name appends the frame's function, or its address and image,
 // escaped.
 void render_frames_append_name(const json_t *report, const json_t *frame,
-                               struct text *out);
+                               enum render_name form, struct text *out);
 
 // render_frames_append_line appends file:line:column, escaped; nothing where no file is
 // known. base_name leaves the folders out.

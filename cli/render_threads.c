@@ -141,10 +141,10 @@ static void append_brief(const json_t *report, const json_t *thread, struct text
         return;
     text_append_string(out, ": ");
     if (innermost != own && report_frame_is_code(innermost)) {
-        render_frames_append_name(report, innermost, out);
+        render_frames_append_name(report, innermost, NAME_SHORT, out);
         text_append_string(out, " called by ");
     }
-    render_frames_append_name(report, own, out);
+    render_frames_append_name(report, own, NAME_SHORT, out);
     if (report_string(own, "file") != NULL) {
         text_append_string(out, " at ");
         render_frames_append_line(own, true, out);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/readable_name.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+// bracket_end is the offset behind the '>' that closes the '<' at text[open]; 0: none
+// does. Arrows and operators are no brackets.
+static size_t bracket_end(const char *text, size_t open)
+{
+    size_t depth = 0;
+    for (size_t i = open; text[i] != 0; i++) {
+        bool arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
+        depth += text[i] == '<';
+        if (text[i] == '>' && !arrow && --depth == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+// match_default is how many bytes at text are a further template argument that is the
+// library's default.
+static size_t match_default(const char *text)
+{
+    static const char *const defaults[] = {
+        ", std::allocator<", ", std::char_traits<", ", std::less<",
+        ", std::hash<",      ", std::equal_to<",    ", std::default_delete<",
+    };
+    if (text[0] != ',')
+        return 0;
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
+        size_t length = strlen(defaults[i]);
+        if (strncmp(text, defaults[i], length) == 0)
+            return bracket_end(text, length - 1);
+    }
+    return 0;
+}
+
+// drop_defaults appends name without default arguments, and with `>>` for `> >`.
+static void drop_defaults(const char *name, struct text *out)
+{
+    while (*name != 0) {
+        size_t skipped = match_default(name);
+        if (skipped != 0) {
+            name += skipped;
+            continue;
+        }
+        if (name[0] != ' ' || name[1] != '>' || name[2] == '>')
+            text_append(out, name, 1);
+        name++;
+    }
+}
+
+// match_alias is how many bytes at text have a usual name, which it gives.
+static size_t match_alias(const char *text, const char **out)
+{
+    static const struct {
+        const char *spelled;
+        const char *said;
+    } aliases[] = {
+        { "std::__cxx11::basic_string<char>", "std::string" },
+        { "std::basic_string<char>", "std::string" },
+        { "std::__cxx11::basic_string<wchar_t>", "std::wstring" },
+        { "std::basic_string_view<char>", "std::string_view" },
+        { "std::__cxx11::", "std::" },
+        { "std::__1::", "std::" },
+        { "(anonymous namespace)::", "" },
+    };
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+        size_t length = strlen(aliases[i].spelled);
+        if (strncmp(text, aliases[i].spelled, length) == 0) {
+            *out = aliases[i].said;
+            return length;
+        }
+    }
+    return 0;
+}
+
+void readable_name(const char *function, struct text *out)
+{
+    // Longer ones are nobody's to read, and may be made to be slow.
+    enum { LONGEST = 16384 };
+    struct text CH_CLEANUP(text_deinit) plain = { 0 };
+    if (strlen(function) > LONGEST) {
+        text_append_string(out, function);
+        return;
+    }
+    drop_defaults(function, &plain);
+    if (!text_ok(&plain) || plain.size == 0) {
+        text_append_string(out, function);
+        return;
+    }
+    for (const char *at = plain.bytes; *at != 0;) {
+        const char *said = NULL;
+        size_t length = match_alias(at, &said);
+        if (length != 0)
+            text_append_string(out, said);
+        else
+            text_append(out, at, 1);
+        at += length != 0 ? length : 1;
+    }
+}
+
+// qualified_part finds the name in between what it returns and its parameters: the last
+// word that is in no brackets, up to the first parenthesis behind it.
+static void qualified_part(const char *name, size_t *out_start, size_t *out_end)
+{
+    size_t start = 0;
+    size_t i = 0;
+    while (name[i] != 0 && name[i] != '(') {
+        size_t close = name[i] == '<' ? bracket_end(name, i) : 0;
+        if (name[i] == ' ')
+            start = i + 1;
+        i = close != 0 ? close : i + 1;
+    }
+    *out_start = start;
+    *out_end = i;
+}
+
+void readable_name_short(const char *function, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    size_t start = 0;
+    size_t end = 0;
+    readable_name(function, &name);
+    if (!text_ok(&name) || name.size == 0)
+        return;
+    // Operators and lambdas have parentheses, blanks and brackets of their own.
+    if (strstr(name.bytes, "operator") == NULL && strchr(name.bytes, '{') == NULL)
+        qualified_part(name.bytes, &start, &end);
+    if (end > start)
+        text_append(out, name.bytes + start, end - start);
+    else
+        text_append(out, name.bytes, name.size);
+}
