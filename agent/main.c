@@ -62,10 +62,13 @@ static int open_log(const struct settings *settings)
                 0600);
 }
 
-// fill_standard_descriptors: the handler closed what is not ours; nothing opened later
-// may take the place of stdin, stdout or stderr.
+// fill_standard_descriptors: nothing opened later may take the place of stdin, stdout
+// or stderr. The handler gives us all three; who starts us by hand may not.
 static void fill_standard_descriptors(void)
 {
+    if (fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0 &&
+        fcntl(STDERR_FILENO, F_GETFD) >= 0)
+        return;
     int fd = open("/dev/null", O_RDWR);
     while (fd >= 0 && fd < STDERR_FILENO)
         fd = dup(fd);

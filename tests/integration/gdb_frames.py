@@ -11,13 +11,17 @@ gdb.execute("set backtrace past-main on")
 gdb.execute("set backtrace past-entry on")
 gdb.execute("set backtrace limit unlimited")
 
+# Frames that gdb adds from debug information: inlined calls, and calls that a jump has
+# replaced. Neither has a place on the stack.
+NOT_PHYSICAL = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
+
 
 def frames_of(thread):
     thread.switch()
     pcs = []
     frame = gdb.newest_frame()
     while frame is not None:
-        if frame.type() != gdb.INLINE_FRAME:
+        if frame.type() not in NOT_PHYSICAL:
             pcs.append(frame.pc())
         try:
             frame = frame.older()

@@ -17,8 +17,9 @@ import tempfile
 import time
 import unittest
 
-BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+BUILD = os.path.realpath(
+    os.environ.get("CRASHHOOK_BUILD", os.path.join(SOURCE, "build", "release")))
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
