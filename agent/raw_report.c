@@ -43,16 +43,39 @@ static void write_path(struct json_writer *w, const struct capture *capture,
     text_deinit(&copy);
 }
 
+// date_of writes the date that is days after 1970-01-01. The C library's gmtime_r reads
+// the time zone's file first, and while the process is held we open no such thing.
+static void date_of(uint64_t days, char *text, size_t size)
+{
+    static const unsigned lengths[] = {
+        31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
+    };
+    unsigned year = 1970;
+    unsigned month = 0;
+    unsigned leap;
+    for (;; year++) {
+        leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+        if (days < 365 + leap)
+            break;
+        days -= 365 + leap;
+    }
+    for (; days >= lengths[month] + (month == 1 ? leap : 0); month++)
+        days -= lengths[month] + (month == 1 ? leap : 0);
+    snprintf(text, size, "%04u-%02u-%02u", year, month + 1, (unsigned)days + 1);
+}
+
 static void write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
 {
     char day[32];
-    char text[48];
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc) == NULL ||
-        strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+    char text[64];
+    uint64_t seconds = unix_ms / 1000;
+    unsigned of_day = (unsigned)(seconds % 86400);
+    // A clock in nanoseconds ends in the year 2554.
+    if (seconds > UINT64_MAX / 1000000000)
         return;
-    snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(unix_ms % 1000));
+    date_of(seconds / 86400, day, sizeof(day));
+    snprintf(text, sizeof(text), "%sT%02u:%02u:%02u.%03uZ", day, of_day / 3600,
+             of_day / 60 % 60, of_day % 60, (unsigned)(unix_ms % 1000));
     write_member(w, key, text);
 }
 

@@ -92,6 +92,13 @@ def wait_until_at_work(process, threads):
     raise AssertionError(f"{process.args[0]} did not get to work")
 
 
+def heeds(pid, tid, number):
+    """Whether the thread does not block the signal; xz's workers block all of them."""
+    with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as file:
+        blocked = next(line for line in file if line.startswith("SigBlk:"))
+    return not int(blocked.split()[1], 16) >> (number - 1) & 1
+
+
 def send(pid, tid, number):
     """A signal to one thread; the C library has no name for this call here."""
     tgkill = 234
@@ -113,10 +120,15 @@ def crash(scene, entry, noise, chance):
         tids = wait_until_at_work(process, threads)
         time.sleep(chance.random() * 0.3)
         number = chance.choice(OWN_SIGNALS.get(name, SIGNALS))
-        send(process.pid, chance.choice(tids), number)
-    process.wait(timeout=60)
-    reader.wait(timeout=60)
-    process.stderr.close()
+        heeding = [tid for tid in tids if heeds(process.pid, tid, number)]
+        send(process.pid, chance.choice(heeding), number)
+    try:
+        process.wait(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+        reader.wait()
+        process.stderr.close()
     if process.returncode != -number:
         raise AssertionError(f"ended with {process.returncode}, not by signal {number}")
     reports = scene.reports()
