@@ -114,11 +114,10 @@ class Spool(unittest.TestCase):
         scene.run([example("null_write")])
         before = scene.reports()
         self.assertEqual(len(before), 1)
-        with open(os.path.join(os.path.dirname(spool), "ballast"), "wb") as file:
+        with open(os.path.join(os.path.dirname(spool), "ballast"), "wb", 0) as file:
             try:
-                while True:
-                    file.write(bytes(4096))
-                    file.flush()
+                while file.write(bytes(4096)) > 0:
+                    pass
             except OSError:
                 pass
         line = self.complaint_about(scene, spool)
@@ -168,8 +167,9 @@ class Server(unittest.TestCase):
     def fails_with_one_line(self, scene, url):
         done = scene.command("upload", "--url", url, CRASHHOOK_TIMEOUT="2s")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertIn(url, done.stderr)
+        # A line says what is wrong with this target; another may sum up.
+        self.assertEqual(len({line for line in done.stderr.splitlines() if url in line}), 1,
+                         done.stderr)
         self.assertNotIn("sent", self.states(scene))
 
     def test_a_report_for_an_unreachable_server_waits_and_is_sent_later(self):
@@ -208,17 +208,16 @@ class Server(unittest.TestCase):
         raise AssertionError("the collector did not start")
 
     def test_a_lying_server_does_not_get_a_report_struck_off(self):
-        with Scene() as scene, http.server.ThreadingHTTPServer(
-                ("127.0.0.1", 0), Liar) as server:
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             url = f"http://127.0.0.1:{server.server_address[1]}"
-            scene.run([example("null_write")])
-            self.assertEqual(len(scene.reports()), 1)
             for name, lie in LIES.items():
-                with self.subTest(name):
+                with self.subTest(name), Scene() as scene:
                     server.lie = lie
+                    scene.run([example("null_write")])
+                    before = scene.reports()
                     self.fails_with_one_line(scene, url)
-            self.assertEqual(len(scene.reports()), 1)
+                    self.assertEqual(scene.reports(), before)
             server.shutdown()
 
 
