@@ -62,21 +62,21 @@ static const char *bus_kind(const struct crash_facts *f)
 
 const char *crash_kind(const struct crash_facts *f)
 {
-    // A process that aborts sends itself the signal; one sent by another process says
-    // nothing of this one.
-    if (f->sent && f->sender != f->pid)
+    // No fault happened where a signal was sent. A process that aborts is the exception:
+    // it sends the signal to itself.
+    if (f->sent && (f->sender != f->pid || f->signal != SIGABRT))
         return "sent-by-process";
     switch (f->signal) {
     case SIGABRT:
         return "abort";
     case SIGSEGV:
-        return f->sent ? "unknown" : segv_kind(f);
+        return segv_kind(f);
     case SIGBUS:
-        return f->sent ? "unknown" : bus_kind(f);
+        return bus_kind(f);
     case SIGFPE:
         return f->code == FPE_INTDIV ? "divide-by-zero" : "unknown";
     case SIGILL:
-        return f->sent ? "unknown" : "illegal-instruction";
+        return "illegal-instruction";
     case SIGTRAP:
         return "trap";
     case SIGSYS:

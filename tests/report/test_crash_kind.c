@@ -143,6 +143,10 @@ static void crash_by_abort_is_told_from_a_signal_of_another_process(void **state
     };
     expect(&other, "sent-by-process", "SIGSEGV sent by process 7");
     assert_false(crash_has_address(&other));
+    struct crash_facts self = {
+        .signal = SIGFPE, .sent = true, .sender = 42, .pid = 42
+    };
+    expect(&self, "sent-by-process", "SIGFPE raised by the program itself");
 }
 
 static void crash_of_other_signals_has_its_kind(void **state)
