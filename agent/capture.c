@@ -56,6 +56,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
     capture->tier = "ptrace";
+    capture->arch = unwind_arch_native();
     enum ch_status status = stop_process(capture, pid);
     uint64_t stopped = capture_clock_us();
     capture->timings.attach_us = stopped - begin;
@@ -68,10 +69,11 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     status = target_memory_init(&capture->memory, pid);
     if (status != CH_OK)
         return status;
-    status = images_read(&capture->images, &capture->memory);
+    capture->reader = target_memory_reader(&capture->memory);
+    status = images_read(&capture->images, pid, &capture->reader);
     if (status != CH_OK)
         capture_problem(capture, "images", ch_status_name(status), 0);
-    status = link_map_read(&capture->images, &capture->memory);
+    status = link_map_read(&capture->images, pid, &capture->reader);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         capture_problem(capture, "link_map", ch_status_name(status), 0);
     status = images_list_for_unwinder(&capture->images);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A capture is a process held still: its threads and registers, its memory, images and
-// facts. A crash and a live attach are both captures; a crash adds what the handler
-// said. The raw report is written from it (raw_report.h) while the process is held.
+// facts. A crash, a live attach and a core file are all captures; a crash adds what the
+// handler, or the core, said of it. The raw report is written from it (raw_report.h)
+// while the process is held. capture_take makes one of a live process, core_capture.h
+// one of a core.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -27,6 +29,7 @@ struct target_crash {
     uint64_t fault_error; // x86-64: the processor's page fault code
     uint64_t fault_trap;  // x86-64: the exception's number
     bool dies;            // the process dies of it whatever happens
+    bool signal_only;     // info has nothing but the signal's number
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -51,8 +54,11 @@ struct capture {
     const char *home;                 // masked in paths; NULL: nothing is
     const struct target_crash *crash; // NULL: a live process
     const char *tier;
+    const struct unwind_arch *arch;
     struct stop stop;
-    struct target_memory memory;
+    struct target_memory memory; // of a live process
+    struct memory_reader reader; // of memory, or of a core
+    const char *core_name;       // of a core's first thread; NULL: /proc has the names
     struct target_images images;
     struct process_facts process;
     struct host_facts host;

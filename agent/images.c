@@ -13,6 +13,7 @@ enum {
     MAPS_LIMIT_BYTES = 64 << 20,
     NOTES_LIMIT_BYTES = 64 << 10,
     SEGMENTS_MAX = 256,
+    PAGE_BYTES = 4096,
 };
 
 static bool grow(void **array, size_t count, size_t *capacity, size_t item_size)
@@ -63,9 +64,9 @@ static enum ch_status read_mappings(struct target_images *out, pid_t pid)
 
 // An image's first page, where nearly every image has all that is wanted of it.
 struct first_page {
-    struct target_memory *memory;
+    const struct memory_reader *memory;
     uint64_t address;
-    uint8_t bytes[TARGET_PAGE_BYTES];
+    uint8_t bytes[PAGE_BYTES];
     size_t size;
 };
 
@@ -77,9 +78,7 @@ static const uint8_t *image_bytes(const struct first_page *page, uint64_t addres
     uint64_t skip = address - page->address;
     if (skip <= page->size && size <= page->size - skip)
         return page->bytes + skip;
-    if (target_memory_copy(page->memory, address, buffer, size) != size)
-        return NULL;
-    return buffer;
+    return memory_read(page->memory, address, buffer, size) == CH_OK ? buffer : NULL;
 }
 
 static void read_build_id(const struct first_page *page,
@@ -156,7 +155,7 @@ static void read_segments(const struct first_page *page,
     }
     if (!found)
         return;
-    image->bias = image->base - (segment.vaddr & ~(uint64_t)(TARGET_PAGE_BYTES - 1));
+    image->bias = image->base - (segment.vaddr & ~(uint64_t)(PAGE_BYTES - 1));
     for (uint32_t i = 0; i < count; i++) {
         if (elf_read_segment(header, table, size, i, &segment) == CH_OK)
             note_segment(page, header, &segment, image);
@@ -164,7 +163,7 @@ static void read_segments(const struct first_page *page,
 }
 
 // read_image reads the ELF header at mapping's start; false when there is none.
-static bool read_image(struct target_memory *memory,
+static bool read_image(const struct memory_reader *memory,
                        const struct target_mapping *mapping, struct target_image *out)
 {
     struct first_page page = { .memory = memory, .address = mapping->start };
@@ -173,7 +172,7 @@ static bool read_image(struct target_memory *memory,
                       ? (size_t)(mapping->end - mapping->start)
                       : sizeof(page.bytes);
 
-    page.size = target_memory_copy(memory, mapping->start, page.bytes, size);
+    page.size = memory->read(memory->source, mapping->start, page.bytes, size);
     if (elf_read_header(page.bytes, page.size, &header) != CH_OK || !header.is_64)
         return false;
     *out = (struct target_image){
@@ -234,7 +233,7 @@ static enum ch_status append_image(struct target_images *out,
 }
 
 static enum ch_status find_images(struct target_images *out,
-                                  struct target_memory *memory)
+                                  const struct memory_reader *memory)
 {
     for (size_t i = 0; i < out->mapping_count; i++) {
         struct target_image image;
@@ -248,8 +247,9 @@ static enum ch_status find_images(struct target_images *out,
     return CH_OK;
 }
 
-enum ch_status images_add(struct target_images *images, struct target_memory *memory,
-                          uint64_t address, const char *path)
+enum ch_status images_add(struct target_images *images,
+                          const struct memory_reader *memory, uint64_t address,
+                          const char *path)
 {
     const struct target_mapping *mapping = images_mapping(images, address);
     struct target_image image;
@@ -300,26 +300,42 @@ enum ch_status images_list_for_unwinder(struct target_images *images)
     return CH_OK;
 }
 
-enum ch_status images_read(struct target_images *out, struct target_memory *memory)
+// forget_images empties the list and keeps the mappings.
+static void forget_images(struct target_images *images)
 {
-    *out = (struct target_images){ 0 };
-    enum ch_status status = read_mappings(out, memory->pid);
-    if (status == CH_OK || status == CH_ERR_LIMIT) {
-        enum ch_status found = find_images(out, memory);
-        if (found != CH_OK)
-            status = found;
-    }
-    return status;
-}
-
-void images_deinit(struct target_images *images)
-{
-    text_deinit(&images->maps);
-    free(images->mappings);
     for (size_t i = 0; i < images->count; i++)
         free(images->images[i].owned_path);
     free(images->images);
     free(images->unwind);
+    images->images = NULL;
+    images->unwind = NULL;
+    images->count = 0;
+    images->capacity = 0;
+}
+
+enum ch_status images_build(struct target_images *images,
+                            const struct memory_reader *memory)
+{
+    forget_images(images);
+    return find_images(images, memory);
+}
+
+enum ch_status images_read(struct target_images *out, pid_t pid,
+                           const struct memory_reader *memory)
+{
+    *out = (struct target_images){ 0 };
+    enum ch_status status = read_mappings(out, pid);
+    if (status != CH_OK && status != CH_ERR_LIMIT)
+        return status;
+    enum ch_status built = images_build(out, memory);
+    return built != CH_OK ? built : status;
+}
+
+void images_deinit(struct target_images *images)
+{
+    forget_images(images);
+    text_deinit(&images->maps);
+    free(images->mappings);
     *images = (struct target_images){ 0 };
 }
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The images of a stopped process, found in its memory map and read from its memory.
+// The images of a process, found in its memory map and read from its memory.
 //
 // What is mapped is what ran: a file replaced on disk since, or deleted, still gives
 // its build ID here. An image is an ELF header in memory that has code; the vDSO is one
-// of them. link_map.h adds what was not mapped from a file. Nothing is opened but files
-// of /proc/PID.
+// of them. link_map.h adds what was not mapped from a file. Of a live process nothing
+// is opened but files of /proc/PID; who knows the mappings from elsewhere
+// (core_images.h) fills them in and has the images built.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "agent/target_memory.h"
+#include "base/memory_reader.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
 
@@ -27,15 +29,15 @@ struct target_mapping {
     uint64_t inode;
     uint64_t device;
     uint64_t offset;
-    const char *path; // in images->maps, path_size bytes
+    const char *path; // not terminated: path_size bytes
     size_t path_size;
     bool deleted;
 };
 
 struct target_image {
-    const char *path; // path_size bytes, in images->maps or owned_path
+    const char *path; // path_size bytes, of its mapping or owned_path
     size_t path_size;
-    char *owned_path; // NULL: it is in images->maps
+    char *owned_path; // NULL: it is its mapping's
     bool deleted;
     uint64_t base; // lowest mapped address
     uint64_t end;  // one past the last address its program headers claim
@@ -51,7 +53,7 @@ struct target_image {
 };
 
 struct target_images {
-    struct text maps; // /proc/PID/maps, whose paths the rest points to
+    struct text maps; // /proc/PID/maps, whose paths the rest points to; or empty
     struct target_mapping *mappings;
     size_t mapping_count;
     struct target_image *images; // by base
@@ -60,18 +62,22 @@ struct target_images {
     struct unwind_image *unwind; // the same images, for the unwinder
 };
 
-// images_read lists the mappings and images of the process behind memory. CH_ERR_IO:
-// its memory map cannot be read. CH_ERR_LIMIT: there are more than can be listed; those
-// found are there.
-CH_CHECKED enum ch_status images_read(struct target_images *out,
-                                      struct target_memory *memory);
+// images_read lists the mappings and images of process pid, which memory reads.
+// CH_ERR_IO: its memory map cannot be read. CH_ERR_LIMIT: there are more than can be
+// listed; those found are there.
+CH_CHECKED enum ch_status images_read(struct target_images *out, pid_t pid,
+                                      const struct memory_reader *memory);
+
+// images_build lists the images of images->mappings, sorted by start, anew.
+CH_CHECKED enum ch_status images_build(struct target_images *images,
+                                       const struct memory_reader *memory);
 void images_deinit(struct target_images *images);
 
 // images_add looks for an image whose ELF header is at address and adds it under the
 // name path. CH_ERR_NOT_FOUND: there is no header, or no code behind it.
 CH_CHECKED enum ch_status images_add(struct target_images *images,
-                                     struct target_memory *memory, uint64_t address,
-                                     const char *path);
+                                     const struct memory_reader *memory,
+                                     uint64_t address, const char *path);
 
 // images_list_for_unwinder fills images->unwind, once all images are known.
 CH_CHECKED enum ch_status images_list_for_unwinder(struct target_images *images);

@@ -57,70 +57,72 @@ static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dy
     return CH_ERR_NOT_FOUND;
 }
 
-// An entry of the list, as the linker's headers lay it out.
-struct entry {
-    uint64_t bias;
-    uint64_t name;
-    uint64_t dynamic;
-    uint64_t next;
-};
-
 static enum ch_status read_entry(const struct memory_reader *reader, uint64_t address,
-                                 struct entry *out)
+                                 struct link_map_entry *out, uint64_t *out_next)
 {
     uint8_t bytes[offsetof(struct link_map, l_prev)];
     enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
     if (status != CH_OK)
         return status;
     struct cursor c = cursor_over(bytes, sizeof(bytes));
+    c.big_endian = reader->big_endian;
     out->bias = cursor_u64(&c);
     out->name = cursor_u64(&c);
     out->dynamic = cursor_u64(&c);
-    out->next = cursor_u64(&c);
+    *out_next = cursor_u64(&c);
     return CH_OK;
 }
 
-// add_entry adds the object when no image holds its dynamic section yet.
-static enum ch_status add_entry(struct target_images *images,
-                                struct target_memory *memory,
-                                const struct memory_reader *reader,
-                                const struct entry *entry)
+enum ch_status link_map_walk(const struct memory_reader *memory, uint64_t dynamic,
+                             link_map_fn *visit, void *context)
 {
-    char name[PATH_MAX];
-    if (entry->dynamic == 0 || images_find(images, entry->dynamic) != NULL)
+    uint64_t debug;
+    uint64_t address = 0;
+    enum ch_status status = find_debug(memory, dynamic, &debug);
+    if (status == CH_OK)
+        status =
+            memory_read_word(memory, debug + offsetof(struct r_debug, r_map), &address);
+    for (unsigned i = 0; status == CH_OK && address != 0; i++) {
+        struct link_map_entry entry;
+        if (i == ENTRIES_MAX)
+            return CH_ERR_LIMIT;
+        status = read_entry(memory, address, &entry, &address);
+        if (status == CH_OK)
+            status = visit(context, &entry);
+    }
+    return status;
+}
+
+// What link_map_read adds to.
+struct adding {
+    struct target_images *images;
+    const struct memory_reader *memory;
+};
+
+// add_entry adds the object when no image holds its dynamic section yet.
+static enum ch_status add_entry(void *context, const struct link_map_entry *entry)
+{
+    const struct adding *adding = context;
+    char path[PATH_MAX];
+    if (entry->dynamic == 0 || images_find(adding->images, entry->dynamic) != NULL)
         return CH_OK;
-    enum ch_status status = memory_read_string(reader, entry->name, name, sizeof(name));
-    if (status != CH_OK)
-        name[0] = 0;
-    status = images_add(images, memory, entry->bias, name);
+    if (memory_read_string(adding->memory, entry->name, path, sizeof(path)) != CH_OK)
+        path[0] = 0;
+    enum ch_status status =
+        images_add(adding->images, adding->memory, entry->bias, path);
     // No header there: the list is wrong, or the object has none in memory.
     return status == CH_ERR_NOT_FOUND ? CH_OK : status;
 }
 
-enum ch_status link_map_read(struct target_images *images, struct target_memory *memory)
+enum ch_status link_map_read(struct target_images *images, pid_t pid,
+                             const struct memory_reader *memory)
 {
-    struct memory_reader reader = target_memory_reader(memory);
+    struct adding adding = { .images = images, .memory = memory };
     uint64_t headers;
-    uint64_t debug = 0;
-    uint64_t address = 0;
-    if (!find_auxv(memory->pid, AT_PHDR, &headers))
+    if (!find_auxv(pid, AT_PHDR, &headers))
         return CH_ERR_NOT_FOUND;
     const struct target_image *program = images_find(images, headers);
     if (program == NULL || program->dynamic == 0)
         return CH_ERR_NOT_FOUND;
-
-    enum ch_status status = find_debug(&reader, program->dynamic, &debug);
-    if (status == CH_OK)
-        status = memory_read_word(&reader, debug + offsetof(struct r_debug, r_map),
-                                  &address);
-    for (unsigned i = 0; status == CH_OK && address != 0; i++) {
-        struct entry entry;
-        if (i == ENTRIES_MAX)
-            return CH_ERR_LIMIT;
-        status = read_entry(&reader, address, &entry);
-        if (status == CH_OK)
-            status = add_entry(images, memory, &reader, &entry);
-        address = entry.next;
-    }
-    return status;
+    return link_map_walk(memory, program->dynamic, add_entry, &adding);
 }

@@ -18,6 +18,11 @@ void raw_thread_name(const struct capture *capture, pid_t tid,
 {
     char path[64];
     out[0] = 0;
+    if (capture->core_name != NULL) {
+        if (tid == capture->stop.pid)
+            snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->core_name);
+        return;
+    }
     snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", capture->stop.pid, tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -49,9 +54,8 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     const struct settings *settings = capture->settings;
     *t = (struct raw_threads){ .capture = capture };
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
-    t->memory = target_memory_reader(&capture->memory);
     enum ch_status status =
-        unwind_space_create(unwind_arch_native(), &t->memory, capture->images.unwind,
+        unwind_space_create(capture->arch, &capture->reader, capture->images.unwind,
                             capture->images.count, &t->space);
     if (status == CH_OK)
         status = list_images(t);
@@ -85,7 +89,7 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
 {
     struct capture *capture = t->capture;
     uint64_t begin = capture_clock_us();
-    uint64_t sp = registers->value[UNWIND_SP];
+    uint64_t sp = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, sp);
 
     if (stack != NULL)
@@ -226,29 +230,27 @@ static void write_backtrace(struct raw_threads *t, struct json_writer *w,
     json_write_end(w, '}');
 }
 
-static void write_registers(struct json_writer *w,
+static void write_registers(struct json_writer *w, const struct unwind_arch *arch,
                             const struct unwind_registers *registers, uint64_t flags)
 {
-#if defined(__x86_64__)
-    static const char *const names[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
+    static const char *const amd64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
                                          "rbp", "rsp", "r8",  "r9",  "r10", "r11",
                                          "r12", "r13", "r14", "r15", "rip" };
-    static const char flags_name[] = "eflags";
-#else
-    static const char *const names[] = {
+    static const char *const aarch64[] = {
         "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
         "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
         "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc"
     };
-    static const char flags_name[] = "pstate";
-#endif
+    bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
+    const char *const *names = is_amd64 ? amd64 : aarch64;
+
     json_write_key(w, "registers");
     json_write_object(w);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < arch->register_count; i++) {
         json_write_key(w, names[i]);
         json_write_hex(w, registers->value[i]);
     }
-    json_write_key(w, flags_name);
+    json_write_key(w, is_amd64 ? "eflags" : "pstate");
     json_write_hex(w, flags);
     json_write_end(w, '}');
 }
@@ -305,7 +307,8 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     }
     backtrace_limit_reset(&t->backtrace);
     if (readable) {
-        write_registers(w, registers, crashed ? crash->flags : thread->flags);
+        write_registers(w, t->capture->arch, registers,
+                        crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
     }
     write_backtrace(t, w, end);

@@ -14,7 +14,6 @@ enum { RAW_THREAD_NAME_SIZE = 64 };
 struct raw_threads {
     struct capture *capture;
     struct unwind_space *space;
-    struct memory_reader memory;
     struct backtrace_limit backtrace;
     uint8_t *cbf; // the encoded backtrace of the thread being written
     size_t cbf_capacity;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "agent/link_map.h"
+#include "agent/target_memory.h"
 #include "support/child.h"
 #include "support/test.h"
 
@@ -99,16 +100,25 @@ static void target_memory_window_gives_the_same_bytes_as_the_cache(void **state)
 struct target {
     struct child child;
     struct target_memory memory;
+    struct memory_reader reader;
     struct target_images images;
     enum ch_status status;
 };
 
+// target_read lists what is mapped in the child.
+static enum ch_status target_read(struct target *target)
+{
+    enum ch_status status = target_memory_init(&target->memory, target->child.pid);
+    if (status != CH_OK)
+        return status;
+    target->reader = target_memory_reader(&target->memory);
+    return images_read(&target->images, target->child.pid, &target->reader);
+}
+
 static void target_open(struct target *target)
 {
     target->child = child_start(wait_for_the_end);
-    target->status = target_memory_init(&target->memory, target->child.pid);
-    if (target->status == CH_OK)
-        target->status = images_read(&target->images, &target->memory);
+    target->status = target_read(target);
 }
 
 static void target_close(struct target *target)
@@ -190,8 +200,7 @@ static void images_leave_out_libraries_that_are_only_read(void **state)
     (void)state;
     struct target target;
     target.child = child_start(map_a_library_as_data);
-    target.status = target_memory_init(&target.memory, target.child.pid);
-    enum ch_status status = images_read(&target.images, &target.memory);
+    enum ch_status status = target_read(&target);
     size_t found = 0;
     for (size_t i = 0; i < target.images.count; i++)
         found += path_ends(&target.images.images[i], "/libm.so.6");
@@ -250,10 +259,10 @@ static void images_of_anonymous_memory_come_from_the_link_map(void **state)
     uint64_t address = address_of((void *)(uintptr_t)_cmocka_run_group_tests);
     struct target target;
     target.child = child_start(move_cmocka_to_anonymous_memory);
-    target.status = target_memory_init(&target.memory, target.child.pid);
-    enum ch_status status = images_read(&target.images, &target.memory);
+    enum ch_status status = target_read(&target);
     bool by_maps = images_find(&target.images, address) != NULL;
-    enum ch_status list = link_map_read(&target.images, &target.memory);
+    enum ch_status list =
+        link_map_read(&target.images, target.child.pid, &target.reader);
     const struct target_image *image = images_find(&target.images, address);
     bool named = image != NULL && memmem(image->path, image->path_size, "libcmocka", 9);
     bool identified = image != NULL && image->build_id_size != 0;
