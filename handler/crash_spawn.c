@@ -5,8 +5,10 @@
 // and ends, so that the agent is nobody's child and no exit signal is sent; the second
 // has a descriptor table of its own, empties it, and becomes the agent.
 //
-// No signal is delivered on the way: all are blocked until the agent's process has
-// dropped the program's handlers.
+// No signal runs a handler of the program's on the way: all are blocked until the
+// children have dropped the handlers. Only SIGSYS is not, which a seccomp filter may
+// answer the clone with: the handler is then re-entered and ends the program by its own
+// signal.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -21,12 +23,26 @@
 
 enum { SPAWN_FLAGS = CLONE_VM | CLONE_VFORK };
 
-static void reset_signals(void)
+static void reset_signals(int first, int last)
 {
     const struct sys_action standard = { .handler = (uintptr_t)SIG_DFL };
-    for (int signal = 1; signal <= SYS_SIGNALS; signal++)
+    for (int signal = first; signal <= last; signal++)
         sys_sigaction(signal, &standard, NULL);
-    sys_sigmask(0);
+}
+
+// lift_limits gives the agent what the program may have used up, as far as it is
+// allowed to. A core dump of the agent would only hide that of the program.
+static void lift_limits(void)
+{
+    static const int used_up[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU };
+    struct rlimit limit = { 0, 0 };
+    for (size_t i = 0; i < sizeof(used_up) / sizeof(used_up[0]); i++) {
+        if (sys_limit(used_up[i], NULL, &limit) != 0)
+            continue;
+        limit.rlim_cur = limit.rlim_max;
+        sys_limit(used_up[i], &limit, NULL);
+    }
+    sys_limit(RLIMIT_CORE, &(const struct rlimit){ 0, 0 }, NULL);
 }
 
 static void close_from(unsigned first)
@@ -62,9 +78,11 @@ static void keep_channel(int channel)
 
 static int become_agent(void *argument)
 {
+    reset_signals(1, SYS_SIGNALS);
+    sys_sigmask(0);
     sys_setsid();
     keep_channel(*(const int *)argument);
-    reset_signals();
+    lift_limits();
     sys_exec(crash_plan->agent, crash_plan->argv, crash_plan->envp);
     crash_state.exec_fails = 1;
     return 127;
@@ -72,6 +90,7 @@ static int become_agent(void *argument)
 
 static int make_agent(void *argument)
 {
+    reset_signals(SIGSYS, SIGSYS);
     long pid =
         machine_clone(SPAWN_FLAGS | CLONE_PARENT_SETTID, crash_plan->second_stack_end,
                       &crash_plan->page->agent_pid, become_agent, argument);
@@ -124,7 +143,7 @@ bool crash_start_agent(struct crash_agent *out)
     if (make_channel(ends) != 0)
         return false;
     crash_state.exec_fails = 0;
-    uint64_t mask = sys_sigmask(~UINT64_C(0));
+    uint64_t mask = sys_sigmask(~(UINT64_C(1) << (SIGSYS - 1)));
     run_first_child(ends[1]);
     sys_sigmask(mask);
     sys_close(ends[1]);

@@ -66,13 +66,22 @@ static bool is_enabled(const struct settings *settings)
            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO));
 }
 
+static void note_previous(struct crash_previous *out, const struct sigaction *action)
+{
+    out->handler = (uintptr_t)action->sa_handler;
+    out->flags = (uint64_t)action->sa_flags;
+    memcpy(&out->mask, &action->sa_mask, sizeof(out->mask));
+}
+
 // take installs our handler for signal and notes what was there. A signal that is no
 // fault and is ignored stays so: what the program starts would inherit that.
 static void take(struct crash_plan *plan, int signal)
 {
     struct sigaction ours = { .sa_sigaction = crash_handle,
-                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+                              .sa_flags =
+                                  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART };
     struct sigaction before;
+    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
 
     sigfillset(&ours.sa_mask);
     for (int other = 1; other < CRASH_SIGNALS; other++) {
@@ -81,14 +90,18 @@ static void take(struct crash_plan *plan, int signal)
     }
     if (sigaction(signal, &ours, &before) != 0)
         return;
-    plan->previous[signal] =
-        (struct crash_previous){ .handler = (uintptr_t)before.sa_handler,
-                                 .flags = (uint64_t)before.sa_flags };
-    memcpy(&plan->previous[signal].mask, &before.sa_mask,
-           sizeof(plan->previous[signal].mask));
-    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
-    if (before.sa_handler == SIG_IGN && !fault)
+    note_previous(&plan->previous[signal], &before);
+    if (before.sa_handler == SIG_DFL)
+        return;
+    if (before.sa_handler == SIG_IGN && !fault) {
         (void)sigaction(signal, &before, NULL);
+        return;
+    }
+    // A call that the earlier handler would have interrupted still is.
+    if (before.sa_handler != SIG_IGN && (before.sa_flags & SA_RESTART) == 0) {
+        ours.sa_flags &= ~SA_RESTART;
+        (void)sigaction(signal, &ours, NULL);
+    }
 }
 
 // put_in_force makes plan the one that crashes go by. Signals are taken once; a program
@@ -108,13 +121,13 @@ static void put_in_force(struct crash_plan *plan)
         plan_destroy(old);
 }
 
-static int install(const struct crashhook_options *options)
+static int install(char *const *environment, const struct crashhook_options *options)
 {
     struct variables variables;
     struct settings settings;
     char agent[PATH_MAX];
 
-    variables_collect(&variables, environ, options);
+    variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, install_done() ? NULL : complain,
                   &variables);
     if (!is_enabled(&settings))
@@ -138,19 +151,34 @@ static int install(const struct crashhook_options *options)
     return 0;
 }
 
-int crashhook_install(const struct crashhook_options *options)
+static int install_once(char *const *environment,
+                        const struct crashhook_options *options)
 {
     if (getauxval(AT_SECURE) != 0)
         return EPERM;
-    if (options != NULL && options->size != sizeof(*options))
-        return EINVAL;
     pthread_mutex_lock(&installing);
-    int error = install_done() && options == NULL ? 0 : install(options);
+    int error = install_done() && options == NULL ? 0 : install(environment, options);
     pthread_mutex_unlock(&installing);
     return error;
 }
 
-__attribute__((constructor)) static void install_at_start(void)
+int crashhook_install(const struct crashhook_options *options)
 {
-    (void)crashhook_install(NULL);
+    if (options != NULL && options->size != sizeof(*options))
+        return EINVAL;
+    return install_once(environ, options);
+}
+
+// The shared library asks to be started before every other (-z initfirst), so that a
+// crash of another library's constructor is reported. libc has not set environ by then,
+// but glibc passes what main is going to get.
+__attribute__((constructor)) static void install_at_start(int argc, char **argv,
+                                                          char **environment)
+{
+    (void)argc;
+    (void)argv;
+#if !defined(__GLIBC__)
+    environment = environ;
+#endif
+    (void)install_once(environment, NULL);
 }

@@ -176,6 +176,32 @@ static void a_crash_of_the_handler_does_not_hide_what_it_was_called_for(void **s
     assert_true(run.ms < 2000);
 }
 
+static void
+a_handler_that_may_not_start_anything_ends_in_the_original_signal(void **state)
+{
+    (void)state;
+    run.way = "forbidden-agent"; // SIGSYS, inside the handler of SIGSEGV
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+    assert_true(run.ms < 500);
+}
+
+static void locks_that_the_program_holds_are_no_trouble(void **state)
+{
+    (void)state;
+    dies("in-loader-lock", SIGSEGV);
+    real_crash_end(&run);
+    memset(&run, 0, sizeof(run));
+    dies("in-malloc", SIGABRT);
+}
+
+static void a_process_that_may_map_no_more_is_reported(void **state)
+{
+    (void)state;
+    dies("out-of-memory", SIGABRT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +221,9 @@ int main(void)
         CRASH_TEST(a_fault_ends_the_first_process_of_a_namespace),
         CRASH_TEST(a_crash_of_the_handler_ends_in_the_original_signal),
         CRASH_TEST(a_crash_of_the_handler_does_not_hide_what_it_was_called_for),
+        CRASH_TEST(a_handler_that_may_not_start_anything_ends_in_the_original_signal),
+        CRASH_TEST(locks_that_the_program_holds_are_no_trouble),
+        CRASH_TEST(a_process_that_may_map_no_more_is_reported),
     };
     return cmocka_run_group_tests_name("handler/crash_death", tests, NULL, NULL);
 }

@@ -88,6 +88,23 @@ static void an_ignored_signal_stays_ignored_and_a_fault_does_not(void **state)
     assert_true(real_crash_says(&run, "code=1"));
 }
 
+static void an_ignored_signal_interrupts_nothing(void **state)
+{
+    (void)state;
+    run.way = "reads-on-when-an-ignored-signal-comes";
+    run.dlopens = true;
+    real_crash(&run);
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.output, "read\n");
+    assert_int_equal(run.record_count, 0);
+}
+
+static void unloading_the_library_does_not_unload_the_handler(void **state)
+{
+    (void)state;
+    ends("unloads-ours", SIGSEGV, "", 1);
+}
+
 static void a_later_handler_may_call_ours(void **state)
 {
     (void)state;
@@ -132,6 +149,8 @@ int main(void)
         CRASH_TEST(a_handler_that_raises_again_leaves_a_crash),
         CRASH_TEST(a_handler_that_aborts_is_reported_as_that),
         CRASH_TEST(an_ignored_signal_stays_ignored_and_a_fault_does_not),
+        CRASH_TEST(an_ignored_signal_interrupts_nothing),
+        CRASH_TEST(unloading_the_library_does_not_unload_the_handler),
         CRASH_TEST(a_later_handler_may_call_ours),
         CRASH_TEST(a_later_handler_may_call_ours_with_a_number_alone),
         CRASH_TEST(a_later_handler_may_put_ours_back),

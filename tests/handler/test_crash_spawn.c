@@ -112,6 +112,16 @@ static void an_agent_that_is_no_program_costs_no_time(void **state)
     assert_true(run.ms < 500);
 }
 
+static void a_process_that_may_start_no_other_dies_at_once(void **state)
+{
+    (void)state;
+    run.way = "no-more-processes";
+    real_crash(&run);
+    assert_segv();
+    assert_int_equal(run.record_count, 0);
+    assert_true(run.ms < 500);
+}
+
 static void an_agent_that_leaves_ends_the_wait(void **state)
 {
     (void)state;
@@ -241,6 +251,7 @@ int main(void)
         CRASH_TEST(a_full_descriptor_table_under_a_hard_limit_is_no_trouble),
         CRASH_TEST(a_missing_agent_costs_no_time),
         CRASH_TEST(an_agent_that_is_no_program_costs_no_time),
+        CRASH_TEST(a_process_that_may_start_no_other_dies_at_once),
         CRASH_TEST(an_agent_that_leaves_ends_the_wait),
         CRASH_TEST(a_hanging_agent_is_killed_at_the_deadline),
         CRASH_TEST(what_the_agent_does_later_holds_nobody),

@@ -126,6 +126,17 @@ static void variables_of_a_setuid_program_are_not_read(void **state)
     assert_int_equal(run.record_count, 1);
 }
 
+static void a_crash_of_a_librarys_constructor_is_reported(void **state)
+{
+    (void)state;
+    run.program = CONSTRUCTED_VICTIM;
+    run.way = "null-write";
+    run.bare = true;
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
+    assert_int_equal(run.record_count, 1);
+}
+
 static void options_of_the_program_reach_the_agent(void **state)
 {
     (void)state;
@@ -184,6 +195,7 @@ int main(void)
         CRASH_TEST(a_program_that_lives_is_left_alone),
         CRASH_TEST(an_agent_that_is_named_relatively_is_found_from_elsewhere),
         CRASH_TEST(variables_of_a_setuid_program_are_not_read),
+        CRASH_TEST(a_crash_of_a_librarys_constructor_is_reported),
         CRASH_TEST(options_of_the_program_reach_the_agent),
         CRASH_TEST(a_variable_overrules_an_option),
         CRASH_TEST(installing_again_changes_nothing),

@@ -8,12 +8,14 @@
 
 static const char *library;
 
-void victim_load_library(void)
+void *victim_load_library(void)
 {
-    if (library != NULL && dlopen(library, RTLD_NOW) == NULL) {
+    void *handle = library != NULL ? dlopen(library, RTLD_NOW) : NULL;
+    if (library != NULL && handle == NULL) {
         fprintf(stderr, "%s\n", dlerror());
         _exit(99);
     }
+    return handle;
 }
 
 void victim_say(const char *text)

@@ -17,8 +17,8 @@ extern const struct victim_way victim_surroundings[];
 extern const struct victim_way victim_handlers[];
 
 // victim_load_library loads the library that the second argument names, if there is
-// one.
-void victim_load_library(void);
+// one, and returns its handle.
+void *victim_load_library(void);
 
 // victim_say writes text to standard output at once, also from a handler.
 void victim_say(const char *text);

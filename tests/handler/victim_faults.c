@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Faults and signals of one thread.
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,18 +61,62 @@ static void bus(void)
     (void)page[0];
 }
 
-static void forbidden_call(void)
+// trap_call has the kernel answer one system call with SIGSYS.
+static void trap_call(unsigned number)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void forbidden_call(void)
+{
+    trap_call(SYS_getppid);
     getppid();
+}
+
+// Our own way to the agent is a forbidden call.
+static void forbidden_agent(void)
+{
+    trap_call(SYS_clone);
+    victim_null_write();
+}
+
+static int crash_at_image(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    (void)info;
+    (void)size;
+    (void)argument;
+    victim_null_write();
+    return 0;
+}
+
+static void in_loader_lock(void)
+{
+    dl_iterate_phdr(crash_at_image, NULL);
+}
+
+// malloc finds its heap damaged and aborts, its lock held.
+static void in_malloc(void)
+{
+    char *block = malloc(24);
+    for (volatile int i = 0; i < 40; i++) // over the size of what follows
+        block[i] = (char)0xff;
+    free(malloc(1 << 20));
+    for (size_t size = 32; size < 1 << 16; size *= 2)
+        block[0] = *(volatile char *)malloc(size);
+}
+
+static void out_of_memory(void)
+{
+    setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 20, RLIM_INFINITY });
+    abort();
 }
 
 void victim_kill_self(void)
@@ -161,6 +207,10 @@ const struct victim_way victim_faults[] = {
     { "breakpoint", breakpoint },
     { "bus", bus },
     { "forbidden-call", forbidden_call },
+    { "forbidden-agent", forbidden_agent },
+    { "in-loader-lock", in_loader_lock },
+    { "in-malloc", in_malloc },
+    { "out-of-memory", out_of_memory },
     { "kill-self", victim_kill_self },
     { "wait-for-kill", wait_for_kill },
     { "overflow", victim_overflow },

@@ -2,6 +2,7 @@
 //
 // Programs with handlers of their own, put in place before ours (earlier) or after
 // (later).
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -186,6 +187,33 @@ static void earlier_ignores(void)
     victim_null_write();
 }
 
+static void unloads_ours(void)
+{
+    void *handle = victim_load_library();
+    if (handle == NULL || dlclose(handle) != 0)
+        _exit(1);
+    victim_null_write();
+}
+
+// A read that an ignored signal arrives in goes on as if nothing had come.
+static void reads_on_when_an_ignored_signal_comes(void)
+{
+    char byte;
+    int ends[2];
+    signal(SIGSEGV, SIG_IGN);
+    victim_load_library();
+    if (pipe(ends) != 0)
+        _exit(1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        usleep(50000);
+        kill(getppid(), SIGSEGV);
+        usleep(50000);
+        _exit(write(ends[1], "x", 1) != 1);
+    }
+    victim_say(read(ends[0], &byte, 1) == 1 ? "read\n" : "interrupted\n");
+}
+
 static void later_calls_ours(void)
 {
     victim_load_library();
@@ -227,6 +255,8 @@ const struct victim_way victim_handlers[] = {
     { "earlier-raises", earlier_raises },
     { "earlier-aborts", earlier_aborts },
     { "earlier-ignores", earlier_ignores },
+    { "unloads-ours", unloads_ours },
+    { "reads-on-when-an-ignored-signal-comes", reads_on_when_an_ignored_signal_comes },
     { "later-calls-ours", later_calls_ours },
     { "later-calls-ours-with-a-number", later_calls_ours_with_a_number },
     { "later-puts-ours-back", later_puts_ours_back },

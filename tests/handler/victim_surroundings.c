@@ -149,6 +149,14 @@ static void hold_a_lock(void)
     victim_null_write();
 }
 
+static void no_more_processes(void)
+{
+    setrlimit(RLIMIT_NPROC, &(struct rlimit){ 0, 0 });
+    if (setresuid(65534, 65534, 65534) != 0)
+        _exit(94);
+    victim_null_write();
+}
+
 static void ignore_all(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -167,6 +175,7 @@ const struct victim_way victim_surroundings[] = {
     { "descriptor-three-is-taken", descriptor_three_is_taken },
     { "hold-a-lock", hold_a_lock },
     { "watch-children-as-subreaper", watch_children_as_subreaper },
+    { "no-more-processes", no_more_processes },
     { "ignore-all", ignore_all },
     { NULL, NULL },
 };
