@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/api.h"
+#include "collector/collector.h"
+#include "collector/moment.h"
+#include "collector/opened_report.h"
+
+enum { RETRY_AFTER_S = 1 };
+
+// A report between its arrival and its commit.
+struct arrival {
+    struct ingest_item item; // first: ingest hands it back
+    struct entry entry;
+    struct http_request *request;
+};
+
+static void answer_arrival(struct arrival *arrival)
+{
+    bool added = arrival->item.upload.outcome == STORE_ADDED;
+    json_t *answer =
+        json_pack("{s:s, s:s}", "id", arrival->entry.id, "group", arrival->entry.group);
+    api_answer_json(arrival->request, added ? 201 : 200, answer);
+}
+
+// on_stored runs on ingest's thread, with the report durable or refused.
+static void on_stored(struct ingest_item *item)
+{
+    struct arrival *arrival = (struct arrival *)item;
+    struct http_request *request = arrival->request;
+    struct metrics *metrics = &collector_of(request)->metrics;
+    if (item->status == CH_OK) {
+        metrics_count(&metrics->outcomes[item->upload.outcome]);
+        answer_arrival(arrival);
+    } else {
+        metrics_count(&metrics->store_failures);
+        http_fail(request, 503, "the report could not be stored, send it again later");
+        request->answer.retry_after_s = 10 * RETRY_AFTER_S;
+    }
+    http_resume(request);
+}
+
+static void refuse(struct http_request *request, enum ch_status status)
+{
+    if (status == CH_ERR_LIMIT) {
+        http_fail(request, 429, "too many reports are waiting, send it again later");
+        request->answer.retry_after_s = RETRY_AFTER_S;
+    } else {
+        http_fail(request, 503, "the collector is stopping");
+        request->answer.retry_after_s = 10 * RETRY_AFTER_S;
+    }
+}
+
+// summarize opens the body and fills the arrival's entry, or fails the request.
+static bool summarize(struct http_request *request, struct arrival *arrival)
+{
+    struct collector *collector = collector_of(request);
+    struct opened_report opened;
+    struct opened_report_error error;
+    struct store_body body = { .bytes = request->body.bytes,
+                               .size = request->body.size,
+                               .encoding = arrival->item.upload.encoding };
+    unsigned refused = opened_report_open(&opened, &body, &collector->large, &error);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", error.text);
+        return false;
+    }
+    enum ch_status status =
+        entry_from_report(opened.json, moment_now(), &arrival->entry);
+    opened_report_close(&opened);
+    if (status != CH_OK)
+        http_fail(request, 400, "the report's id is not a UUID in lower case");
+    return status == CH_OK;
+}
+
+enum http_progress api_post_report(struct http_request *request)
+{
+    struct collector *collector = collector_of(request);
+    struct arrival *arrival = calloc(1, sizeof(*arrival));
+    if (arrival == NULL) {
+        http_fail(request, 503, "out of memory");
+        return HTTP_ANSWERED;
+    }
+    request->state = arrival;
+    request->state_destroy = free;
+    arrival->request = request;
+    arrival->item.done = on_stored;
+    if (decode_encoding_named(request->content_encoding,
+                              &arrival->item.upload.encoding) != CH_OK) {
+        http_fail(request, 415, "the Content-Encoding is not identity, gzip or zstd");
+        return HTTP_ANSWERED;
+    }
+    if (!summarize(request, arrival))
+        return HTTP_ANSWERED;
+
+    atomic_fetch_add(&collector->metrics.body_bytes, request->body.size);
+    arrival->item.upload.entry = &arrival->entry;
+    arrival->item.upload.body = request->body.bytes;
+    arrival->item.upload.body_size = request->body.size;
+    http_suspend(request);
+    enum ch_status status = ingest_submit(collector->ingest, &arrival->item);
+    if (status == CH_OK)
+        return HTTP_SUSPENDED;
+    refuse(request, status);
+    http_resume(request);
+    return HTTP_SUSPENDED;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/api.h"
+#include "collector/collector.h"
+#include "collector/filter.h"
+#include "collector/moment.h"
+#include "collector/viewed_report.h"
+
+enum { LIST_LIMIT = 50 };
+
+enum http_progress api_answer_json(struct http_request *request, unsigned status,
+                                   json_t *json)
+{
+    char *dumped = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    if (dumped == NULL) {
+        http_fail(request, 503, "out of memory");
+        return HTTP_ANSWERED;
+    }
+    request->answer.status = status;
+    request->answer.content_type = "application/json";
+    text_append_string(&request->answer.body, dumped);
+    text_append_string(&request->answer.body, "\n");
+    free(dumped);
+    return HTTP_ANSWERED;
+}
+
+enum http_progress api_fail_store(struct http_request *request, enum ch_status status,
+                                  const char *what)
+{
+    if (status == CH_ERR_NOT_FOUND)
+        http_fail(request, 404, "there is no such %s", what);
+    else if (status == CH_ERR_MALFORMED)
+        http_fail(request, 400, "cursor is not one of ours");
+    else
+        http_fail(request, 503, "the store could not be read");
+    return HTTP_ANSWERED;
+}
+
+static json_t *moment_json(int64_t moment_ms)
+{
+    char text[MOMENT_SIZE];
+    moment_write(moment_ms, text);
+    return json_string(text);
+}
+
+static void append_report(void *context, const struct store_report *report)
+{
+    json_array_append_new(
+        context,
+        json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
+                  "id", report->id, "group", report->group, "revision",
+                  (json_int_t)report->revision, "time", moment_json(report->time_ms),
+                  "received", moment_json(report->received_ms), "signal",
+                  (json_int_t)report->signal, "signal_name", report->signal_name,
+                  "title", report->title, "summary", report->summary, "release",
+                  report->release, "environment", report->environment, "executable",
+                  report->executable, "hostname", report->hostname));
+}
+
+static json_t *group_json(const struct store_group *group)
+{
+    json_t *releases = json_array();
+    for (size_t i = 0; i < group->release_count; i++)
+        json_array_append_new(releases, json_string(group->releases[i]));
+    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:s}", "id", group->id,
+                     "title", group->title, "signal", (json_int_t)group->signal,
+                     "count", (json_int_t)group->count, "first_seen",
+                     moment_json(group->first_seen_ms), "last_seen",
+                     moment_json(group->last_seen_ms), "releases", releases, "status",
+                     group->status);
+}
+
+static void append_group(void *context, const struct store_group *group)
+{
+    json_array_append_new(context, group_json(group));
+}
+
+// answer_list answers with rows and the cursor behind them.
+static enum http_progress answer_list(struct http_request *request, const char *key,
+                                      json_t *rows, const char *next)
+{
+    return api_answer_json(request, 200,
+                           json_pack("{s:o, s:s?}", key, rows, "next",
+                                     next[0] != 0 ? next : NULL));
+}
+
+enum http_progress api_list_reports(struct http_request *request)
+{
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    if (!filter_read(request, LIST_LIMIT, &filter))
+        return HTTP_ANSWERED;
+    json_t *rows = json_array();
+    enum ch_status status = store_list_reports(
+        collector_of(request)->store, &filter.store, append_report, rows, next);
+    if (status == CH_OK)
+        return answer_list(request, "reports", rows, next);
+    json_decref(rows);
+    return api_fail_store(request, status, "report");
+}
+
+enum http_progress api_list_groups(struct http_request *request)
+{
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    if (!filter_read(request, LIST_LIMIT, &filter))
+        return HTTP_ANSWERED;
+    json_t *rows = json_array();
+    enum ch_status status = store_list_groups(
+        collector_of(request)->store, &filter.store, append_group, rows, next);
+    if (status == CH_OK)
+        return answer_list(request, "groups", rows, next);
+    json_decref(rows);
+    return api_fail_store(request, status, "group");
+}
+
+static void take_group(void *context, const struct store_group *group)
+{
+    json_t *json = group_json(group);
+    json_t *trend = json_array();
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
+        char day[MOMENT_SIZE];
+        int64_t at = group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i;
+        moment_write(at * MOMENT_DAY_MS, day);
+        json_array_append_new(trend, json_pack("{s:s%, s:I}", "day", day, (size_t)10,
+                                               "count", (json_int_t)group->trend[i]));
+    }
+    json_object_set_new(json, "trend", trend);
+    json_object_set_new(json, "summary", json_string(group->summary));
+    *(json_t **)context = json;
+}
+
+enum http_progress api_get_group(struct http_request *request)
+{
+    json_t *group = NULL;
+    enum ch_status status = store_find_group(collector_of(request)->store, request->id,
+                                             take_group, &group);
+    if (status != CH_OK)
+        return api_fail_store(request, status, "group");
+    return api_answer_json(request, 200, group);
+}
+
+static enum http_progress answer_sent(struct http_request *request)
+{
+    struct viewed_report_error error;
+    struct http_answer *answer = &request->answer;
+    unsigned refused =
+        viewed_report_sent(collector_of(request), request->id, &answer->body, &error);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", error.text);
+        return HTTP_ANSWERED;
+    }
+    answer->status = 200;
+    answer->content_type = "application/json";
+    return HTTP_ANSWERED;
+}
+
+enum http_progress api_get_report(struct http_request *request)
+{
+    const char *form = http_parameter_value(request, "form");
+    if (form != NULL && strcmp(form, "sent") == 0)
+        return answer_sent(request);
+    if (form != NULL && form[0] != 0) {
+        http_fail(request, 400, "form is not `sent`");
+        return HTTP_ANSWERED;
+    }
+    struct viewed_report viewed;
+    struct viewed_report_error error;
+    unsigned refused =
+        viewed_report_open(&viewed, collector_of(request), request->id, &error);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", error.text);
+        return HTTP_ANSWERED;
+    }
+    api_answer_json(request, 200, json_incref(viewed.opened.json));
+    viewed_report_close(&viewed);
+    return HTTP_ANSWERED;
+}
+
+enum http_progress api_health(struct http_request *request)
+{
+    struct store_totals totals;
+    enum ch_status status = store_count(collector_of(request)->store, &totals);
+    if (status != CH_OK)
+        return api_fail_store(request, status, "store");
+    return api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
+}
+
+enum http_progress api_metrics(struct http_request *request)
+{
+    struct collector *collector = collector_of(request);
+    struct store_totals totals;
+    enum ch_status status = store_count(collector->store, &totals);
+    request->answer.status = 200;
+    request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics_write(&collector->metrics, status == CH_OK ? &totals : NULL,
+                  &request->answer.body);
+    return HTTP_ANSWERED;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the handlers of all requests share: the store and the way into it, the folder of
+// debug files, the counters. It is made once by main and handed to each handler as
+// request->context; every part is safe to use from many threads.
+#pragma once
+#include <pthread.h>
+
+#include "collector/http.h"
+#include "collector/ingest.h"
+#include "collector/metrics.h"
+#include "collector/store.h"
+
+enum {
+    COLLECTOR_BODY_MAX = 16 << 20,    // bytes of a report as sent
+    COLLECTOR_DECODED_MAX = 64 << 20, // bytes of a report once decoded
+    COLLECTOR_LARGE = 1 << 20,        // decoded bytes from which one is read at a time
+};
+
+struct collector {
+    struct store *store;
+    struct ingest *ingest;
+    const char *symbols; // folder; made when the first file comes
+    struct metrics metrics;
+    pthread_mutex_t large; // held while a large report is a tree in memory
+};
+
+// collector_of is the collector a request came to.
+static inline struct collector *collector_of(const struct http_request *request)
+{
+    return request->context;
+}

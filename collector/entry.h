@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An entry is what a store knows about a report without opening it: what lists show,
+// what filters ask for, and the group it belongs to.
+//
+// It is a value of fixed size without pointers, so that it can wait in a queue for its
+// commit after the parsed report is gone. Strings are cut, at a whole character, to fit.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "report/report_id.h"
+
+enum { ENTRY_TAGS = 32, ENTRY_GROUP_SIZE = 65 };
+
+struct entry_tag {
+    char key[64];
+    char value[200];
+};
+
+struct entry {
+    char id[REPORT_ID_SIZE];
+    char group[ENTRY_GROUP_SIZE]; // the fingerprint
+    int64_t revision;
+    int64_t time_ms;     // of the crash, never later than received_ms
+    int64_t received_ms; // since 1970, by our clock
+    int64_t signal;
+    char signal_name[24];
+    char kind[40];
+    char title[256];
+    char summary[400];
+    char release[128];
+    char environment[64];
+    char executable[256];
+    char hostname[128];
+    struct entry_tag tags[ENTRY_TAGS];
+    size_t tag_count;
+};
+
+// entry_from_report fills out from a report that report_read accepted. received_ms is now.
+// CH_ERR_MALFORMED: its id is not a UUID.
+CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
+                                            struct entry *out);
+
+// entry_copy copies string to out, which holds size bytes, cut at a whole character.
+void entry_copy(char *out, size_t size, const char *string);
+
+// entry_is_group_id is true for a fingerprint: 8 to 64 lower-case hexadecimal digits.
+bool entry_is_group_id(const char *id);

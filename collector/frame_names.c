@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/frame_names.h"
+
+#include <string.h>
+
+#include "collector/symbol_folder.h"
+#include "report/report.h"
+#include "symbolizer/symbolizer.h"
+
+enum { NAMING_TIMEOUT_MS = 20000, IMAGES_LOOKED_AT = 1024 };
+
+static bool is_nameless(const json_t *frame)
+{
+    return report_frame_is_code(frame) && report_string(frame, "function") == NULL;
+}
+
+// mark_nameless sets marks[i] where image i has a nameless frame in the thread.
+static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
+{
+    size_t i;
+    json_t *frame;
+    json_array_foreach(report_frames(thread), i, frame)
+    {
+        int64_t image = report_integer(frame, "image", -1);
+        if (image >= 0 && image < IMAGES_LOOKED_AT && is_nameless(frame))
+            marks[image] = true;
+    }
+}
+
+// can_name says whether some nameless frame is of a build whose debug file is here.
+static bool can_name(const json_t *report, const char *folder)
+{
+    bool marks[IMAGES_LOOKED_AT] = { false };
+    size_t i;
+    json_t *value;
+    json_array_foreach(json_object_get(report, "threads"), i, value)
+    {
+        mark_nameless(value, marks);
+    }
+    json_array_foreach(json_object_get(report, "images"), i, value)
+    {
+        const char *id = report_string(value, "build_id");
+        if (i < IMAGES_LOOKED_AT && marks[i] && id != NULL &&
+            symbol_folder_has(folder, id))
+            return true;
+    }
+    return false;
+}
+
+// physical_end gives the index behind the physical frame that starts at start: its
+// inline frames come first, then the function they were inlined into.
+static size_t physical_end(const json_t *frames, size_t start)
+{
+    size_t count = json_array_size(frames);
+    size_t i = start;
+    while (i + 1 < count && report_flag(json_array_get(frames, i), "inline"))
+        i++;
+    return i + 1;
+}
+
+static void append_range(json_t *out, const json_t *frames, size_t start, size_t end)
+{
+    for (size_t i = start; i < end; i++)
+        json_array_append(out, json_array_get(frames, i));
+}
+
+static bool same_place(const json_t *a, const json_t *b)
+{
+    const char *first = report_string(a, "address");
+    const char *second = report_string(b, "address");
+    if (first == NULL || second == NULL)
+        return first == second;
+    return strcmp(first, second) == 0;
+}
+
+// merge_frames gives mine with its nameless frames taken from theirs, or NULL where the
+// two are not the same physical frames.
+static json_t *merge_frames(const json_t *mine, const json_t *theirs)
+{
+    json_t *merged = json_array();
+    size_t i = 0;
+    size_t j = 0;
+    while (i < json_array_size(mine) && j < json_array_size(theirs)) {
+        size_t mine_end = physical_end(mine, i);
+        size_t theirs_end = physical_end(theirs, j);
+        const json_t *last = json_array_get(mine, mine_end - 1);
+        if (!same_place(last, json_array_get(theirs, theirs_end - 1)))
+            break;
+        if (is_nameless(last))
+            append_range(merged, theirs, j, theirs_end);
+        else
+            append_range(merged, mine, i, mine_end);
+        i = mine_end;
+        j = theirs_end;
+    }
+    if (i == json_array_size(mine) && j == json_array_size(theirs))
+        return merged;
+    json_decref(merged);
+    return NULL;
+}
+
+static void merge_report(json_t *report, const json_t *named)
+{
+    const json_t *named_threads = json_object_get(named, "threads");
+    size_t i;
+    json_t *thread;
+    json_array_foreach(json_object_get(report, "threads"), i, thread)
+    {
+        json_t *frames = report_frames(thread);
+        json_t *merged =
+            merge_frames(frames, report_frames(json_array_get(named_threads, i)));
+        if (merged == NULL)
+            continue;
+        json_object_set_new(json_object_get(thread, "backtrace"), "frames", merged);
+    }
+}
+
+bool frame_names_add(json_t *report, const char *folder)
+{
+    if (!can_name(report, folder))
+        return false;
+    json_t *named = json_deep_copy(report);
+    const char *const folders[] = { folder };
+    struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                          .debug_dirs = folders,
+                                          .debug_dir_count = 1,
+                                          .timeout_ms = NAMING_TIMEOUT_MS };
+    enum ch_status status =
+        named != NULL ? symbolizer_report_guarded(named, &options) : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        merge_report(report, named);
+    json_decref(named);
+    return status == CH_OK;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/http.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+
+#include "collector/access.h"
+#include "collector/connections.h"
+
+enum {
+    THREADS = 4,
+    CONNECTION_LIMIT = 4096,
+    IDLE_TIMEOUT_S = 60,
+    HEAD_MS = 30000,      // for a request's head, from its connection or the last answer
+    BODY_MS = 30000,      // for a body, and again what came of it earns at
+    BODY_BYTES_PER_MS = 16,
+    ANSWER_MS = 120000,   // for an answer to be made and fetched
+    DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before hanging up
+};
+
+// A script-free, self-contained page: whatever markup got past everything else is inert.
+static const char content_policy[] =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'";
+
+struct http_server {
+    const struct http_options *options;
+    struct MHD_Daemon *daemon;
+    struct connections connections;
+    pthread_mutex_t lock; // guards under_way
+    pthread_cond_t idle;
+    size_t under_way; // requests begun and not finished
+};
+
+// A request and what only this file knows of it.
+struct call {
+    struct http_request request;
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct connection *watched;
+    size_t received;
+    bool handled;
+};
+
+const char *http_parameter_value(const struct http_request *request, const char *key)
+{
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        if (strcmp(request->parameters[i].key, key) == 0)
+            return request->parameters[i].value;
+    }
+    return NULL;
+}
+
+void http_fail(struct http_request *request, unsigned status, const char *format, ...)
+{
+    char sentence[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+
+    struct http_answer *answer = &request->answer;
+    text_clear(&answer->body);
+    answer->status = status;
+    if (request->route != NULL && request->route->page) {
+        answer->content_type = "text/html; charset=utf-8";
+        text_append_string(&answer->body, sentence);
+        const struct call *call = (const struct call *)request;
+        call->server->options->fail_page(request);
+        return;
+    }
+    answer->content_type = "application/json";
+    // A sentence cut inside a character is no UTF-8: json_pack then gives NULL.
+    json_t *error = json_pack("{s:s}", "error", sentence);
+    char *dumped = json_dumps(error, JSON_COMPACT);
+    json_decref(error);
+    text_append_string(&answer->body, dumped != NULL ? dumped : "{\"error\":\"\"}");
+    free(dumped);
+}
+
+void http_suspend(struct http_request *request)
+{
+    MHD_suspend_connection(((struct call *)request)->connection);
+}
+
+void http_resume(struct http_request *request)
+{
+    MHD_resume_connection(((struct call *)request)->connection);
+}
+
+static enum MHD_Result keep_parameter(void *context, enum MHD_ValueKind kind,
+                                      const char *key, const char *value)
+{
+    (void)kind;
+    struct http_request *request = context;
+    if (request->parameter_count == HTTP_PARAMETERS)
+        return MHD_NO;
+    request->parameters[request->parameter_count++] =
+        (struct http_parameter){ .key = key, .value = value != NULL ? value : "" };
+    return MHD_YES;
+}
+
+// path_matches compares a path with a route's, and takes out what stands for its star.
+static bool path_matches(const char *pattern, const char *path, char *out_id)
+{
+    size_t fixed = strcspn(pattern, "*");
+    if (pattern[fixed] == 0)
+        return strcmp(pattern, path) == 0;
+    if (strncmp(pattern, path, fixed) != 0)
+        return false;
+    const char *id = path + fixed;
+    size_t length = strlen(id);
+    if (length == 0 || length >= HTTP_ID_SIZE || strchr(id, '/') != NULL)
+        return false;
+    memcpy(out_id, id, length + 1);
+    return true;
+}
+
+// find_route sets the request's route, or fails it with 404 or 405.
+static void find_route(struct http_request *request, const char *method,
+                       const struct http_options *options)
+{
+    bool known = false;
+    bool head = strcmp(method, "HEAD") == 0;
+    for (size_t i = 0; i < options->route_count; i++) {
+        const struct http_route *route = &options->routes[i];
+        if (!path_matches(route->path, request->path, request->id))
+            continue;
+        known = true;
+        if (strcmp(route->method, head ? "GET" : method) != 0)
+            continue;
+        request->route = route;
+        return;
+    }
+    if (known)
+        http_fail(request, 405, "this address does not take %.20s", method);
+    else
+        http_fail(request, 404, "there is nothing at this address");
+}
+
+static const char *header(struct call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+static void check_access(struct call *call)
+{
+    const char *const *tokens = call->server->options->tokens;
+    enum http_access access = call->request.route->access;
+    const char *site = header(call, "Sec-Fetch-Site");
+    if (access == HTTP_OPEN)
+        return;
+    if (tokens[0] == NULL && !access_host_ok(header(call, "Host")))
+        http_fail(&call->request, 403,
+                  "without a token file the collector answers to an address or"
+                  " localhost alone");
+    else if (!access_authorized(tokens, header(call, "Authorization"),
+                                access == HTTP_READ))
+        http_fail(&call->request, 401, "a valid token is needed");
+    else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
+             strcmp(site, "same-origin") != 0)
+        http_fail(&call->request, 403, "pages of other sites may not send");
+}
+
+static void check_length(struct call *call)
+{
+    const char *length = header(call, "Content-Length");
+    size_t limit = call->request.route->body_limit;
+    if (length != NULL && strtoull(length, NULL, 10) > limit)
+        http_fail(&call->request, 413, "the body has %.20s bytes, at most %zu are taken",
+                  length, limit);
+}
+
+static struct call *begin_call(struct http_server *server,
+                               struct MHD_Connection *connection, const char *url,
+                               const char *method)
+{
+    struct call *call = calloc(1, sizeof(*call));
+    if (call == NULL)
+        return NULL;
+    struct http_request *request = &call->request;
+    request->context = server->options->context;
+    request->path = url;
+    call->server = server;
+    call->connection = connection;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    call->watched = info->socket_context;
+    connections_allow(&server->connections, call->watched, BODY_MS);
+
+    pthread_mutex_lock(&server->lock);
+    server->under_way++;
+    pthread_mutex_unlock(&server->lock);
+
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
+                              request);
+    request->content_encoding = header(call, "Content-Encoding");
+    find_route(request, method, server->options);
+    if (request->answer.status == 0)
+        check_access(call);
+    if (request->answer.status == 0)
+        check_length(call);
+    if (request->answer.status == 0 && request->route->begin != NULL)
+        request->route->begin(request);
+    return call;
+}
+
+// take_body hands a piece of the body on. A refused body is still read, so that the
+// answer is not lost in a connection reset, but not without end.
+static enum MHD_Result take_body(struct call *call, const char *bytes, size_t size)
+{
+    struct http_request *request = &call->request;
+    call->received += size;
+    connections_extend(&call->server->connections, call->watched,
+                       (int64_t)(size / BODY_BYTES_PER_MS), BODY_MS);
+    if (request->answer.status != 0)
+        return call->received < DISCARD_MAX ? MHD_YES : MHD_NO;
+    if (call->received > request->route->body_limit) {
+        http_fail(request, 413, "the body has more than %zu bytes",
+                  request->route->body_limit);
+        return MHD_YES;
+    }
+    if (request->route->body != NULL) {
+        request->route->body(request, bytes, size);
+        return MHD_YES;
+    }
+    text_append(&request->body, bytes, size);
+    if (!text_ok(&request->body))
+        http_fail(request, 503, "out of memory");
+    return MHD_YES;
+}
+
+static void add_headers(struct MHD_Response *response, const struct http_request *request)
+{
+    const struct http_answer *answer = &request->answer;
+    MHD_add_response_header(response, "Content-Type", answer->content_type);
+    MHD_add_response_header(response, "Content-Security-Policy", content_policy);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "Cache-Control",
+                            answer->cacheable ? "max-age=86400" : "no-store");
+    if (answer->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate",
+                                request->route->page
+                                    ? "Basic realm=\"crashhook: the password is a token\""
+                                    : "Bearer realm=\"crashhook\"");
+    if (answer->retry_after_s != 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
+}
+
+static enum MHD_Result send_answer(struct call *call)
+{
+    struct http_request *request = &call->request;
+    struct http_answer *answer = &request->answer;
+    if (!text_ok(&answer->body))
+        http_fail(request, 503, "the answer does not fit into memory");
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        answer->body.size, answer->body.bytes, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        return MHD_NO;
+    answer->body = (struct text){ 0 }; // the response's now
+    add_headers(response, request);
+    connections_allow(&call->server->connections, call->watched, ANSWER_MS);
+    call->server->options->observe(request->context, answer->status);
+    enum MHD_Result result =
+        MHD_queue_response(call->connection, answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// on_request is called once for the head, then for pieces of the body, then with an
+// empty piece, and again with one after a resume.
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *url, const char *method,
+                                  const char *version, const char *bytes, size_t *size,
+                                  void **state)
+{
+    (void)version;
+    struct call *call = *state;
+    if (call == NULL) {
+        call = begin_call(context, connection, url, method);
+        *state = call;
+        if (call == NULL)
+            return MHD_NO;
+        // Who asks first (Expect: 100-continue) is refused before the body.
+        return call->request.answer.status != 0 && header(call, "Expect") != NULL
+                   ? send_answer(call)
+                   : MHD_YES;
+    }
+    if (*size != 0) {
+        enum MHD_Result result = take_body(call, bytes, *size);
+        *size = 0;
+        return result;
+    }
+    if (!call->handled && call->request.answer.status == 0) {
+        call->handled = true;
+        connections_allow(&call->server->connections, call->watched, ANSWER_MS);
+        if (call->request.route->handle(&call->request) == HTTP_SUSPENDED)
+            return MHD_YES; // call is another thread's: hands off
+    }
+    return send_answer(call);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode reason)
+{
+    (void)connection;
+    (void)reason;
+    struct http_server *server = context;
+    struct call *call = *state;
+    if (call == NULL)
+        return;
+    connections_allow(&server->connections, call->watched, HEAD_MS);
+    if (call->request.state_destroy != NULL)
+        call->request.state_destroy(call->request.state);
+    text_deinit(&call->request.body);
+    text_deinit(&call->request.answer.body);
+    free(call);
+    *state = NULL;
+
+    pthread_mutex_lock(&server->lock);
+    if (--server->under_way == 0)
+        pthread_cond_broadcast(&server->idle);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd_connection,
+                          void **state, enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+            mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct connection *connection = calloc(1, sizeof(*connection));
+        if (connection == NULL)
+            abort(); // the library offers no way to refuse a connection here
+        connections_add(&server->connections, connection, info->connect_fd, HEAD_MS);
+        *state = connection;
+    } else if (*state != NULL) {
+        connections_remove(&server->connections, *state);
+        free(*state);
+        *state = NULL;
+    }
+}
+
+enum ch_status http_start(const struct http_options *options, struct http_server **out)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+    if (server == NULL)
+        return CH_ERR_NO_MEMORY;
+    server->options = options;
+    connections_init(&server->connections);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->idle, NULL);
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+        NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        http_stop(server);
+        return CH_ERR_IO;
+    }
+    *out = server;
+    return CH_OK;
+}
+
+void http_tick(struct http_server *server)
+{
+    connections_cut(&server->connections);
+}
+
+void http_quiesce(struct http_server *server, int timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += timeout_ms / 1000;
+    MHD_quiesce_daemon(server->daemon);
+    pthread_mutex_lock(&server->lock);
+    int result = 0;
+    while (server->under_way != 0 && result == 0)
+        result = pthread_cond_timedwait(&server->idle, &server->lock, &until);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void http_stop(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    if (server->daemon != NULL)
+        MHD_stop_daemon(server->daemon);
+    connections_deinit(&server->connections);
+    pthread_cond_destroy(&server->idle);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

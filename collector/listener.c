@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 4096 };
+
+// split takes host and port of `host:port` and `[host]:port` apart.
+static bool split(const char *address, char *host, size_t host_size, const char **port)
+{
+    const char *colon = strrchr(address, ':');
+    bool bracketed = address[0] == '[';
+    if (colon == NULL || colon[1] == 0 || (bracketed && colon[-1] != ']'))
+        return false;
+    size_t length = (size_t)(colon - address) - (bracketed ? 2 : 0);
+    if (length == 0 || length >= host_size)
+        return false;
+    memcpy(host, address + bracketed, length);
+    host[length] = 0;
+    *port = colon + 1;
+    return true;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)address;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    const struct sockaddr_in6 *in6 = (const void *)address;
+    return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+// describe fills out from what its socket is bound to.
+static enum ch_status describe(struct listener *out)
+{
+    struct sockaddr_storage bound;
+    socklen_t size = sizeof(bound);
+    char host[INET6_ADDRSTRLEN];
+    char port[8];
+    if (getsockname(out->fd, (struct sockaddr *)&bound, &size) != 0 ||
+        getnameinfo((struct sockaddr *)&bound, size, host, sizeof(host), port,
+                    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return CH_ERR_IO;
+    bool six = bound.ss_family == AF_INET6;
+    out->loopback = is_loopback((struct sockaddr *)&bound);
+    snprintf(out->address, sizeof(out->address), "%s%s%s:%s", six ? "[" : "", host,
+             six ? "]" : "", port);
+    return CH_OK;
+}
+
+static enum ch_status bind_to(const struct addrinfo *address, struct listener *out)
+{
+    int on = 1;
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return CH_ERR_IO;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    struct listener listener = { .fd = fd };
+    if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
+        listen(fd, BACKLOG) != 0 || describe(&listener) != CH_OK) {
+        int reason = errno;
+        close(fd);
+        errno = reason;
+        return CH_ERR_IO;
+    }
+    *out = listener;
+    return CH_OK;
+}
+
+enum ch_status listener_open(const char *address, char error[LISTENER_ERROR_SIZE],
+                             struct listener *out)
+{
+    char host[LISTENER_TEXT_SIZE];
+    const char *port = NULL;
+    if (!split(address, host, sizeof(host), &port)) {
+        snprintf(error, LISTENER_ERROR_SIZE,
+                 "cannot listen on '%.80s': it is not ADDRESS:PORT", address);
+        return CH_ERR_MALFORMED;
+    }
+    struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    int result = getaddrinfo(host, port, &hints, &found);
+    if (result != 0) {
+        snprintf(error, LISTENER_ERROR_SIZE, "cannot listen on '%.80s': %s", address,
+                 gai_strerror(result));
+        return CH_ERR_MALFORMED;
+    }
+    enum ch_status status = bind_to(found, out);
+    if (status != CH_OK)
+        snprintf(error, LISTENER_ERROR_SIZE, "cannot listen on '%.80s': %s", address,
+                 strerror(errno));
+    freeaddrinfo(found);
+    return status;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/access.h"
+#include "collector/collector.h"
+#include "collector/listener.h"
+#include "collector/options.h"
+#include "collector/pages.h"
+#include "collector/routes.h"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, STOP_MS = 5000, PATH_SIZE = 4096 };
+
+static const struct ingest_limits ingest_limits = { .batch = 256,
+                                                    .queue = 8192,
+                                                    .queue_bytes = 256 << 20 };
+
+static int say(int code, const char *sentence)
+{
+    fprintf(stderr, "crashhook-collector: %s\n", sentence);
+    return code;
+}
+
+static void complain(const char *error)
+{
+    say(0, error);
+}
+
+static void observe(void *context, unsigned status)
+{
+    metrics_count_answer(&((struct collector *)context)->metrics, status);
+}
+
+// default_store writes `sqlite:` and a path in the folder for lasting state, which it
+// makes where it is missing.
+static bool default_store(char *out)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char folder[PATH_SIZE - 64];
+    int length = 0;
+    if (geteuid() == 0)
+        length = snprintf(folder, sizeof(folder), "/var/lib/crashhook-collector");
+    else if (state != NULL && state[0] == '/')
+        length = snprintf(folder, sizeof(folder), "%s/crashhook-collector", state);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(folder, sizeof(folder), "%s/.local/state/crashhook-collector",
+                          home);
+    if (length <= 0 || length >= (int)sizeof(folder))
+        return false;
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(folder, 0755);
+        *slash = '/';
+    }
+    mkdir(folder, 0700);
+    snprintf(out, PATH_SIZE, "sqlite:%s/collector.db", folder);
+    return true;
+}
+
+// default_symbols writes a folder beside the store's file.
+static void default_symbols(const char *store, char *out)
+{
+    const char *path = strncmp(store, "sqlite:", 7) == 0 ? store + 7 : store;
+    snprintf(out, PATH_SIZE, "%.*s.symbols", PATH_SIZE - 16, path);
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// wait_for_stop keeps the server's time until a signal asks to stop.
+static void wait_for_stop(struct http_server *server, const sigset_t *stops)
+{
+    struct timespec second = { .tv_sec = 1 };
+    while (sigtimedwait(stops, NULL, &second) < 0)
+        http_tick(server);
+}
+
+// serve runs until a signal, then lets requests under way finish: first no new ones,
+// then nothing waiting for the store, then the threads.
+static int serve(struct collector *collector, const struct listener *listener,
+                 const char *const *tokens, const sigset_t *stops)
+{
+    struct http_options options = { .listen_fd = listener->fd,
+                                    .routes = routes_table,
+                                    .route_count = routes_count,
+                                    .tokens = tokens,
+                                    .context = collector,
+                                    .observe = observe,
+                                    .fail_page = page_failure };
+    struct http_server *server = NULL;
+    if (http_start(&options, &server) != CH_OK)
+        return say(EXIT_FAILED, "cannot start the HTTP server");
+    fprintf(stderr, "crashhook-collector: listening on http://%s/\n",
+            listener->address);
+    wait_for_stop(server, stops);
+    http_quiesce(server, STOP_MS);
+    ingest_stop(collector->ingest);
+    http_stop(server);
+    return 0;
+}
+
+static int open_and_serve(const struct options *options,
+                          const struct listener *listener, const char *const *tokens,
+                          const sigset_t *stops)
+{
+    char error[STORE_ERROR_SIZE];
+    char symbols[PATH_SIZE];
+    default_symbols(options->store, symbols);
+    struct collector *collector = calloc(1, sizeof(*collector));
+    if (collector == NULL)
+        return say(EXIT_FAILED, "out of memory");
+    collector->symbols = options->symbols != NULL ? options->symbols : symbols;
+    pthread_mutex_init(&collector->large, NULL);
+
+    int code = EXIT_FAILED;
+    enum ch_status status = store_open(options->store, error, &collector->store);
+    if (status != CH_OK)
+        code = say(status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
+    else if (ingest_create(collector->store, &ingest_limits, complain,
+                           &collector->ingest) != CH_OK)
+        say(EXIT_FAILED, "cannot start the thread that stores reports");
+    else
+        code = serve(collector, listener, tokens, stops);
+    ingest_destroy(collector->ingest);
+    store_close(collector->store);
+    pthread_mutex_destroy(&collector->large);
+    free(collector);
+    return code;
+}
+
+static int read_tokens(const char *path, struct access_tokens *out)
+{
+    char sentence[512];
+    enum ch_status status = access_read_tokens(path, out);
+    if (status == CH_OK)
+        return 0;
+    snprintf(sentence, sizeof(sentence), "cannot read token file '%.200s': %s", path,
+             status == CH_ERR_NOT_FOUND ? "there is no token in it"
+             : status == CH_ERR_LIMIT
+                 ? "more than 64 tokens, or one longer than 511 bytes"
+                 : strerror(errno));
+    return say(EXIT_FAILED, sentence);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    char store[PATH_SIZE];
+    switch (options_parse(argc, argv, &options)) {
+    case OPTIONS_DONE:
+        return 0;
+    case OPTIONS_WRONG:
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (options.store == NULL) {
+        if (!default_store(store))
+            return say(EXIT_USAGE, "no --store, and no home to keep one in");
+        options.store = store;
+    }
+
+    sigset_t stops; // blocked before any thread is made, so that main alone takes them
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+
+    struct access_tokens tokens = { 0 };
+    if (options.token_file != NULL && read_tokens(options.token_file, &tokens) != 0)
+        return EXIT_FAILED;
+    struct listener listener;
+    char error[LISTENER_ERROR_SIZE];
+    enum ch_status status = listener_open(options.listen, error, &listener);
+    int code = EXIT_FAILED;
+    if (status != CH_OK) {
+        code = say(status == CH_ERR_MALFORMED ? EXIT_USAGE : EXIT_FAILED, error);
+    } else if (!listener.loopback && options.token_file == NULL) {
+        code = say(EXIT_USAGE, "cannot listen beyond loopback without --token-file");
+        close(listener.fd);
+    } else {
+        code = open_and_serve(&options, &listener, tokens.lines, &stops);
+    }
+    access_tokens_deinit(&tokens);
+    return code;
+}

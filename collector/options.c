@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct row {
+    const char *name;
+    const char *value; // how --help calls its value
+    const char *fallback;
+    size_t offset;
+    const char *help;
+} rows[] = {
+    { "--listen", "ADDRESS:PORT", "127.0.0.1:8765", offsetof(struct options, listen),
+      "where to listen; port 0 takes any free one" },
+    { "--store", "sqlite:PATH", NULL, offsetof(struct options, store),
+      "where reports are kept; default: collector.db in the state folder" },
+    { "--symbols", "DIR", NULL, offsetof(struct options, symbols),
+      "where debug files are kept; default: the store's path and `.symbols`" },
+    { "--token-file", "FILE", NULL, offsetof(struct options, token_file),
+      "tokens, one a line; who asks must show one. Needed beyond loopback" },
+};
+
+enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
+
+static void print_help(void)
+{
+    printf("usage: crashhook-collector [OPTION...]\n\n"
+           "Receives crash reports, groups them and shows them on web pages.\n\n");
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        printf("  %s %s\n        %s", rows[i].name, rows[i].value, rows[i].help);
+        if (rows[i].fallback != NULL)
+            printf("; default: %s", rows[i].fallback);
+        printf("\n");
+    }
+    printf("  --help, --version\n");
+}
+
+// find_row finds the option that argument begins with: `--name` or `--name=value`.
+static const struct row *find_row(const char *argument)
+{
+    size_t length = strcspn(argument, "=");
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (strlen(rows[i].name) == length &&
+            strncmp(rows[i].name, argument, length) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+enum options_result options_parse(int argc, char **argv, struct options *out)
+{
+    *out = (struct options){ .listen = rows[0].fallback };
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        if (strcmp(argument, "--help") == 0) {
+            print_help();
+            return OPTIONS_DONE;
+        }
+        if (strcmp(argument, "--version") == 0) {
+            printf("crashhook-collector %s\n", CRASHHOOK_VERSION);
+            return OPTIONS_DONE;
+        }
+        const struct row *row = find_row(argument);
+        const char *equals = strchr(argument, '=');
+        const char *value = equals != NULL ? equals + 1 : argv[i + 1];
+        if (row == NULL || value == NULL) {
+            fprintf(stderr, "crashhook-collector: %s '%s'; see --help\n",
+                    row == NULL ? "unknown option" : "a value is missing after",
+                    argument);
+            return OPTIONS_WRONG;
+        }
+        *(const char **)((char *)out + row->offset) = value;
+        i += equals == NULL;
+    }
+    return OPTIONS_RUN;
+}

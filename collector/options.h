@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collector's command line: one table row per option drives parsing and --help.
+#pragma once
+#include <stdbool.h>
+
+struct options {
+    const char *listen;
+    const char *store;
+    const char *symbols; // NULL: beside the store
+    const char *token_file; // NULL: none
+};
+
+enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
+
+// options_parse fills out from argv; it prints what --help and --version ask for
+// (OPTIONS_DONE), and one line about a wrong use (OPTIONS_WRONG).
+enum options_result options_parse(int argc, char **argv, struct options *out);

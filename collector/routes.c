@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/routes.h"
+
+#include "collector/api.h"
+#include "collector/collector.h"
+#include "collector/pages.h"
+
+enum { DEBUG_FILE_MAX = 2 << 29 };
+
+const struct http_route routes_table[] = {
+    { "GET", "/", HTTP_READ, .page = true, .handle = page_groups },
+    { "GET", "/groups/*", HTTP_READ, .page = true, .handle = page_group },
+    { "GET", "/reports/*", HTTP_READ, .page = true, .handle = page_report },
+    { "GET", "/style.css", HTTP_OPEN, .page = true, .handle = page_style },
+    { "GET", "/healthz", HTTP_OPEN, .handle = api_health },
+    { "GET", "/metrics", HTTP_READ, .handle = api_metrics },
+    { "GET", "/api/v1/groups", HTTP_READ, .handle = api_list_groups },
+    { "GET", "/api/v1/groups/*", HTTP_READ, .handle = api_get_group },
+    { "GET", "/api/v1/reports", HTTP_READ, .handle = api_list_reports },
+    { "GET", "/api/v1/reports/*", HTTP_READ, .handle = api_get_report },
+    { "POST", "/api/v1/reports", HTTP_WRITE, .body_limit = COLLECTOR_BODY_MAX,
+      .handle = api_post_report },
+    { "PUT", "/api/v1/symbols/*", HTTP_WRITE, .body_limit = DEBUG_FILE_MAX,
+      .handle = api_put_symbols, .begin = api_begin_symbols, .body = api_take_symbols },
+};
+
+const size_t routes_count = sizeof(routes_table) / sizeof(routes_table[0]);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/symbol_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "formats/elf.h"
+
+bool symbol_folder_id_ok(const char *id)
+{
+    size_t length = strspn(id, "0123456789abcdef");
+    return id[length] == 0 && length % 2 == 0 && length >= 4 &&
+           length < SYMBOL_FOLDER_ID_SIZE;
+}
+
+// file_path writes the path of build ID id, or returns false where it does not fit.
+static bool file_path(const char *folder, const char *id, char *out)
+{
+    int length = snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s.debug",
+                          folder, id, id + 2);
+    return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
+}
+
+bool symbol_folder_has(const char *folder, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    return symbol_folder_id_ok(id) && file_path(folder, id, path) &&
+           access(path, R_OK) == 0;
+}
+
+// make_folders makes every folder on the way to path's last component.
+static enum ch_status make_folders(const char *path)
+{
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
+    snprintf(folder, sizeof(folder), "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+            return CH_ERR_IO;
+        *slash = '/';
+    }
+    return CH_OK;
+}
+
+enum ch_status symbol_upload_begin(const char *folder, const char *build_id,
+                                   struct symbol_upload *out)
+{
+    if (!symbol_folder_id_ok(build_id))
+        return CH_ERR_MALFORMED;
+    if (!file_path(folder, build_id, out->final))
+        return CH_ERR_LIMIT;
+    snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
+    int length = snprintf(out->temporary, sizeof(out->temporary),
+                          "%s/.build-id/.upload-XXXXXX", folder);
+    if (length >= (int)sizeof(out->temporary))
+        return CH_ERR_LIMIT;
+    enum ch_status status = make_folders(out->final);
+    if (status != CH_OK)
+        return status;
+    out->fd = mkostemp(out->temporary, O_CLOEXEC);
+    out->existed = access(out->final, F_OK) == 0;
+    return out->fd >= 0 ? CH_OK : CH_ERR_IO;
+}
+
+enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *bytes,
+                                   size_t size)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t written = write(upload->fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return CH_ERR_IO;
+        at += written;
+        size -= (size_t)written;
+    }
+    return CH_OK;
+}
+
+// check_build compares the build ID inside the file with the one it was sent as.
+static enum ch_status check_build(const struct symbol_upload *upload, const void *bytes,
+                                  size_t size)
+{
+    struct elf_file file;
+    const uint8_t *id = NULL;
+    size_t id_size = 0;
+    if (elf_file_init(&file, bytes, size) != CH_OK)
+        return CH_ERR_MALFORMED;
+    if (elf_file_build_id(&file, &id, &id_size) != CH_OK ||
+        id_size * 2 >= SYMBOL_FOLDER_ID_SIZE)
+        return CH_ERR_NOT_FOUND;
+    char hex[SYMBOL_FOLDER_ID_SIZE];
+    hex_encode(id, id_size, hex);
+    return strcmp(hex, upload->build_id) == 0 ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+static enum ch_status check_file(const struct symbol_upload *upload)
+{
+    struct stat stat;
+    if (fstat(upload->fd, &stat) != 0)
+        return CH_ERR_IO;
+    if (stat.st_size <= 0)
+        return CH_ERR_MALFORMED;
+    size_t size = (size_t)stat.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, upload->fd, 0);
+    if (bytes == MAP_FAILED)
+        return CH_ERR_IO;
+    enum ch_status status = check_build(upload, bytes, size);
+    munmap(bytes, size);
+    return status;
+}
+
+// sync_folder makes the rename of a file in path's folder last.
+static enum ch_status sync_folder(const char *path)
+{
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
+    snprintf(folder, sizeof(folder), "%s", path);
+    *strrchr(folder, '/') = 0;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return CH_ERR_IO;
+    int result = fsync(fd);
+    close(fd);
+    return result == 0 ? CH_OK : CH_ERR_IO;
+}
+
+enum ch_status symbol_upload_finish(struct symbol_upload *upload)
+{
+    enum ch_status status = check_file(upload);
+    if (status != CH_OK)
+        return status;
+    if (fchmod(upload->fd, 0644) != 0 || fsync(upload->fd) != 0 ||
+        rename(upload->temporary, upload->final) != 0)
+        return CH_ERR_IO;
+    upload->temporary[0] = 0;
+    return sync_folder(upload->final);
+}
+
+void symbol_upload_abandon(struct symbol_upload *upload)
+{
+    if (upload->fd >= 0)
+        close(upload->fd);
+    upload->fd = -1;
+    if (upload->temporary[0] != 0)
+        unlink(upload->temporary);
+    upload->temporary[0] = 0;
+}
