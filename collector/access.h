@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may ask: tokens, and the two ways a browser can be turned against the collector it
-// reaches (a page of another site that asks in its user's name, and a name that is made
-// to point at 127.0.0.1). Comparing tokens takes the same time whatever they share.
+// Who may ask: tokens, and the two ways a browser can be turned against the collector
+// it reaches (a page of another site that asks in its user's name, and a name that is
+// made to point at 127.0.0.1). Comparing tokens takes the same time whatever they
+// share.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +13,8 @@
 enum { ACCESS_TOKENS = 64, ACCESS_TOKEN_SIZE = 512 };
 
 struct access_tokens {
-    char *bytes;                           // the file, cut into lines
-    const char *lines[ACCESS_TOKENS + 1];  // NULL-terminated
+    char *bytes;                          // the file, cut into lines
+    const char *lines[ACCESS_TOKENS + 1]; // NULL-terminated
 };
 
 // access_read_tokens reads a file of tokens, one a line, spaces around them and lines
@@ -23,8 +24,9 @@ CH_CHECKED enum ch_status access_read_tokens(const char *path,
                                              struct access_tokens *out);
 void access_tokens_deinit(struct access_tokens *tokens);
 
-// access_authorized says whether an Authorization header (NULL: none) carries one of the
-// tokens, as Bearer or, where basic is set, as the password of Basic. No tokens: true.
+// access_authorized says whether an Authorization header (NULL: none) carries one of
+// the tokens, as Bearer or, where basic is set, as the password of Basic. No tokens:
+// true.
 bool access_authorized(const char *const *tokens, const char *authorization,
                        bool basic);
 

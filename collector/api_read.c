@@ -82,9 +82,9 @@ static void append_group(void *context, const struct store_group *group)
 static enum http_progress answer_list(struct http_request *request, const char *key,
                                       json_t *rows, const char *next)
 {
-    return api_answer_json(request, 200,
-                           json_pack("{s:o, s:s?}", key, rows, "next",
-                                     next[0] != 0 ? next : NULL));
+    return api_answer_json(
+        request, 200,
+        json_pack("{s:o, s:s?}", key, rows, "next", next[0] != 0 ? next : NULL));
 }
 
 enum http_progress api_list_reports(struct http_request *request)
@@ -109,8 +109,8 @@ enum http_progress api_list_groups(struct http_request *request)
     if (!filter_read(request, LIST_LIMIT, &filter))
         return HTTP_ANSWERED;
     json_t *rows = json_array();
-    enum ch_status status = store_list_groups(
-        collector_of(request)->store, &filter.store, append_group, rows, next);
+    enum ch_status status = store_list_groups(collector_of(request)->store,
+                                              &filter.store, append_group, rows, next);
     if (status == CH_OK)
         return answer_list(request, "groups", rows, next);
     json_decref(rows);
@@ -136,8 +136,8 @@ static void take_group(void *context, const struct store_group *group)
 enum http_progress api_get_group(struct http_request *request)
 {
     json_t *group = NULL;
-    enum ch_status status = store_find_group(collector_of(request)->store, request->id,
-                                             take_group, &group);
+    enum ch_status status =
+        store_find_group(collector_of(request)->store, request->id, take_group, &group);
     if (status != CH_OK)
         return api_fail_store(request, status, "group");
     return api_answer_json(request, 200, group);

@@ -3,9 +3,9 @@
 // Connections and their deadlines: a client that sends one byte now and then must not
 // keep a place for ever.
 //
-// The server moves a connection's deadline on when it gets somewhere (a request's head, a
-// body at a decent rate, an answer to fetch); connections_cut shuts down what is late.
-// All functions may be called from any thread.
+// The server moves a connection's deadline on when it gets somewhere (a request's head,
+// a body at a decent rate, an answer to fetch); connections_cut shuts down what is
+// late. All functions may be called from any thread.
 #pragma once
 #include <pthread.h>
 #include <stddef.h>

@@ -23,7 +23,8 @@ CH_CHECKED enum ch_status decode_encoding_named(const char *name,
                                                 enum decode_encoding *out);
 
 // decode_body appends what size bytes decode to. CH_ERR_TRUNCATED: the data ends early;
-// CH_ERR_MALFORMED: it is damaged; CH_ERR_LIMIT: more than limit_bytes come out. out holds
-// an unspecified part after a failure.
+// CH_ERR_MALFORMED: it is damaged; CH_ERR_LIMIT: more than limit_bytes come out. out
+// holds an unspecified part after a failure.
 CH_CHECKED enum ch_status decode_body(enum decode_encoding encoding, const void *bytes,
-                                      size_t size, size_t limit_bytes, struct text *out);
+                                      size_t size, size_t limit_bytes,
+                                      struct text *out);

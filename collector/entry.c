@@ -60,8 +60,7 @@ static void write_title(const json_t *report, const char *signal_name,
     if (function != NULL) {
         snprintf(title, sizeof(title), "%s in %s", signal_name, function);
     } else if (frame != NULL) {
-        const char *image =
-            report_string(report_image(report, frame), "name");
+        const char *image = report_string(report_image(report, frame), "name");
         const char *offset = report_string(frame, "image_offset");
         snprintf(title, sizeof(title), "%s in %s+%s", signal_name,
                  image != NULL ? image : "an unknown image",

@@ -4,7 +4,8 @@
 // what filters ask for, and the group it belongs to.
 //
 // It is a value of fixed size without pointers, so that it can wait in a queue for its
-// commit after the parsed report is gone. Strings are cut, at a whole character, to fit.
+// commit after the parsed report is gone. Strings are cut, at a whole character, to
+// fit.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,8 +40,8 @@ struct entry {
     size_t tag_count;
 };
 
-// entry_from_report fills out from a report that report_read accepted. received_ms is now.
-// CH_ERR_MALFORMED: its id is not a UUID.
+// entry_from_report fills out from a report that report_read accepted. received_ms is
+// now. CH_ERR_MALFORMED: its id is not a UUID.
 CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                             struct entry *out);
 

@@ -8,8 +8,9 @@
 
 #include "collector/moment.h"
 
-static const char *const names[] = { "release", "environment", "tag",   "signal", "since",
-                                     "until",   "q",           "group", "limit" };
+static const char *const names[] = { "release", "environment", "tag",
+                                     "signal",  "since",       "until",
+                                     "q",       "group",       "limit" };
 
 // given is a parameter that says something: an empty field of a form does not.
 static const char *given(const struct http_request *request, const char *key)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a request's address narrows a listing to: the same parameters on the API and on
-// the pages. A value that cannot be understood fails the request with 400 and says which.
+// the pages. A value that cannot be understood fails the request with 400 and says
+// which.
 #pragma once
 #include <stdbool.h>
 
@@ -14,8 +15,8 @@ struct filter {
     char signal_name[24];
 };
 
-// filter_read fills out, whose strings live as long as the request. false: the request's
-// answer says what was wrong.
+// filter_read fills out, whose strings live as long as the request. false: the
+// request's answer says what was wrong.
 bool filter_read(struct http_request *request, size_t default_limit,
                  struct filter *out);
 

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-// decode_utf8 gives the length of the character at bytes and stores it at out, or 0 when
-// there is none: a stray byte, an overlong form, a surrogate, past U+10FFFF.
+// decode_utf8 gives the length of the character at bytes and stores it at out, or 0
+// when there is none: a stray byte, an overlong form, a surrogate, past U+10FFFF.
 static size_t decode_utf8(const unsigned char *bytes, size_t left, uint32_t *out)
 {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -35,9 +35,10 @@ static bool is_deceptive(uint32_t c)
     static const struct {
         uint32_t first, last;
     } ranges[] = {
-        { 0x00, 0x08 },     { 0x0b, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },
-        { 0x61c, 0x61c },   { 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
-        { 0x2060, 0x206f }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+        { 0x00, 0x08 },       { 0x0b, 0x1f },     { 0x7f, 0x9f },
+        { 0xad, 0xad },       { 0x61c, 0x61c },   { 0x180e, 0x180e },
+        { 0x200b, 0x200f },   { 0x2028, 0x202e }, { 0x2060, 0x206f },
+        { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
         { 0xe0000, 0xe0fff },
     };
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
@@ -99,8 +100,9 @@ static void write_number(struct text *out, const char *conversion, size_t length
     bool wide = length == 3;
     switch (conversion[length - 1]) {
     case 'd':
-        text_appendf(out, "%lld", wide ? va_arg(*arguments, long long)
-                                       : (long long)va_arg(*arguments, int));
+        text_appendf(out, "%lld",
+                     wide ? va_arg(*arguments, long long)
+                          : (long long)va_arg(*arguments, int));
         break;
     case 'u':
         text_appendf(out, "%llu",

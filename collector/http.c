@@ -17,14 +17,15 @@ enum {
     THREADS = 4,
     CONNECTION_LIMIT = 4096,
     IDLE_TIMEOUT_S = 60,
-    HEAD_MS = 30000,      // for a request's head, from its connection or the last answer
-    BODY_MS = 30000,      // for a body, and again what came of it earns at
+    HEAD_MS = 30000, // for a request's head, from its connection or the last answer
+    BODY_MS = 30000, // for a body, and again what came of it earns at
     BODY_BYTES_PER_MS = 16,
-    ANSWER_MS = 120000,   // for an answer to be made and fetched
+    ANSWER_MS = 120000,     // for an answer to be made and fetched
     DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before hanging up
 };
 
-// A script-free, self-contained page: whatever markup got past everything else is inert.
+// A script-free, self-contained page: whatever markup got past everything else is
+// inert.
 static const char content_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'";
@@ -173,8 +174,8 @@ static void check_length(struct call *call)
     const char *length = header(call, "Content-Length");
     size_t limit = call->request.route->body_limit;
     if (length != NULL && strtoull(length, NULL, 10) > limit)
-        http_fail(&call->request, 413, "the body has %.20s bytes, at most %zu are taken",
-                  length, limit);
+        http_fail(&call->request, 413,
+                  "the body has %.20s bytes, at most %zu are taken", length, limit);
 }
 
 static struct call *begin_call(struct http_server *server,
@@ -236,7 +237,8 @@ static enum MHD_Result take_body(struct call *call, const char *bytes, size_t si
     return MHD_YES;
 }
 
-static void add_headers(struct MHD_Response *response, const struct http_request *request)
+static void add_headers(struct MHD_Response *response,
+                        const struct http_request *request)
 {
     const struct http_answer *answer = &request->answer;
     MHD_add_response_header(response, "Content-Type", answer->content_type);
@@ -247,10 +249,10 @@ static void add_headers(struct MHD_Response *response, const struct http_request
     MHD_add_response_header(response, "Cache-Control",
                             answer->cacheable ? "max-age=86400" : "no-store");
     if (answer->status == 401)
-        MHD_add_response_header(response, "WWW-Authenticate",
-                                request->route->page
-                                    ? "Basic realm=\"crashhook: the password is a token\""
-                                    : "Bearer realm=\"crashhook\"");
+        MHD_add_response_header(
+            response, "WWW-Authenticate",
+            request->route->page ? "Basic realm=\"crashhook: the password is a token\""
+                                 : "Bearer realm=\"crashhook\"");
     if (answer->retry_after_s != 0) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
@@ -339,8 +341,8 @@ static void on_connection(void *context, struct MHD_Connection *mhd_connection,
 {
     struct http_server *server = context;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-            mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct connection *connection = calloc(1, sizeof(*connection));
         if (connection == NULL)
             abort(); // the library offers no way to refuse a connection here

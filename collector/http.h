@@ -3,12 +3,13 @@
 // The HTTP server: routes, requests and answers. libmicrohttpd appears in http.c alone.
 //
 // A route is one row of a table: method, path, who may ask, how much body, and the
-// function that answers. A handler fills request->answer and returns; one that must wait
-// for the store suspends the connection and is resumed from another thread, so no thread
-// waits with it. Slow and silent clients are cut off by deadlines (connections.h).
+// function that answers. A handler fills request->answer and returns; one that must
+// wait for the store suspends the connection and is resumed from another thread, so no
+// thread waits with it. Slow and silent clients are cut off by deadlines
+// (connections.h).
 //
-// Everything here may run on any of the server's threads; a request is touched by one at
-// a time.
+// Everything here may run on any of the server's threads; a request is touched by one
+// at a time.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ typedef enum http_progress http_handle_fn(struct http_request *request);
 // An http_begin_fn runs before the body; filling the answer refuses the request.
 typedef void http_begin_fn(struct http_request *request);
 
-// An http_body_fn takes the next piece of the body; filling the answer refuses the rest.
+// An http_body_fn takes the next piece of the body; filling the answer refuses the
+// rest.
 typedef void http_body_fn(struct http_request *request, const void *bytes, size_t size);
 
 struct http_route {
@@ -100,8 +102,8 @@ CH_CHECKED enum ch_status http_start(const struct http_options *options,
 // http_tick cuts off the connections whose time is up; call it about once a second.
 void http_tick(struct http_server *server);
 
-// http_quiesce takes no more connections and waits, at most timeout_ms, until no request
-// is under way.
+// http_quiesce takes no more connections and waits, at most timeout_ms, until no
+// request is under way.
 void http_quiesce(struct http_server *server, int timeout_ms);
 
 // http_stop ends the server; no request may be suspended.

@@ -15,8 +15,8 @@
 struct ingest;
 struct ingest_item;
 
-// An ingest_done_fn is called on ingest's thread once the item's fate is known; the item
-// is the caller's again.
+// An ingest_done_fn is called on ingest's thread once the item's fate is known; the
+// item is the caller's again.
 typedef void ingest_done_fn(struct ingest_item *item);
 
 // An item belongs to ingest from a successful ingest_submit until done is called.

@@ -53,8 +53,8 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
     write_plain(out, "crashhook_store_failures_total", "counter",
                 "Reports that the store could not keep.",
                 read_counter(&metrics->store_failures));
-    write_plain(out, "crashhook_debug_files_total", "counter",
-                "Debug files received.", read_counter(&metrics->debug_files));
+    write_plain(out, "crashhook_debug_files_total", "counter", "Debug files received.",
+                read_counter(&metrics->debug_files));
     if (totals == NULL)
         return;
     write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters of what the collector did since its start, as Prometheus reads them. They are
-// only ever added to, from any thread.
+// Counters of what the collector did since its start, as Prometheus reads them. They
+// are only ever added to, from any thread.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>

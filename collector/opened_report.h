@@ -18,7 +18,7 @@ enum { OPENED_REPORT_VALUES = 3000000 };
 
 struct opened_report {
     json_t *json;
-    struct text bytes; // decoded
+    struct text bytes;      // decoded
     pthread_mutex_t *large; // held when not NULL
 };
 
@@ -26,8 +26,9 @@ struct opened_report_error {
     char text[320];
 };
 
-// opened_report_open opens a body; large is what large reports take turns by. It returns
-// 0, or the HTTP status (400, 413, 503) that says whose fault it was, and why at error.
+// opened_report_open opens a body; large is what large reports take turns by. It
+// returns 0, or the HTTP status (400, 413, 503) that says whose fault it was, and why
+// at error.
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error);
 

@@ -7,7 +7,7 @@
 struct options {
     const char *listen;
     const char *store;
-    const char *symbols; // NULL: beside the store
+    const char *symbols;    // NULL: beside the store
     const char *token_file; // NULL: none
 };
 

@@ -17,12 +17,12 @@
 #include "collector/entry.h"
 
 enum {
-    STORE_TREND_DAYS = 30,    // how far back a group's trend is handed out
-    STORE_FILTER_TAGS = 8,    // how many tags one request may ask for
-    STORE_RELEASES = 20,      // how many releases of a group are handed out
-    STORE_PAGE_MAX = 200,     // most rows of one listing
-    STORE_CURSOR_SIZE = 48,   // room of a cursor, NUL included
-    STORE_ERROR_SIZE = 256,   // room of a message, NUL included
+    STORE_TREND_DAYS = 30,  // how far back a group's trend is handed out
+    STORE_FILTER_TAGS = 8,  // how many tags one request may ask for
+    STORE_RELEASES = 20,    // how many releases of a group are handed out
+    STORE_PAGE_MAX = 200,   // most rows of one listing
+    STORE_CURSOR_SIZE = 48, // room of a cursor, NUL included
+    STORE_ERROR_SIZE = 256, // room of a message, NUL included
 };
 
 enum store_outcome {
@@ -53,8 +53,8 @@ struct store_filter {
     } tags[STORE_FILTER_TAGS];
     size_t tag_count;
     int64_t signal;
-    int64_t since_ms; // 0: no bound
-    int64_t until_ms; // 0: no bound; itself excluded
+    int64_t since_ms;   // 0: no bound
+    int64_t until_ms;   // 0: no bound; itself excluded
     const char *cursor; // where the listing before this one ended
     size_t limit;       // 1 to STORE_PAGE_MAX
 };
@@ -88,9 +88,9 @@ struct store_group {
     int64_t last_seen_ms;
     const char *releases[STORE_RELEASES]; // latest seen first
     int64_t release_counts[STORE_RELEASES];
-    size_t release_count;              // how many of them are filled
-    int64_t trend[STORE_TREND_DAYS];   // reports a day, the last is trend_day
-    int64_t trend_day;                 // in days since 1970
+    size_t release_count;            // how many of them are filled
+    int64_t trend[STORE_TREND_DAYS]; // reports a day, the last is trend_day
+    int64_t trend_day;               // in days since 1970
 };
 
 // A body as it came, on its way out.

@@ -7,12 +7,14 @@
 
 struct store_backend {
     void (*close)(struct store *store);
-    enum ch_status (*add)(struct store *store, struct store_upload *uploads, size_t count,
-                          char error[STORE_ERROR_SIZE]);
-    enum ch_status (*list_reports)(struct store *store, const struct store_filter *filter,
+    enum ch_status (*add)(struct store *store, struct store_upload *uploads,
+                          size_t count, char error[STORE_ERROR_SIZE]);
+    enum ch_status (*list_reports)(struct store *store,
+                                   const struct store_filter *filter,
                                    store_report_fn *visit, void *context,
                                    char next[STORE_CURSOR_SIZE]);
-    enum ch_status (*list_groups)(struct store *store, const struct store_filter *filter,
+    enum ch_status (*list_groups)(struct store *store,
+                                  const struct store_filter *filter,
                                   store_group_fn *visit, void *context,
                                   char next[STORE_CURSOR_SIZE]);
     enum ch_status (*find_group)(struct store *store, const char *id,
@@ -27,6 +29,5 @@ struct store {
 };
 
 // store_sqlite_open opens the database file at path.
-CH_CHECKED enum ch_status store_sqlite_open(const char *path,
-                                            char error[STORE_ERROR_SIZE],
-                                            struct store **out);
+CH_CHECKED enum ch_status
+store_sqlite_open(const char *path, char error[STORE_ERROR_SIZE], struct store **out);

@@ -330,11 +330,11 @@ static int open_connection(const char *path, int flags, const char *pragmas,
 static enum ch_status open_writer(struct store_sqlite_writer *writer, const char *path,
                                   char error[STORE_ERROR_SIZE])
 {
-    int result = open_connection(
-        path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-        "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 0",
-        &writer->db);
+    int result =
+        open_connection(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                        "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 0",
+                        &writer->db);
     if (result != SQLITE_OK) {
         explain(writer->db, "open it", error);
         return CH_ERR_IO;
@@ -342,9 +342,9 @@ static enum ch_status open_writer(struct store_sqlite_writer *writer, const char
     if (create_schema(writer->db, error) != SQLITE_OK)
         return CH_ERR_IO;
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
-        result = sqlite3_prepare_v3(writer->db, statement_texts[i], -1,
-                                    SQLITE_PREPARE_PERSISTENT, &writer->statements[i],
-                                    NULL);
+        result =
+            sqlite3_prepare_v3(writer->db, statement_texts[i], -1,
+                               SQLITE_PREPARE_PERSISTENT, &writer->statements[i], NULL);
         if (result == SQLITE_OK)
             continue;
         explain(writer->db, "prepare a statement", error);
@@ -358,11 +358,11 @@ static enum ch_status open_readers(struct store_sqlite *store, const char *path,
 {
     while (store->idle_count < STORE_SQLITE_READERS) {
         sqlite3 **reader = &store->idle[store->idle_count++];
-        int result = open_connection(
-            path, SQLITE_OPEN_READONLY,
-            "PRAGMA query_only = 1; PRAGMA case_sensitive_like = 0;"
-            "PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0",
-            reader);
+        int result =
+            open_connection(path, SQLITE_OPEN_READONLY,
+                            "PRAGMA query_only = 1; PRAGMA case_sensitive_like = 0;"
+                            "PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0",
+                            reader);
         if (result == SQLITE_OK)
             continue;
         explain(*reader, "open it for reading", error);

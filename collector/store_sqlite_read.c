@@ -379,8 +379,8 @@ enum ch_status store_sqlite_find_group(struct store *base, const char *id,
     CH_CLEANUP(query_deinit) struct query query = { 0 };
     struct found found = { .visit = visit, .context = context };
     char next[STORE_CURSOR_SIZE];
-    add_text(&query,
-             "SELECT " GROUP_COLUMNS " FROM groups g WHERE g.fingerprint = ?", id);
+    add_text(&query, "SELECT " GROUP_COLUMNS " FROM groups g WHERE g.fingerprint = ?",
+             id);
     enum ch_status status = run_group_query((struct store_sqlite *)base, &query, 1,
                                             visit_found, &found, next);
     return status == CH_OK && !found.any ? CH_ERR_NOT_FOUND : status;
@@ -405,8 +405,8 @@ enum ch_status store_sqlite_find_report(struct store *base, const char *id,
         struct store_body body = {
             .bytes = sqlite3_column_blob(row, REPORT_COLUMN_COUNT + 1),
             .size = (size_t)sqlite3_column_bytes(row, REPORT_COLUMN_COUNT + 1),
-            .encoding = (enum decode_encoding)sqlite3_column_int(row,
-                                                                 REPORT_COLUMN_COUNT),
+            .encoding =
+                (enum decode_encoding)sqlite3_column_int(row, REPORT_COLUMN_COUNT),
         };
         visit(context, &report, &body);
         status = CH_OK;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/frame_names.h"
+#include "collector/late_names.h"
 
 // What store_find_report hands out, copied so that its connection is free again.
 struct copied {
@@ -36,7 +36,8 @@ static void copy_report(void *context, const struct store_report *report,
 static unsigned find(struct collector *collector, const char *id, struct copied *copied,
                      struct viewed_report_error *error)
 {
-    enum ch_status status = store_find_report(collector->store, id, copy_report, copied);
+    enum ch_status status =
+        store_find_report(collector->store, id, copy_report, copied);
     if (status == CH_ERR_NOT_FOUND) {
         snprintf(error->text, sizeof(error->text), "there is no such report");
         return 404;
@@ -66,7 +67,7 @@ unsigned viewed_report_open(struct viewed_report *out, struct collector *collect
         snprintf(error->text, sizeof(error->text), "%s", reason.text);
         return refused;
     }
-    out->renamed = frame_names_add(out->opened.json, collector->symbols);
+    out->renamed = late_names_add(out->opened.json, collector->symbols);
     return 0;
 }
 

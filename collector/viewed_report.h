@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A viewed report is one taken out of the store to be looked at: opened, and named anew
-// where it has nameless frames of an image whose debug file has come in since. The store
-// keeps what was sent; the names are made for each view, so a debug file that arrives
-// late or again is used at once.
+// where it has nameless frames of an image whose debug file has come in since. The
+// store keeps what was sent; the names are made for each view, so a debug file that
+// arrives late or again is used at once.
 #pragma once
 #include "base/text.h"
 #include "collector/collector.h"

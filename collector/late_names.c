@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/frame_names.h"
+#include "collector/late_names.h"
 
 #include <string.h>
 
@@ -115,7 +115,7 @@ static void merge_report(json_t *report, const json_t *named)
     }
 }
 
-bool frame_names_add(json_t *report, const char *folder)
+bool late_names_add(json_t *report, const char *folder)
 {
     if (!can_name(report, folder))
         return false;

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/page_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/html.h"
+#include "collector/page.h"
+#include "report/report.h"
+
+enum { FRAMES_SHOWN = 300, ARGUMENTS_SHOWN = 24, NAMES_IN_A_FOLD = 4 };
+
+// Why an unwind ended, for those that did not reach the end of the stack.
+static const struct {
+    const char *ended;
+    const char *sentence;
+} endings[] = {
+    { "no-rule", "Nothing known says how to find the caller of the last frame." },
+    { "fault", "The stack memory of the next frame could not be read." },
+    { "no-progress", "The next frame did not lie further up the stack." },
+    { "limit", "The limit of frames was reached." },
+};
+
+// How much a frame found that way deserves to be believed.
+static const struct {
+    const char *trust;
+    const char *hint;
+    bool weak;
+} trusts[] = {
+    { "context", "from the thread's registers", false },
+    { "sframe", "by the image's SFrame section", false },
+    { "cfi", "by the image's DWARF call frame information", false },
+    { "fp", "by frame pointers: right where the code keeps them", true },
+    { "scan", "by looking for return addresses: may be left over from before", true },
+};
+
+static bool is_system(const json_t *frame)
+{
+    return report_flag(frame, "system") && report_frame_is_code(frame);
+}
+
+const char *page_frames_headline(const json_t *thread)
+{
+    const char *first = NULL;
+    size_t i;
+    json_t *frame;
+    json_array_foreach(report_frames(thread), i, frame)
+    {
+        const char *function = report_string(frame, "function");
+        if (function != NULL && !is_system(frame))
+            return function;
+        if (first == NULL)
+            first = function;
+    }
+    return first;
+}
+
+static void write_trust(struct text *out, const json_t *frame)
+{
+    const char *trust = report_string(frame, "trust");
+    for (size_t i = 0; trust != NULL && i < sizeof(trusts) / sizeof(trusts[0]); i++) {
+        if (strcmp(trusts[i].trust, trust) == 0)
+            html_write(out, "<span class=\"trust%s\" title=\"Found %s\">%s</span>",
+                       trusts[i].weak ? " weak" : "", trusts[i].hint, trust);
+    }
+}
+
+static void write_place(struct text *out, const json_t *report, const json_t *frame)
+{
+    const char *file = report_string(frame, "file");
+    long long line = report_integer(frame, "line", 0);
+    long long column = report_integer(frame, "column", 0);
+    const char *image = report_string(report_image(report, frame), "name");
+    html_write(out, "<div class=\"place\">");
+    if (file != NULL) {
+        html_write(out, "<span class=\"file\">%.*s", PAGE_NAME, file);
+        if (line > 0)
+            html_write(out, "<b>:%lld</b>", line);
+        if (line > 0 && column > 0)
+            html_write(out, "<i>:%lld</i>", column);
+        html_write(out, "</span>");
+    }
+    if (image != NULL)
+        html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
+                   image, 20, report_string(frame, "image_offset"));
+    html_write(out, "<span class=\"address\">%.*s</span>", 20,
+               report_string(frame, "address"));
+    write_trust(out, frame);
+    html_write(out, "</div>");
+}
+
+// write_value writes any JSON value on one line.
+static void write_value(struct text *out, const json_t *value)
+{
+    if (json_is_string(value)) {
+        html_write(out, "%.*s", PAGE_SHORT, json_string_value(value));
+        return;
+    }
+    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    html_write(out, "%.*s", PAGE_SHORT, dumped);
+    free(dumped);
+}
+
+static void write_arguments(struct text *out, const json_t *frame)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    if (json_array_size(arguments) == 0)
+        return;
+    html_write(out, "<ul class=\"arguments\">");
+    for (size_t i = 0; i < json_array_size(arguments) && i < ARGUMENTS_SHOWN; i++) {
+        const json_t *argument = json_array_get(arguments, i);
+        const char *confidence = report_string(argument, "confidence");
+        const json_t *value = json_object_get(argument, "value");
+        html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = ", PAGE_SHORT,
+                   report_string(argument, "type"), PAGE_SHORT,
+                   report_string(argument, "name"));
+        if (value != NULL)
+            write_value(out, value);
+        else
+            html_write(out, "<i>%.*s</i>", PAGE_SHORT,
+                       report_string(argument, "reason"));
+        if (confidence != NULL && strcmp(confidence, "exact") != 0)
+            html_write(out, " <i>%.*s</i>", 16, confidence);
+        html_write(out, "</li>");
+    }
+    html_write(out, "</ul>");
+}
+
+// write_gap writes a frame that stands for no code.
+static void write_gap(struct text *out, const json_t *frame)
+{
+    const char *kind = report_string(frame, "kind");
+    if (kind != NULL && strcmp(kind, "omit") == 0) {
+        html_write(out, "<li class=\"gap\">");
+        page_write_number(out, report_integer(frame, "count", 0));
+        html_write(out, " frames left out</li>\n");
+        return;
+    }
+    html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
+}
+
+static void write_frame(struct text *out, const json_t *report, const json_t *frame,
+                        size_t index)
+{
+    if (!report_frame_is_code(frame)) {
+        write_gap(out, frame);
+        return;
+    }
+    const char *function = report_string(frame, "function");
+    bool is_inline = report_flag(frame, "inline");
+    html_write(out,
+               "<li class=\"frame%s%s\"><span class=\"index\">%zu</span><div>"
+               "<div class=\"function\">",
+               is_system(frame) ? " system" : "", index == 0 ? " fault" : "", index);
+    if (function != NULL)
+        html_write(out, "<code>%.*s</code>", PAGE_NAME, function);
+    else
+        html_write(out, "<code class=\"nameless\">%.*s</code>", 20,
+                   report_string(frame, "address"));
+    if (is_inline)
+        html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
+                        " below\">inline</span>");
+    html_write(out, "</div>");
+    write_place(out, report, frame);
+    write_arguments(out, frame);
+    html_write(out, "</div></li>\n");
+}
+
+// fold_end gives the index behind the run of system frames that starts at start.
+static size_t fold_end(const json_t *frames, size_t start)
+{
+    size_t i = start;
+    while (i < json_array_size(frames) && is_system(json_array_get(frames, i)))
+        i++;
+    return i;
+}
+
+static void write_fold_names(struct text *out, const json_t *frames, size_t start,
+                             size_t end)
+{
+    size_t named = 0;
+    for (size_t i = start; i < end && named < NAMES_IN_A_FOLD; i++) {
+        const char *function = report_string(json_array_get(frames, i), "function");
+        if (function != NULL)
+            html_write(out, "%s<code>%.*s</code>", named++ == 0 ? "" : " ", 60,
+                       function);
+    }
+    if (named == NAMES_IN_A_FOLD && end - start > NAMES_IN_A_FOLD)
+        html_write(out, " \u2026");
+}
+
+static void write_fold(struct text *out, const json_t *report, const json_t *frames,
+                       size_t start, size_t end)
+{
+    html_write(out,
+               "<li class=\"fold\"><details><summary><span>%zu system %s</span>"
+               "<span class=\"names\">",
+               end - start, end - start == 1 ? "frame" : "frames");
+    write_fold_names(out, frames, start, end);
+    html_write(out, "</span></summary><ol class=\"frames\">\n");
+    for (size_t i = start; i < end; i++)
+        write_frame(out, report, json_array_get(frames, i), i);
+    html_write(out, "</ol></details></li>\n");
+}
+
+static bool has_own_frames(const json_t *frames)
+{
+    size_t i;
+    json_t *frame;
+    json_array_foreach(frames, i, frame)
+    {
+        if (report_frame_is_code(frame) && !is_system(frame))
+            return true;
+    }
+    return false;
+}
+
+static void write_ending(struct text *out, const json_t *thread)
+{
+    const char *ended = report_string(json_object_get(thread, "backtrace"), "ended");
+    for (size_t i = 0; ended != NULL && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (strcmp(endings[i].ended, ended) == 0)
+            html_write(out,
+                       "<p class=\"ending\"><b>The stack goes on.</b> %s"
+                       " <code>%s</code></p>",
+                       endings[i].sentence, ended);
+    }
+}
+
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread)
+{
+    const json_t *frames = report_frames(thread);
+    size_t count = json_array_size(frames);
+    size_t shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    bool folding = has_own_frames(frames);
+    if (count == 0)
+        html_write(out, "<p class=\"cut\">No frames were recorded.</p>");
+    html_write(out, "<ol class=\"frames\">\n");
+    for (size_t i = 0; i < shown && !page_is_full(out);) {
+        size_t end = folding ? fold_end(frames, i) : i;
+        end = end < shown ? end : shown;
+        if (end > i)
+            write_fold(out, report, frames, i, end);
+        else
+            write_frame(out, report, json_array_get(frames, i), i);
+        i = end > i ? end : i + 1;
+    }
+    html_write(out, "</ol>\n");
+    if (shown < count)
+        html_write(out, "<p class=\"cut\">%zu more frames are in the JSON.</p>",
+                   count - shown);
+    write_ending(out, thread);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages.h"
+
+#include "collector/api.h"
+#include "collector/collector.h"
+#include "collector/filter.h"
+#include "collector/html.h"
+#include "collector/moment.h"
+#include "collector/page.h"
+
+enum { REPORTS_ON_A_PAGE = 50 };
+
+struct group_page {
+    struct text *out;
+    int64_t now_ms;
+};
+
+static void write_figure(struct text *out, const char *name)
+{
+    html_write(out, "<div><dt>%s</dt><dd>", name);
+}
+
+static void write_figures(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
+    html_write(out, "<dl class=\"figures\">");
+    write_figure(out, "Reports");
+    page_write_number(out, group->count);
+    html_write(out, "</dd></div>");
+    write_figure(out, "Last seen");
+    page_write_time(out, group->last_seen_ms, page->now_ms);
+    html_write(out, "</dd></div>");
+    write_figure(out, "First seen");
+    page_write_time(out, group->first_seen_ms, page->now_ms);
+    html_write(out, "</dd></div></dl>");
+}
+
+static void write_releases(struct text *out, const struct store_group *group)
+{
+    int64_t most = 1;
+    if (group->release_count == 0)
+        return;
+    for (size_t i = 0; i < group->release_count; i++)
+        most = group->release_counts[i] > most ? group->release_counts[i] : most;
+    html_write(out, "<section class=\"card\"><h2>Releases</h2><ul class=\"bars\">");
+    for (size_t i = 0; i < group->release_count; i++) {
+        html_write(out,
+                   "<li><span class=\"name\">%.*s</span>"
+                   "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
+                   PAGE_SHORT, group->releases[i], (long long)most,
+                   (long long)group->release_counts[i]);
+        page_write_number(out, group->release_counts[i]);
+        html_write(out, "</b></li>");
+    }
+    html_write(out, "</ul>");
+    if (group->release_count == STORE_RELEASES)
+        html_write(out, "<p class=\"cut\">The %d seen last.</p>", STORE_RELEASES);
+    html_write(out, "</section>\n");
+}
+
+static void write_group(void *context, const struct store_group *group)
+{
+    struct group_page *page = context;
+    struct text *out = page->out;
+    page_begin(out, group->title, group->title);
+    html_write(out,
+               "<section class=\"hero\"><p class=\"kicker\"><span class=\"status %s\">"
+               "%s</span>Group %.*s</p><h1>%.*s</h1><p class=\"lead\">%.*s</p>",
+               group->status, group->status, 12, group->id, PAGE_NAME, group->title,
+               PAGE_NAME, group->summary);
+    write_figures(page, group);
+    html_write(out,
+               "</section>\n<div class=\"pair\"><section class=\"card\">"
+               "<h2>The last %d days</h2>",
+               STORE_TREND_DAYS);
+    page_write_trend(out, group, true);
+    html_write(out, "</section>\n");
+    write_releases(out, group);
+    html_write(out, "</div>\n<section class=\"card\"><h2>Reports</h2>"
+                    "<ol class=\"reports\">\n");
+}
+
+static void write_report(void *context, const struct store_report *report)
+{
+    struct group_page *page = context;
+    struct text *out = page->out;
+    html_write(out, "<li><a href=\"/reports/%s\">", report->id);
+    page_write_time(out, report->time_ms, page->now_ms);
+    html_write(out, "</a><span class=\"path\">%.*s</span>", PAGE_SHORT,
+               report->executable);
+    if (report->release[0] != 0)
+        html_write(out, "<span class=\"chip\">%.*s</span>", 60, report->release);
+    if (report->environment[0] != 0)
+        html_write(out, "<span class=\"chip quiet\">%.*s</span>", 60,
+                   report->environment);
+    html_write(out, "<span class=\"host\">%.*s</span></li>\n", 80, report->hostname);
+}
+
+enum http_progress page_group(struct http_request *request)
+{
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    if (!filter_read(request, REPORTS_ON_A_PAGE, &filter))
+        return HTTP_ANSWERED;
+    filter.store.group = request->id;
+
+    struct text *out = &request->answer.body;
+    struct store *store = collector_of(request)->store;
+    struct group_page page = { .out = out, .now_ms = moment_now() };
+    enum ch_status status = store_find_group(store, request->id, write_group, &page);
+    if (status == CH_OK)
+        status = store_list_reports(store, &filter.store, write_report, &page, next);
+    if (status != CH_OK)
+        return api_fail_store(request, status, "group");
+    html_write(out, "</ol></section>\n");
+    if (next[0] != 0)
+        html_write(out,
+                   "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?cursor=%s\">"
+                   "Older reports</a></nav>",
+                   request->id, next);
+    page_end(out);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+    return HTTP_ANSWERED;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/page_sections.h"
+
+#include "collector/html.h"
+#include "collector/page.h"
+#include "report/report.h"
+
+enum { IMAGES_SHOWN = 400 };
+
+static void write_image(struct text *out, const json_t *image)
+{
+    const char *build_id = report_string(image, "build_id");
+    const char *path = report_string(image, "path");
+    html_write(out, "<tr><td><b>%.*s</b>", PAGE_SHORT, report_string(image, "name"));
+    if (report_flag(image, "has_sframe"))
+        html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
+                        "SFrame</span>");
+    html_write(out,
+               "<span class=\"path\">%.*s</span></td><td class=\"id\">%.*s</td>"
+               "<td class=\"id\">%.*s</td></tr>\n",
+               PAGE_SHORT, path, 128, build_id != NULL ? build_id : "no build ID", 20,
+               report_string(image, "base"));
+}
+
+void page_images_write(struct text *out, const json_t *report)
+{
+    const json_t *images = json_object_get(report, "images");
+    size_t count = json_array_size(images);
+    size_t shown = 0;
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"images\"><details><summary><h2>Images"
+               " <small>%zu loaded</small></h2></summary><div class=\"scroll\"><table>"
+               "<thead><tr><th>Image</th><th>Build ID</th><th>Base</th></tr></thead>"
+               "<tbody>\n",
+               count);
+    while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
+        write_image(out, json_array_get(images, shown++));
+    html_write(out, "</tbody></table></div>");
+    if (shown < count)
+        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
+                   count - shown);
+    html_write(out, "</details></section>\n");
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/html.h"
+#include "collector/moment.h"
+#include "collector/page.h"
+#include "collector/page_sections.h"
+#include "collector/viewed_report.h"
+
+enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
+
+static void write_fact(struct text *out, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != 0)
+        html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
+}
+
+// write_signal writes `SIGSEGV (11), SEGV_MAPERR`.
+static void write_signal(struct text *out, const json_t *crash)
+{
+    const char *code = report_string(crash, "code_name");
+    if (crash == NULL)
+        return;
+    html_write(out, "<div><dt>Signal</dt><dd>%.*s <i>%lld</i>", 24,
+               report_string(crash, "name"),
+               (long long)report_integer(crash, "signal", 0));
+    if (code != NULL)
+        html_write(out, " %.*s", 40, code);
+    html_write(out, "</dd></div>");
+}
+
+static void write_time(struct text *out, const json_t *report)
+{
+    int64_t at = 0;
+    const char *time = report_string(report, "time");
+    int64_t now_ms = moment_now();
+    if (time == NULL)
+        return;
+    html_write(out, "<div><dt>Time</dt><dd>%.*s", 40, time);
+    if (moment_read(time, now_ms, &at) == CH_OK) {
+        html_write(out, " <i>");
+        page_write_time(out, at, now_ms);
+        html_write(out, "</i>");
+    }
+    html_write(out, "</dd></div>");
+}
+
+static void write_arguments(struct text *out, const json_t *process)
+{
+    const json_t *arguments = json_object_get(process, "arguments");
+    if (json_array_size(arguments) == 0)
+        return;
+    html_write(out, "<div class=\"wide-fact\"><dt>Command</dt><dd><code>");
+    for (size_t i = 0; i < json_array_size(arguments) && i < 64; i++)
+        html_write(out, "%s%.*s", i == 0 ? "" : " ", PAGE_SHORT,
+                   json_string_value(json_array_get(arguments, i)));
+    html_write(out, "</code></dd></div>");
+}
+
+static void write_uptime(struct text *out, const json_t *process)
+{
+    long long s = report_integer(process, "uptime_ms", -1) / 1000;
+    if (report_integer(process, "uptime_ms", -1) < 0)
+        return;
+    html_write(out, "<div><dt>Ran for</dt><dd>");
+    if (s >= 86400)
+        html_write(out, "%lld d %lld h", s / 86400, s / 3600 % 24);
+    else if (s >= 3600)
+        html_write(out, "%lld h %lld min", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        html_write(out, "%lld min %lld s", s / 60, s % 60);
+    else
+        html_write(out, "%lld s", s);
+    html_write(out, "</dd></div>");
+}
+
+static void write_facts(struct text *out, const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *process = json_object_get(report, "process");
+    const json_t *host = json_object_get(report, "host");
+    html_write(out, "<dl class=\"facts\">");
+    write_signal(out, crash);
+    write_fact(out, "Address", report_string(crash, "address"));
+    write_fact(out, "Program", report_string(process, "executable"));
+    write_fact(out, "Release", report_string(report, "release"));
+    write_fact(out, "Environment", report_string(report, "environment"));
+    write_fact(out, "Host", report_string(host, "hostname"));
+    write_time(out, report);
+    write_uptime(out, process);
+    write_fact(out, "System", report_string(host, "os"));
+    write_fact(out, "Kernel", report_string(host, "kernel"));
+    write_fact(out, "Architecture", report_string(host, "arch"));
+    write_arguments(out, process);
+    html_write(out, "</dl>");
+}
+
+static void write_hero(struct text *out, const struct viewed_report *viewed,
+                       const char *id)
+{
+    const json_t *report = viewed->opened.json;
+    const json_t *crash = json_object_get(report, "crash");
+    const char *kind = report_string(crash, "kind");
+    const char *summary = report_string(crash, "summary");
+    const char *message = report_string(crash, "message");
+    html_write(out, "<section class=\"hero\"><p class=\"kicker\">");
+    if (kind != NULL)
+        html_write(out, "<span class=\"kind\">%.*s</span>", 40, kind);
+    html_write(out, "<a href=\"/groups/%s\">%.*s</a></p><h1>%.*s</h1>", viewed->group,
+               PAGE_SHORT, viewed->title, PAGE_NAME,
+               summary != NULL ? summary : viewed->title);
+    if (message != NULL)
+        html_write(out, "<pre class=\"message\">%s</pre>", message);
+    write_facts(out, report);
+    html_write(out,
+               "<p class=\"links\"><a href=\"/api/v1/reports/%s\">JSON</a>"
+               "<a href=\"/api/v1/reports/%s?form=sent\">JSON as sent</a></p>",
+               id, id);
+    if (viewed->renamed)
+        html_write(out, "<p class=\"cut\">Some names come from debug files that were"
+                        " sent to this collector.</p>");
+    else if (report_integer(report, "revision", 1) == 0)
+        html_write(out, "<p class=\"cut\">This report was sent before it had names."
+                        " They appear when the sender adds them, or when debug files"
+                        " are sent here.</p>");
+    html_write(out, "</section>\n");
+}
+
+static void write_problems(struct text *out, const json_t *report)
+{
+    const json_t *problems = json_object_get(report, "problems");
+    size_t count = json_array_size(problems);
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"problems\"><h2>What could not be read"
+               " <small>%zu</small></h2><ul class=\"problems\">\n",
+               count);
+    for (size_t i = 0; i < count && i < PROBLEMS_SHOWN; i++) {
+        const json_t *problem = json_array_get(problems, i);
+        html_write(out, "<li><b>%.*s</b> %.*s <code>%.*s</code> %.*s</li>\n", 60,
+                   report_string(problem, "stage"), PAGE_SHORT,
+                   report_string(problem, "status"), 24,
+                   report_string(problem, "address"), PAGE_SHORT,
+                   report_string(problem, "detail"));
+    }
+    html_write(out, "</ul>");
+    if (count > PROBLEMS_SHOWN)
+        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
+                   count - PROBLEMS_SHOWN);
+    html_write(out, "</section>\n");
+}
+
+static void write_tags(struct text *out, const json_t *report)
+{
+    const json_t *tags = json_object_get(report, "tags");
+    const char *key;
+    json_t *value;
+    size_t shown = 0;
+    if (json_object_size(tags) == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"tags\"><h2>Tags</h2>"
+                    "<dl class=\"tags\">\n");
+    json_object_foreach((json_t *)(uintptr_t)tags, key, value)
+    {
+        if (shown++ == TAGS_SHOWN)
+            break;
+        html_write(out, "<div><dt>%.*s</dt><dd>%.*s</dd></div>", 64, key, PAGE_SHORT,
+                   json_string_value(value));
+    }
+    html_write(out, "</dl></section>\n");
+}
+
+static void write_breadcrumbs(struct text *out, const json_t *report)
+{
+    const json_t *crumbs = json_object_get(report, "breadcrumbs");
+    size_t count = json_array_size(crumbs);
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"breadcrumbs\"><h2>Before the crash</h2>"
+               "<ol class=\"crumbs\">\n");
+    for (size_t i = count > CRUMBS_SHOWN ? count - CRUMBS_SHOWN : 0; i < count; i++) {
+        const json_t *crumb = json_array_get(crumbs, i);
+        html_write(out, "<li><time>%.*s</time><span>%.*s</span></li>\n", 40,
+                   report_string(crumb, "time"), PAGE_NAME,
+                   report_string(crumb, "message"));
+    }
+    html_write(out, "</ol></section>\n");
+}
+
+static void write_agent(struct text *out, const json_t *report)
+{
+    const json_t *agent = json_object_get(report, "agent");
+    const json_t *timings = json_object_get(agent, "timings_us");
+    const char *stage;
+    json_t *us;
+    size_t shown = 0;
+    html_write(out, "<footer class=\"agent\"><p>crashhook %.*s, captured by %.*s", 40,
+               report_string(agent, "version"), 24, report_string(agent, "tier"));
+    json_object_foreach((json_t *)(uintptr_t)timings, stage, us)
+    {
+        if (shown++ == 12)
+            break;
+        html_write(out, "<span>%.*s %lld\u2009\u00b5s</span>", 24, stage,
+                   (long long)json_integer_value(us));
+    }
+    html_write(out, "</p></footer>\n");
+}
+
+enum http_progress page_report(struct http_request *request)
+{
+    struct viewed_report viewed;
+    struct viewed_report_error error;
+    unsigned refused =
+        viewed_report_open(&viewed, collector_of(request), request->id, &error);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", error.text);
+        return HTTP_ANSWERED;
+    }
+    struct text *out = &request->answer.body;
+    const json_t *report = viewed.opened.json;
+    page_begin(out, viewed.title, "Report");
+    write_hero(out, &viewed, request->id);
+    page_threads_write_crashed(out, report);
+    page_threads_write_others(out, report);
+    write_breadcrumbs(out, report);
+    write_problems(out, report);
+    write_tags(out, report);
+    page_images_write(out, report);
+    write_agent(out, report);
+    page_end(out);
+    viewed_report_close(&viewed);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+    return HTTP_ANSWERED;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of the page of one report, in the order a reader meets them. Each writes
+// one section, or nothing when the report says nothing about it.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/text.h"
+
+// page_frames_write writes a thread's frames: its own open, runs of system frames
+// folded (unless there are no others), inline frames marked, and why the unwind ended.
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread);
+
+// page_frames_headline is the function a thread is best called by, or NULL: the
+// innermost own frame's, else the innermost one's.
+const char *page_frames_headline(const json_t *thread);
+
+// page_threads_write_crashed writes the crashed thread and its registers.
+void page_threads_write_crashed(struct text *out, const json_t *report);
+
+// page_threads_write_others writes the other threads, equal stacks once.
+void page_threads_write_others(struct text *out, const json_t *report);
+
+// page_images_write writes the images that were loaded.
+void page_images_write(struct text *out, const json_t *report);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The style sheet of all pages, style.css made part of the program by embed.cmake.
+#pragma once
+#include <stddef.h>
+
+extern const unsigned char style_bytes[];
+extern const size_t style_size;
+
+// style_version changes whenever the style sheet does: part of its address.
+extern const char style_version[];
