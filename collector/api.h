@@ -8,34 +8,33 @@
 #include "collector/http.h"
 
 // api_post_report takes a report into the store.
-enum http_progress api_post_report(struct http_request *request);
+void api_post_report(struct http_request *request);
 
 // api_list_reports lists reports as JSON.
-enum http_progress api_list_reports(struct http_request *request);
+void api_list_reports(struct http_request *request);
 
 // api_get_report gives one report, named as well as can be, or as it was sent.
-enum http_progress api_get_report(struct http_request *request);
+void api_get_report(struct http_request *request);
 
 // api_list_groups lists groups as JSON.
-enum http_progress api_list_groups(struct http_request *request);
+void api_list_groups(struct http_request *request);
 
 // api_get_group gives one group with its trend.
-enum http_progress api_get_group(struct http_request *request);
+void api_get_group(struct http_request *request);
 
 // api_begin_symbols, api_take_symbols and api_put_symbols take a debug file: before its
 // body, piece by piece, and when all of it is there.
 void api_begin_symbols(struct http_request *request);
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
-enum http_progress api_put_symbols(struct http_request *request);
+void api_put_symbols(struct http_request *request);
 
 // api_metrics and api_health tell how the collector is.
-enum http_progress api_metrics(struct http_request *request);
-enum http_progress api_health(struct http_request *request);
+void api_metrics(struct http_request *request);
+void api_health(struct http_request *request);
 
 // api_answer_json answers with a value, which it releases.
-enum http_progress api_answer_json(struct http_request *request, unsigned status,
-                                   json_t *json);
+void api_answer_json(struct http_request *request, unsigned status, json_t *json);
 
 // api_fail_store answers for a store that returned status; what is what was looked for.
-enum http_progress api_fail_store(struct http_request *request, enum ch_status status,
-                                  const char *what);
+void api_fail_store(struct http_request *request, enum ch_status status,
+                    const char *what);

@@ -74,13 +74,13 @@ static bool summarize(struct http_request *request, struct arrival *arrival)
     return status == CH_OK;
 }
 
-enum http_progress api_post_report(struct http_request *request)
+void api_post_report(struct http_request *request)
 {
     struct collector *collector = collector_of(request);
     struct arrival *arrival = calloc(1, sizeof(*arrival));
     if (arrival == NULL) {
         http_fail(request, 503, "out of memory");
-        return HTTP_ANSWERED;
+        return;
     }
     request->state = arrival;
     request->state_destroy = free;
@@ -89,10 +89,10 @@ enum http_progress api_post_report(struct http_request *request)
     if (decode_encoding_named(request->content_encoding,
                               &arrival->item.upload.encoding) != CH_OK) {
         http_fail(request, 415, "the Content-Encoding is not identity, gzip or zstd");
-        return HTTP_ANSWERED;
+        return;
     }
     if (!summarize(request, arrival))
-        return HTTP_ANSWERED;
+        return;
 
     atomic_fetch_add(&collector->metrics.body_bytes, request->body.size);
     arrival->item.upload.entry = &arrival->entry;
@@ -101,8 +101,7 @@ enum http_progress api_post_report(struct http_request *request)
     http_suspend(request);
     enum ch_status status = ingest_submit(collector->ingest, &arrival->item);
     if (status == CH_OK)
-        return HTTP_SUSPENDED;
+        return;
     refuse(request, status);
     http_resume(request);
-    return HTTP_SUSPENDED;
 }

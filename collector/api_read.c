@@ -10,25 +10,23 @@
 
 enum { LIST_LIMIT = 50 };
 
-enum http_progress api_answer_json(struct http_request *request, unsigned status,
-                                   json_t *json)
+void api_answer_json(struct http_request *request, unsigned status, json_t *json)
 {
     char *dumped = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (dumped == NULL) {
         http_fail(request, 503, "out of memory");
-        return HTTP_ANSWERED;
+        return;
     }
     request->answer.status = status;
     request->answer.content_type = "application/json";
     text_append_string(&request->answer.body, dumped);
     text_append_string(&request->answer.body, "\n");
     free(dumped);
-    return HTTP_ANSWERED;
 }
 
-enum http_progress api_fail_store(struct http_request *request, enum ch_status status,
-                                  const char *what)
+void api_fail_store(struct http_request *request, enum ch_status status,
+                    const char *what)
 {
     if (status == CH_ERR_NOT_FOUND)
         http_fail(request, 404, "there is no such %s", what);
@@ -36,7 +34,6 @@ enum http_progress api_fail_store(struct http_request *request, enum ch_status s
         http_fail(request, 400, "cursor is not one of ours");
     else
         http_fail(request, 503, "the store could not be read");
-    return HTTP_ANSWERED;
 }
 
 static json_t *moment_json(int64_t moment_ms)
@@ -79,42 +76,44 @@ static void append_group(void *context, const struct store_group *group)
 }
 
 // answer_list answers with rows and the cursor behind them.
-static enum http_progress answer_list(struct http_request *request, const char *key,
-                                      json_t *rows, const char *next)
+static void answer_list(struct http_request *request, const char *key, json_t *rows,
+                        const char *next)
 {
-    return api_answer_json(
+    api_answer_json(
         request, 200,
         json_pack("{s:o, s:s?}", key, rows, "next", next[0] != 0 ? next : NULL));
 }
 
-enum http_progress api_list_reports(struct http_request *request)
+void api_list_reports(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
     if (!filter_read(request, LIST_LIMIT, &filter))
-        return HTTP_ANSWERED;
+        return;
     json_t *rows = json_array();
     enum ch_status status = store_list_reports(
         collector_of(request)->store, &filter.store, append_report, rows, next);
     if (status == CH_OK)
-        return answer_list(request, "reports", rows, next);
+        answer_list(request, "reports", rows, next);
+    return;
     json_decref(rows);
-    return api_fail_store(request, status, "report");
+    api_fail_store(request, status, "report");
 }
 
-enum http_progress api_list_groups(struct http_request *request)
+void api_list_groups(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
     if (!filter_read(request, LIST_LIMIT, &filter))
-        return HTTP_ANSWERED;
+        return;
     json_t *rows = json_array();
     enum ch_status status = store_list_groups(collector_of(request)->store,
                                               &filter.store, append_group, rows, next);
     if (status == CH_OK)
-        return answer_list(request, "groups", rows, next);
+        answer_list(request, "groups", rows, next);
+    return;
     json_decref(rows);
-    return api_fail_store(request, status, "group");
+    api_fail_store(request, status, "group");
 }
 
 static void take_group(void *context, const struct store_group *group)
@@ -133,17 +132,18 @@ static void take_group(void *context, const struct store_group *group)
     *(json_t **)context = json;
 }
 
-enum http_progress api_get_group(struct http_request *request)
+void api_get_group(struct http_request *request)
 {
     json_t *group = NULL;
     enum ch_status status =
         store_find_group(collector_of(request)->store, request->id, take_group, &group);
     if (status != CH_OK)
-        return api_fail_store(request, status, "group");
-    return api_answer_json(request, 200, group);
+        api_fail_store(request, status, "group");
+    return;
+    api_answer_json(request, 200, group);
 }
 
-static enum http_progress answer_sent(struct http_request *request)
+static void answer_sent(struct http_request *request)
 {
     struct viewed_report_error error;
     struct http_answer *answer = &request->answer;
@@ -151,21 +151,21 @@ static enum http_progress answer_sent(struct http_request *request)
         viewed_report_sent(collector_of(request), request->id, &answer->body, &error);
     if (refused != 0) {
         http_fail(request, refused, "%s", error.text);
-        return HTTP_ANSWERED;
+        return;
     }
     answer->status = 200;
     answer->content_type = "application/json";
-    return HTTP_ANSWERED;
 }
 
-enum http_progress api_get_report(struct http_request *request)
+void api_get_report(struct http_request *request)
 {
     const char *form = http_parameter_value(request, "form");
     if (form != NULL && strcmp(form, "sent") == 0)
-        return answer_sent(request);
+        answer_sent(request);
+    return;
     if (form != NULL && form[0] != 0) {
         http_fail(request, 400, "form is not `sent`");
-        return HTTP_ANSWERED;
+        return;
     }
     struct viewed_report viewed;
     struct viewed_report_error error;
@@ -173,23 +173,23 @@ enum http_progress api_get_report(struct http_request *request)
         viewed_report_open(&viewed, collector_of(request), request->id, &error);
     if (refused != 0) {
         http_fail(request, refused, "%s", error.text);
-        return HTTP_ANSWERED;
+        return;
     }
     api_answer_json(request, 200, json_incref(viewed.opened.json));
     viewed_report_close(&viewed);
-    return HTTP_ANSWERED;
 }
 
-enum http_progress api_health(struct http_request *request)
+void api_health(struct http_request *request)
 {
     struct store_totals totals;
     enum ch_status status = store_count(collector_of(request)->store, &totals);
     if (status != CH_OK)
-        return api_fail_store(request, status, "store");
-    return api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
+        api_fail_store(request, status, "store");
+    return;
+    api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
 }
 
-enum http_progress api_metrics(struct http_request *request)
+void api_metrics(struct http_request *request)
 {
     struct collector *collector = collector_of(request);
     struct store_totals totals;
@@ -198,5 +198,4 @@ enum http_progress api_metrics(struct http_request *request)
     request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(&collector->metrics, status == CH_OK ? &totals : NULL,
                   &request->answer.body);
-    return HTTP_ANSWERED;
 }

@@ -61,15 +61,15 @@ void api_take_symbols(struct http_request *request, const void *bytes, size_t si
         fail_upload(request, CH_ERR_IO);
 }
 
-enum http_progress api_put_symbols(struct http_request *request)
+void api_put_symbols(struct http_request *request)
 {
     struct symbol_upload *upload = request->state;
     enum ch_status status = symbol_upload_finish(upload);
     if (status != CH_OK) {
         fail_upload(request, status);
-        return HTTP_ANSWERED;
+        return;
     }
     metrics_count(&collector_of(request)->metrics.debug_files);
-    return api_answer_json(request, upload->existed ? 200 : 201,
-                           json_pack("{s:s}", "build_id", upload->build_id));
+    api_answer_json(request, upload->existed ? 200 : 201,
+                    json_pack("{s:s}", "build_id", upload->build_id));
 }

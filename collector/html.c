@@ -5,6 +5,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+// SAYS_SIZE is the limit from which a cut string is followed by its whole size: in
+// narrow places that would be longer than what it stands for.
+enum { SAYS_SIZE = 1000 };
+
 // decode_utf8 gives the length of the character at bytes and stores it at out, or 0
 // when there is none: a stray byte, an overlong form, a surrogate, past U+10FFFF.
 static size_t decode_utf8(const unsigned char *bytes, size_t left, uint32_t *out)
@@ -88,8 +92,11 @@ void html_escape(struct text *out, const char *string, size_t limit)
             text_append_string(out, "\uFFFD");
         i += length != 0 ? length : 1;
     }
-    if (size == limit && string[size] != 0)
-        text_appendf(out, "\u2026 (%zu bytes in all)", size + strlen(string + size));
+    if (limit == 0 || size < limit || string[size] == 0)
+        return;
+    text_append_string(out, "\u2026");
+    if (limit >= SAYS_SIZE)
+        text_appendf(out, " (%zu bytes in all)", size + strlen(string + size));
 }
 
 // write_number appends the number that conversion (what stands between % and its last

@@ -24,5 +24,6 @@ void html_write(struct text *out, const char *format, ...) CH_PRINTF(2, 3);
 // html_escape appends at most limit bytes of string as text: the five special
 // characters as entities; control characters, bidirectional overrides and invisible
 // characters as
-// `\u{202E}`; bytes that are no UTF-8 as U+FFFD. What was cut is said.
+// `\u{202E}`; bytes that are no UTF-8 as U+FFFD. An ellipsis stands for what was cut,
+// from 1,000 bytes on with the whole size.
 void html_escape(struct text *out, const char *string, size_t limit);

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 #include <time.h>
 
 #include "collector/access.h"
@@ -47,6 +47,7 @@ struct call {
     struct connection *watched;
     size_t received;
     bool handled;
+    bool suspended;
 };
 
 const char *http_parameter_value(const struct http_request *request, const char *key)
@@ -87,7 +88,9 @@ void http_fail(struct http_request *request, unsigned status, const char *format
 
 void http_suspend(struct http_request *request)
 {
-    MHD_suspend_connection(((struct call *)request)->connection);
+    struct call *call = (struct call *)request;
+    call->suspended = true;
+    MHD_suspend_connection(call->connection);
 }
 
 void http_resume(struct http_request *request)
@@ -307,8 +310,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (!call->handled && call->request.answer.status == 0) {
         call->handled = true;
         connections_allow(&call->server->connections, call->watched, ANSWER_MS);
-        if (call->request.route->handle(&call->request) == HTTP_SUSPENDED)
-            return MHD_YES; // call is another thread's: hands off
+        call->request.route->handle(&call->request);
+        // The answer is another thread's until it resumes the connection, which then
+        // comes back here, on this thread.
+        if (call->suspended)
+            return MHD_YES;
     }
     return send_answer(call);
 }

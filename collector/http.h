@@ -29,13 +29,8 @@ enum http_access {
     HTTP_WRITE, // a token as Bearer, and no page of another site asking
 };
 
-enum http_progress {
-    HTTP_ANSWERED,
-    HTTP_SUSPENDED, // another thread has the request and will call http_resume
-};
-
-// An http_handle_fn answers a request whose body has arrived.
-typedef enum http_progress http_handle_fn(struct http_request *request);
+// An http_handle_fn answers a request whose body has arrived, or suspends it.
+typedef void http_handle_fn(struct http_request *request);
 
 // An http_begin_fn runs before the body; filling the answer refuses the request.
 typedef void http_begin_fn(struct http_request *request);
@@ -116,7 +111,7 @@ const char *http_parameter_value(const struct http_request *request, const char 
 void http_fail(struct http_request *request, unsigned status, const char *format, ...)
     CH_PRINTF(3, 4);
 
-// http_suspend takes the request from its thread until http_resume.
+// http_suspend, called by a handler, leaves the answer to whoever calls http_resume.
 void http_suspend(struct http_request *request);
 
 // http_resume sends a suspended request's answer; the request is the server's again.

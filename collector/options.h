@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collector's command line: one table row per option drives parsing and --help.
+// Values are checked by whoever uses them; strings live as long as argv. Read by main.
 #pragma once
 #include <stdbool.h>
 

@@ -98,16 +98,15 @@ void page_write_trend(struct text *out, const struct store_group *group, bool la
     html_write(out, "</svg>");
 }
 
-enum http_progress page_style(struct http_request *request)
+void page_style(struct http_request *request)
 {
     request->answer.status = 200;
     request->answer.content_type = "text/css; charset=utf-8";
     request->answer.cacheable = true;
     text_append(&request->answer.body, style_bytes, style_size);
-    return HTTP_ANSWERED;
 }
 
-enum http_progress page_failure(struct http_request *request)
+void page_failure(struct http_request *request)
 {
     struct text *body = &request->answer.body;
     struct text page = { 0 };
@@ -121,5 +120,4 @@ enum http_progress page_failure(struct http_request *request)
     page_end(&page);
     text_deinit(body);
     *body = page;
-    return HTTP_ANSWERED;
 }

@@ -27,7 +27,6 @@ static const struct {
     const char *hint;
     bool weak;
 } trusts[] = {
-    { "context", "from the thread's registers", false },
     { "sframe", "by the image's SFrame section", false },
     { "cfi", "by the image's DWARF call frame information", false },
     { "fp", "by frame pointers: right where the code keeps them", true },
@@ -139,8 +138,9 @@ static void write_gap(struct text *out, const json_t *frame)
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
 }
 
+// write_frame writes the frame at index; fault marks the one to look at first.
 static void write_frame(struct text *out, const json_t *report, const json_t *frame,
-                        size_t index)
+                        size_t index, bool fault)
 {
     if (!report_frame_is_code(frame)) {
         write_gap(out, frame);
@@ -151,7 +151,7 @@ static void write_frame(struct text *out, const json_t *report, const json_t *fr
     html_write(out,
                "<li class=\"frame%s%s\"><span class=\"index\">%zu</span><div>"
                "<div class=\"function\">",
-               is_system(frame) ? " system" : "", index == 0 ? " fault" : "", index);
+               is_system(frame) ? " system" : "", fault ? " fault" : "", index);
     if (function != NULL)
         html_write(out, "<code>%.*s</code>", PAGE_NAME, function);
     else
@@ -199,7 +199,7 @@ static void write_fold(struct text *out, const json_t *report, const json_t *fra
     write_fold_names(out, frames, start, end);
     html_write(out, "</span></summary><ol class=\"frames\">\n");
     for (size_t i = start; i < end; i++)
-        write_frame(out, report, json_array_get(frames, i), i);
+        write_frame(out, report, json_array_get(frames, i), i, false);
     html_write(out, "</ol></details></li>\n");
 }
 
@@ -233,6 +233,7 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
     size_t count = json_array_size(frames);
     size_t shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
     bool folding = has_own_frames(frames);
+    size_t open = 0;
     if (count == 0)
         html_write(out, "<p class=\"cut\">No frames were recorded.</p>");
     html_write(out, "<ol class=\"frames\">\n");
@@ -242,7 +243,7 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
         if (end > i)
             write_fold(out, report, frames, i, end);
         else
-            write_frame(out, report, json_array_get(frames, i), i);
+            write_frame(out, report, json_array_get(frames, i), i, open++ == 0);
         i = end > i ? end : i + 1;
     }
     html_write(out, "</ol>\n");

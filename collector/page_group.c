@@ -96,12 +96,12 @@ static void write_report(void *context, const struct store_report *report)
     html_write(out, "<span class=\"host\">%.*s</span></li>\n", 80, report->hostname);
 }
 
-enum http_progress page_group(struct http_request *request)
+void page_group(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
     if (!filter_read(request, REPORTS_ON_A_PAGE, &filter))
-        return HTTP_ANSWERED;
+        return;
     filter.store.group = request->id;
 
     struct text *out = &request->answer.body;
@@ -111,7 +111,8 @@ enum http_progress page_group(struct http_request *request)
     if (status == CH_OK)
         status = store_list_reports(store, &filter.store, write_report, &page, next);
     if (status != CH_OK)
-        return api_fail_store(request, status, "group");
+        api_fail_store(request, status, "group");
+    return;
     html_write(out, "</ol></section>\n");
     if (next[0] != 0)
         html_write(out,
@@ -121,5 +122,4 @@ enum http_progress page_group(struct http_request *request)
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
-    return HTTP_ANSWERED;
 }

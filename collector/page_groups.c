@@ -104,12 +104,12 @@ static void write_more(struct text *out, const struct http_request *request,
     text_deinit(&query);
 }
 
-enum http_progress page_groups(struct http_request *request)
+void page_groups(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
     if (!filter_read(request, GROUPS_ON_A_PAGE, &filter))
-        return HTTP_ANSWERED;
+        return;
 
     struct text *out = &request->answer.body;
     struct listing listing = { .out = out, .now_ms = moment_now() };
@@ -127,7 +127,8 @@ enum http_progress page_groups(struct http_request *request)
     if (status == CH_OK)
         status = store_list_groups(store, &filter.store, write_group, &listing, next);
     if (status != CH_OK)
-        return api_fail_store(request, status, "group");
+        api_fail_store(request, status, "group");
+    return;
     html_write(out, "</ol>\n");
     if (listing.count == 0)
         write_nothing(out, request);
@@ -136,5 +137,4 @@ enum http_progress page_groups(struct http_request *request)
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
-    return HTTP_ANSWERED;
 }

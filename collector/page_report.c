@@ -39,9 +39,13 @@ static void write_time(struct text *out, const json_t *report)
     int64_t now_ms = moment_now();
     if (time == NULL)
         return;
-    html_write(out, "<div><dt>Time</dt><dd>%.*s", 40, time);
+    html_write(out, "<div><dt>Time</dt><dd>");
     if (moment_read(time, now_ms, &at) == CH_OK) {
-        html_write(out, " <i>");
+        char utc[MOMENT_SIZE];
+        moment_write(at, utc);
+        utc[10] = ' ';
+        utc[19] = 0;
+        html_write(out, "%s UTC <i>", utc);
         page_write_time(out, at, now_ms);
         html_write(out, "</i>");
     }
@@ -211,7 +215,7 @@ static void write_agent(struct text *out, const json_t *report)
     html_write(out, "</p></footer>\n");
 }
 
-enum http_progress page_report(struct http_request *request)
+void page_report(struct http_request *request)
 {
     struct viewed_report viewed;
     struct viewed_report_error error;
@@ -219,7 +223,7 @@ enum http_progress page_report(struct http_request *request)
         viewed_report_open(&viewed, collector_of(request), request->id, &error);
     if (refused != 0) {
         http_fail(request, refused, "%s", error.text);
-        return HTTP_ANSWERED;
+        return;
     }
     struct text *out = &request->answer.body;
     const json_t *report = viewed.opened.json;
@@ -236,5 +240,4 @@ enum http_progress page_report(struct http_request *request)
     viewed_report_close(&viewed);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
-    return HTTP_ANSWERED;
 }

@@ -6,16 +6,16 @@
 #include "collector/http.h"
 
 // page_groups lists groups, narrowed by the address.
-enum http_progress page_groups(struct http_request *request);
+void page_groups(struct http_request *request);
 
 // page_group shows one group and lists its reports.
-enum http_progress page_group(struct http_request *request);
+void page_group(struct http_request *request);
 
 // page_report shows one report.
-enum http_progress page_report(struct http_request *request);
+void page_report(struct http_request *request);
 
 // page_style is the style sheet.
-enum http_progress page_style(struct http_request *request);
+void page_style(struct http_request *request);
 
 // page_failure turns the sentence in the answer's body into a page that shows it.
-enum http_progress page_failure(struct http_request *request);
+void page_failure(struct http_request *request);

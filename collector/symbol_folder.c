@@ -90,12 +90,12 @@ enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *byt
 static enum ch_status check_build(const struct symbol_upload *upload, const void *bytes,
                                   size_t size)
 {
-    struct elf_file file;
+    struct elf_view file;
     const uint8_t *id = NULL;
     size_t id_size = 0;
-    if (elf_file_init(&file, bytes, size) != CH_OK)
+    if (elf_view_init(&file, bytes, size) != CH_OK)
         return CH_ERR_MALFORMED;
-    if (elf_file_build_id(&file, &id, &id_size) != CH_OK ||
+    if (elf_view_build_id(&file, &id, &id_size) != CH_OK ||
         id_size * 2 >= SYMBOL_FOLDER_ID_SIZE)
         return CH_ERR_NOT_FOUND;
     char hex[SYMBOL_FOLDER_ID_SIZE];
