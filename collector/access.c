@@ -135,7 +135,7 @@ bool access_host_ok(const char *host)
     bool bracketed = host[0] == '[';
     const char *start = host + bracketed;
     size_t length = strcspn(start, bracketed ? "]" : ":");
-    if (length == 0 || length >= sizeof(name))
+    if (length == 0 || length >= sizeof(name) || (bracketed && start[length] == 0))
         return false;
     memcpy(name, start, length);
     name[length] = 0;

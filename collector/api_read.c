@@ -93,9 +93,10 @@ void api_list_reports(struct http_request *request)
     json_t *rows = json_array();
     enum ch_status status = store_list_reports(
         collector_of(request)->store, &filter.store, append_report, rows, next);
-    if (status == CH_OK)
+    if (status == CH_OK) {
         answer_list(request, "reports", rows, next);
-    return;
+        return;
+    }
     json_decref(rows);
     api_fail_store(request, status, "report");
 }
@@ -109,9 +110,10 @@ void api_list_groups(struct http_request *request)
     json_t *rows = json_array();
     enum ch_status status = store_list_groups(collector_of(request)->store,
                                               &filter.store, append_group, rows, next);
-    if (status == CH_OK)
+    if (status == CH_OK) {
         answer_list(request, "groups", rows, next);
-    return;
+        return;
+    }
     json_decref(rows);
     api_fail_store(request, status, "group");
 }
@@ -137,9 +139,10 @@ void api_get_group(struct http_request *request)
     json_t *group = NULL;
     enum ch_status status =
         store_find_group(collector_of(request)->store, request->id, take_group, &group);
-    if (status != CH_OK)
+    if (status != CH_OK) {
         api_fail_store(request, status, "group");
-    return;
+        return;
+    }
     api_answer_json(request, 200, group);
 }
 
@@ -160,9 +163,10 @@ static void answer_sent(struct http_request *request)
 void api_get_report(struct http_request *request)
 {
     const char *form = http_parameter_value(request, "form");
-    if (form != NULL && strcmp(form, "sent") == 0)
+    if (form != NULL && strcmp(form, "sent") == 0) {
         answer_sent(request);
-    return;
+        return;
+    }
     if (form != NULL && form[0] != 0) {
         http_fail(request, 400, "form is not `sent`");
         return;
@@ -183,9 +187,10 @@ void api_health(struct http_request *request)
 {
     struct store_totals totals;
     enum ch_status status = store_count(collector_of(request)->store, &totals);
-    if (status != CH_OK)
+    if (status != CH_OK) {
         api_fail_store(request, status, "store");
-    return;
+        return;
+    }
     api_answer_json(request, 200, json_pack("{s:s}", "status", "ok"));
 }
 

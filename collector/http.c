@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector/access.h"
 #include "collector/connections.h"
@@ -59,6 +60,14 @@ const char *http_parameter_value(const struct http_request *request, const char 
     return NULL;
 }
 
+// is_page says whether people look at this address: then failures are pages too.
+static bool is_page(const struct http_request *request)
+{
+    if (request->route != NULL)
+        return request->route->page;
+    return strncmp(request->path, "/api/", 5) != 0;
+}
+
 void http_fail(struct http_request *request, unsigned status, const char *format, ...)
 {
     char sentence[600];
@@ -70,7 +79,7 @@ void http_fail(struct http_request *request, unsigned status, const char *format
     struct http_answer *answer = &request->answer;
     text_clear(&answer->body);
     answer->status = status;
-    if (request->route != NULL && request->route->page) {
+    if (is_page(request)) {
         answer->content_type = "text/html; charset=utf-8";
         text_append_string(&answer->body, sentence);
         const struct call *call = (const struct call *)request;
@@ -395,7 +404,9 @@ void http_quiesce(struct http_server *server, int timeout_ms)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += timeout_ms / 1000;
-    MHD_quiesce_daemon(server->daemon);
+    int listen_fd = MHD_quiesce_daemon(server->daemon);
+    if (listen_fd >= 0)
+        close(listen_fd); // whoever connects now is refused, not left waiting
     pthread_mutex_lock(&server->lock);
     int result = 0;
     while (server->under_way != 0 && result == 0)

@@ -181,6 +181,8 @@ int main(int argc, char **argv)
     sigaddset(&stops, SIGINT);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); // a file limit is then an error like a full disk
+    umask(077);               // reports are nobody else's business
     raise_descriptor_limit();
 
     struct access_tokens tokens = { 0 };

@@ -110,9 +110,10 @@ void page_group(struct http_request *request)
     enum ch_status status = store_find_group(store, request->id, write_group, &page);
     if (status == CH_OK)
         status = store_list_reports(store, &filter.store, write_report, &page, next);
-    if (status != CH_OK)
+    if (status != CH_OK) {
         api_fail_store(request, status, "group");
-    return;
+        return;
+    }
     html_write(out, "</ol></section>\n");
     if (next[0] != 0)
         html_write(out,

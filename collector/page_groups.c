@@ -126,9 +126,10 @@ void page_groups(struct http_request *request)
     html_write(out, "<ol class=\"groups\">\n");
     if (status == CH_OK)
         status = store_list_groups(store, &filter.store, write_group, &listing, next);
-    if (status != CH_OK)
+    if (status != CH_OK) {
         api_fail_store(request, status, "group");
-    return;
+        return;
+    }
     html_write(out, "</ol>\n");
     if (listing.count == 0)
         write_nothing(out, request);

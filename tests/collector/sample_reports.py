@@ -232,7 +232,7 @@ def poison(value):
 
 FIXED = {"schema", "id", "time", "kind", "trust", "ended", "cbf", "address", "base",
          "end_of_text", "image_offset", "build_id", "tier", "state", "registers",
-         "fingerprint", "confidence", "name_of_signal"}
+         "fingerprint", "confidence"}
 
 
 def hostile(number=6, **more):
@@ -252,7 +252,7 @@ def many_threads(number=7, count=5000, distinct=True):
     for i in range(count):
         thread = idle_thread(100000 + i)
         if distinct:
-            thread["backtrace"]["frames"][2]["address"] = hex(0x55D2C4A04000 + i)
+            thread["backtrace"]["frames"][2]["address"] = hex(0x55D2C4A10000 + i)
         out["threads"].append(thread)
     return out
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A collector that runs in a folder of its own, and requests to it: what the tests of the
+# whole program share.
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+
+class Collector:
+    """A collector on a free port. Its folder goes when the `with` block ends."""
+
+    def __init__(self, binary, tokens=None, extra=()):
+        self.binary = binary
+        self.folder = tempfile.mkdtemp(prefix="crashhook-collector-")
+        self.extra = list(extra)
+        self.token = None
+        self.process = None
+        if tokens:
+            path = os.path.join(self.folder, "tokens")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(tokens) + "\n")
+            self.extra += ["--token-file", path]
+            self.token = tokens[0]
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self):
+        command = [self.binary, "--listen", "127.0.0.1:0", "--store",
+                   "sqlite:" + self.path("store.db"), "--symbols", self.path("symbols"),
+                   *self.extra]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        match = re.search(r"listening on http://(127\.0\.0\.1):(\d+)/", line)
+        if not match:
+            raise RuntimeError(f"the collector did not start: {line}")
+        self.host, self.port = match.group(1), int(match.group(2))
+        self.url = f"http://{self.host}:{self.port}"
+
+    def kill(self):
+        if self.process is None:
+            return
+        self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+        self.process = None
+
+    def stop(self):
+        """Asks it to end; its exit status and the rest of its messages."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=30)
+        said = self.process.stderr.read()
+        self.process.stderr.close()
+        self.process = None
+        return status, said
+
+    def connection(self):
+        return http.client.HTTPConnection(self.host, self.port, timeout=60)
+
+    def request(self, method, path, body=None, headers=None):
+        """One request: its status, headers and body."""
+        headers = dict(headers or {})
+        if self.token and "Authorization" not in headers:
+            headers["Authorization"] = "Bearer " + self.token
+        connection = self.connection()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def json(self, method, path, body=None, headers=None):
+        status, _, answer = self.request(method, path, body, headers)
+        return status, json.loads(answer)
+
+    def post(self, report, headers=None):
+        """Sends a report (a value, or bytes as they are): status and answer."""
+        body = report if isinstance(report, bytes) else json.dumps(report).encode()
+        return self.json("POST", "/api/v1/reports", body, headers)
+
+    def socket(self):
+        return socket.create_connection((self.host, self.port), timeout=60)

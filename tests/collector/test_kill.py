@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_kill COLLECTOR ROUNDS: the collector is killed with SIGKILL while many clients
+# upload, and started again. Every report it answered with 201 is there, once, whole.
+
+import http.client
+import json
+import sys
+import threading
+import time
+
+import sample_reports
+from running import Collector
+
+CLIENTS = 40
+REPORTS_A_ROUND = 1000
+
+
+def upload(collector, reports, acknowledged, killed):
+    """Sends reports on one connection until the collector is gone."""
+    connection = collector.connection()
+    try:
+        for report in reports:
+            connection.request("POST", "/api/v1/reports", json.dumps(report))
+            answer = connection.getresponse()
+            body = answer.read()
+            if answer.status == 201:
+                acknowledged.append(json.loads(body)["id"])
+            elif not killed.is_set():
+                raise SystemExit(f"unexpected answer {answer.status}: {body}")
+    except (OSError, http.client.HTTPException):
+        if not killed.is_set():
+            raise
+    finally:
+        connection.close()
+
+
+def run_round(collector, number):
+    reports = [sample_reports.raw(number * REPORTS_A_ROUND + i)
+               for i in range(REPORTS_A_ROUND)]
+    acknowledged, killed = [], threading.Event()
+    threads = [threading.Thread(target=upload, args=(collector, reports[i::CLIENTS],
+                                                     acknowledged, killed))
+               for i in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    while len(acknowledged) < REPORTS_A_ROUND // 4:
+        time.sleep(0.001)
+    killed.set()
+    collector.kill()
+    for thread in threads:
+        thread.join()
+    return {report["id"]: report for report in reports}, set(acknowledged)
+
+
+def stored_ids(collector):
+    found, cursor = [], ""
+    while cursor is not None:
+        _, page = collector.json("GET", "/api/v1/reports?limit=200" +
+                                 (f"&cursor={cursor}" if cursor else ""))
+        found += [row["id"] for row in page["reports"]]
+        cursor = page["next"]
+    return found
+
+
+def main():
+    binary, rounds = sys.argv[1], int(sys.argv[2])
+    expected, everything, left = set(), {}, 0
+    with Collector(binary) as collector:
+        for number in range(rounds):
+            reports, acknowledged = run_round(collector, number)
+            everything.update(reports)
+            expected |= acknowledged
+            left += len(reports) - len(acknowledged)
+            collector.start()
+        found = stored_ids(collector)
+        lost = expected - set(found)
+        twice = len(found) - len(set(found))
+        strange = set(found) - set(everything)
+        damaged = [i for i in expected - lost
+                   if collector.json("GET", "/api/v1/reports/" + i)[1] != everything[i]]
+        _, groups = collector.json("GET", "/api/v1/groups?limit=200")
+        for report_id, report in everything.items():  # the senders try again
+            status, _ = collector.post(report)
+            if status != (200 if report_id in set(found) else 201):
+                raise SystemExit(f"{report_id} was answered {status} when sent again")
+        complete = sorted(stored_ids(collector)) == sorted(everything)
+    print(f"{rounds} kills: {len(expected)} acknowledged, {left} not, {len(found)} stored,"
+          f" {len(lost)} lost, {twice} twice, {len(damaged)} damaged")
+    counted = sum(group["count"] for group in groups["groups"])
+    if groups["next"] is None and counted != len(found):
+        raise SystemExit(f"groups count {counted} reports")
+    if lost or twice or strange or damaged or not complete or left == 0:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_pages COLLECTOR FOLDER: the review pages as Chromium shows them, in light and dark,
+# wide and on a phone; screenshots are left in FOLDER.
+
+import os
+import random
+import sys
+import time
+import unittest
+
+import sample_reports
+from browser import Browser
+from running import Collector
+
+BINARY, FOLDER = None, None
+WIDE, PHONE = (1200, 1400), (360, 740)
+
+# What no page of ours holds, whatever a report says.
+FOREIGN = """(() => {
+  const found = [];
+  for (const e of document.querySelectorAll('*')) {
+    if (['SCRIPT','IFRAME','IMG','OBJECT','EMBED','STYLE','BASE'].includes(e.tagName))
+      found.push(e.tagName);
+    for (const a of e.attributes) {
+      if (a.name.startsWith('on') || a.name === 'style') found.push(a.name);
+      if (['href','src','action'].includes(a.name) && !/^[/#]/.test(a.value))
+        found.push(a.value);
+    }
+  }
+  return found;
+})()"""
+
+
+def spread(number, moment_s, release, make):
+    """A report of that moment, release and kind."""
+    report = make(number, release=release)
+    report["fingerprint"] = make(0)["fingerprint"][:-2] + f"{sum(make.__name__.encode()) % 256:02x}"
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment_s))
+    report["time"] = stamp + ".000Z"
+    return report
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.collector = cls.enterClassContext(Collector(BINARY))
+        cls.browser = cls.enterClassContext(Browser())
+        cls.sent = {}
+        chance = random.Random(7)
+        number = 0
+        kinds = (sample_reports.null_write, sample_reports.heap_abort,
+                 sample_reports.overflow, sample_reports.uncaught, sample_reports.raw)
+        for make, count in zip(kinds, (31, 12, 4, 3, 1)):
+            for _ in range(count):
+                number += 1
+                ago_s = int(chance.random() ** 2 * 27 * 86400) if count > 1 else 300
+                report = spread(number, time.time() - ago_s,
+                                chance.choice(("2.14.1", "2.14.0", "2.13.4")), make)
+                answer = cls.collector.post(report)
+                cls.sent[make.__name__] = answer[1]
+        for make in (sample_reports.hostile, sample_reports.many_threads,
+                     sample_reports.long_strings):
+            cls.sent[make.__name__] = cls.collector.post(make())[1]
+
+    def address(self, name, kind="reports"):
+        key = "id" if kind == "reports" else "group"
+        return f"/{kind}/{self.sent[name][key]}"
+
+    def visit(self, path, size=WIDE, dark=False, shot=None, whole=False):
+        """Loads a page, checks what is true of every page, and gives its text."""
+        self.browser.look(*size, dark)
+        asked, complaints = self.browser.go(self.collector.url + path)
+        for url in asked:
+            self.assertTrue(url.startswith(self.collector.url + "/"), url)
+        self.assertEqual(complaints, [])
+        self.assertEqual(self.browser.evaluate(FOREIGN), [])
+        self.assertNotIn("owned", self.browser.evaluate("document.title").split("'")[0])
+        self.assertTrue(self.browser.evaluate("document.title").endswith("crashhook"))
+        wide = self.browser.evaluate("document.documentElement.scrollWidth")
+        self.assertLessEqual(wide, size[0], f"{path} is wider than the window")
+        if shot:
+            self.browser.screenshot(os.path.join(FOLDER, shot + ".png"), whole)
+        return self.browser.evaluate("document.body.innerText")
+
+    def test_the_groups_are_listed_with_count_trend_and_releases(self):
+        text = self.visit("/", shot="groups")
+        for expected in ("SIGSEGV in ledger::entry::set_amount(ledger::money)", "31",
+                         "SIGABRT in string_pool_drop", "2.14.1", "open", "ago"):
+            self.assertIn(expected, text)
+        bars = self.browser.evaluate("document.querySelectorAll('.trend .some').length")
+        self.assertGreater(bars, 10)
+
+    def test_filters_are_in_the_address_and_in_the_form(self):
+        text = self.visit("/?signal=SIGABRT&release=2.14.1")
+        self.assertIn("SIGABRT in", text)
+        self.assertNotIn("SIGSEGV in", text)
+        self.assertEqual(
+            self.browser.evaluate("document.querySelector('[name=signal]').value"),
+            "SIGABRT")
+        self.assertIn("Nothing matches", self.visit("/?release=none", shot="nothing"))
+
+    def test_a_group_lists_its_reports(self):
+        text = self.visit(self.address("null_write", "groups"), shot="group")
+        for expected in ("SIGSEGV in ledger::entry::set_amount", "Releases", "2.13.4",
+                         "The last 30 days", "ams-worker-07"):
+            self.assertIn(expected, text)
+        links = self.browser.evaluate("document.querySelectorAll('.reports a').length")
+        self.assertEqual(links, 31)
+
+    def test_a_report_begins_with_what_happened(self):
+        text = self.visit(self.address("null_write"), shot="report", whole=True)
+        order = ["Wrote to address 0x18: a member of a null pointer", "Crashed thread",
+                 "ledger::journal::post(ledger::entry*", "ledger::journal::replay",
+                 "Other threads", "20 threads like this", "Tags", "Images"]
+        places = [text.find(part) for part in order]
+        self.assertNotIn(-1, places)
+        self.assertEqual(places, sorted(places))
+        for expected in ("src/journal.cpp:214:24", "inline", "SEGV_MAPERR", "entry = NULL",
+                         "/opt/ledger/bin/ledgerd", "2 system frames", "sframe"):
+            self.assertIn(expected, text)
+
+    def test_system_frames_are_folded_and_can_be_opened(self):
+        self.visit(self.address("heap_abort"))
+        seen = "getComputedStyle(document.querySelector('.crashed .fold li')).display"
+        shown = ("document.querySelector('.crashed .fold details ol')"
+                 ".checkVisibility({contentVisibilityAuto: true})")
+        self.assertFalse(self.browser.evaluate(shown))
+        self.browser.evaluate("document.querySelector('.crashed .fold summary').click()")
+        self.assertTrue(self.browser.evaluate(shown))
+        self.assertNotEqual(self.browser.evaluate(seen), "none")
+        self.assertIn("malloc_printerr", self.browser.evaluate("document.body.innerText"))
+
+    def test_why_an_unwind_ended_is_said(self):
+        text = self.visit(self.address("raw"), shot="raw")
+        self.assertIn("The stack goes on.", text)
+        self.assertIn("no-rule", text)
+        self.assertIn("scan", text)
+        text = self.visit(self.address("overflow"))
+        self.assertIn("41\u2009872 frames left out", text)
+        self.assertIn("What could not be read", text)
+
+    def test_everything_is_there_without_scripts(self):
+        self.visit(self.address("null_write"))
+        self.browser.scripts(False)
+        try:
+            self.browser.go(self.collector.url + self.address("null_write"))
+            text = self.browser.evaluate("document.body.innerText")
+        finally:
+            self.browser.scripts(True)
+        self.assertIn("20 threads like this", text)
+
+    def test_pages_fit_a_phone_and_follow_dark_colours(self):
+        for name, path in (("groups", "/"), ("group", self.address("null_write", "groups")),
+                           ("report", self.address("null_write")),
+                           ("abort", self.address("heap_abort"))):
+            self.visit(path, PHONE, False, "phone_" + name, True)
+            light = self.browser.evaluate("getComputedStyle(document.body).backgroundColor")
+            self.visit(path, WIDE, True, "dark_" + name, name != "groups")
+            dark = self.browser.evaluate("getComputedStyle(document.body).backgroundColor")
+            self.assertNotEqual(light, dark)
+
+    def test_a_hostile_report_is_text_and_nothing_else(self):
+        for path, shot in ((self.address("hostile"), "hostile"), ("/", "hostile_groups"),
+                           (self.address("hostile", "groups"), "hostile_group")):
+            text = self.visit(path, shot=shot)
+            self.assertIn("<script>document.title='owned'</script>", text)
+            self.visit(path, PHONE)
+            for deceiving in "\u202e\u2066\u200b\x07\x1b":
+                self.assertNotIn(deceiving, text)
+        self.visit(self.address("hostile"))
+        self.assertIn("\\u{202E}", self.browser.evaluate("document.body.innerText"))
+        self.visit("/?q=%3Cscript%3Edocument.title%3D1%3C/script%3E&tag=%22%3E%3Cb%3E:x")
+
+    def test_five_thousand_threads_are_cut_and_the_cut_is_said(self):
+        _, _, body = self.collector.request("GET", self.address("many_threads"))
+        self.assertLess(len(body), 5 << 20)
+        text = self.visit(self.address("many_threads"), shot="many_threads")
+        self.assertIn("100 stacks are shown here", text)
+        self.assertIn("20 threads like this", text)
+
+    def test_strings_of_ten_megabytes_are_cut_and_the_cut_is_said(self):
+        _, _, body = self.collector.request("GET", self.address("long_strings"))
+        self.assertLess(len(body), 1 << 20)
+        self.assertIn("(10000000 bytes in all)", self.visit(self.address("long_strings")))
+
+    def test_failures_are_pages_too(self):
+        self.browser.look(*WIDE, False)
+        self.browser.go(self.collector.url + "/groups/0123456789")
+        self.assertIn("no such group",
+                      self.browser.evaluate("document.body.innerText"))
+
+    def test_an_empty_collector_says_how_to_begin(self):
+        with Collector(BINARY) as empty:
+            self.browser.look(*WIDE, False)
+            self.browser.go(empty.url + "/")
+            self.assertIn("No crashes yet",
+                          self.browser.evaluate("document.body.innerText"))
+
+
+if __name__ == "__main__":
+    BINARY, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+    os.makedirs(FOLDER, exist_ok=True)
+    unittest.main(verbosity=2)

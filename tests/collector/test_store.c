@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store.h"
+
+#include "collector/moment.h"
+#include "support/folder.h"
+#include "support/test.h"
+
+// What every test has: a store in a folder of its own.
+struct fixture {
+    struct folder *folder;
+    struct store *store;
+    int64_t now_ms;
+};
+
+static bool open_store(struct fixture *fixture)
+{
+    char name[128];
+    char error[STORE_ERROR_SIZE];
+    (void)snprintf(name, sizeof(name), "sqlite:%s",
+                   folder_path(fixture->folder, "store.db"));
+    return store_open(name, error, &fixture->store) == CH_OK;
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    void *folder = NULL;
+    if (fixture == NULL || folder_setup(&folder) != 0)
+        return -1;
+    fixture->folder = folder;
+    fixture->now_ms = moment_now();
+    *state = fixture;
+    return open_store(fixture) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    void *folder = fixture->folder;
+    store_close(fixture->store);
+    free(fixture);
+    return folder_teardown(&folder);
+}
+
+// make_entry is report number of a group, minutes ago.
+static struct entry make_entry(const struct fixture *fixture, unsigned number,
+                               const char *group, int minutes)
+{
+    struct entry entry = { .revision = 1,
+                           .time_ms = fixture->now_ms - minutes * 60000,
+                           .received_ms = fixture->now_ms,
+                           .signal = 11,
+                           .signal_name = "SIGSEGV",
+                           .title = "SIGSEGV in f",
+                           .summary = "Read address 0x0",
+                           .release = "1.0",
+                           .environment = "test",
+                           .executable = "/bin/program",
+                           .hostname = "host" };
+    (void)snprintf(entry.id, sizeof(entry.id), "00000000-0000-7000-8000-%012x", number);
+    (void)snprintf(entry.group, sizeof(entry.group), "%s", group);
+    return entry;
+}
+
+// add stores one entry and gives the outcome, or -1.
+static int add(struct fixture *fixture, const struct entry *entry, const char *body)
+{
+    char error[STORE_ERROR_SIZE];
+    struct store_upload upload = { .entry = entry,
+                                   .body = body,
+                                   .body_size = strlen(body) };
+    return store_add(fixture->store, &upload, 1, error) == CH_OK ? (int)upload.outcome
+                                                                 : -1;
+}
+
+static int add_new(struct fixture *fixture, unsigned number, const char *group,
+                   int minutes)
+{
+    struct entry entry = make_entry(fixture, number, group, minutes);
+    return add(fixture, &entry, "body");
+}
+
+// What a visitor remembers: the last characters of ids, and the last group.
+struct seen {
+    char ids[256];
+    size_t count;
+    struct store_group group;
+    char release[2][16];
+    char body[64];
+};
+
+static void see_report(void *context, const struct store_report *report)
+{
+    struct seen *seen = context;
+    if (seen->count < sizeof(seen->ids) - 1)
+        seen->ids[seen->count] = report->id[35];
+    seen->count++;
+}
+
+static void see_group(void *context, const struct store_group *group)
+{
+    struct seen *seen = context;
+    if (seen->count < sizeof(seen->ids) - 1)
+        seen->ids[seen->count] = group->id[0];
+    seen->count++;
+    seen->group = *group;
+    for (size_t i = 0; i < 2 && i < group->release_count; i++)
+        (void)snprintf(seen->release[i], sizeof(seen->release[i]), "%s",
+                       group->releases[i]);
+}
+
+static void see_body(void *context, const struct store_report *report,
+                     const struct store_body *body)
+{
+    struct seen *seen = context;
+    seen->count = (size_t)report->revision;
+    (void)snprintf(seen->body, sizeof(seen->body), "%.*s", (int)body->size,
+                   (const char *)body->bytes);
+}
+
+static struct seen list(struct fixture *fixture, struct store_filter filter)
+{
+    struct seen seen = { 0 };
+    char next[STORE_CURSOR_SIZE];
+    filter.limit = filter.limit != 0 ? filter.limit : STORE_PAGE_MAX;
+    if (store_list_reports(fixture->store, &filter, see_report, &seen, next) != CH_OK)
+        (void)snprintf(seen.ids, sizeof(seen.ids), "failed");
+    return seen;
+}
+
+static struct seen list_groups(struct fixture *fixture, struct store_filter filter)
+{
+    struct seen seen = { 0 };
+    char next[STORE_CURSOR_SIZE];
+    filter.limit = STORE_PAGE_MAX;
+    if (store_list_groups(fixture->store, &filter, see_group, &seen, next) != CH_OK)
+        (void)snprintf(seen.ids, sizeof(seen.ids), "failed");
+    return seen;
+}
+
+static struct seen find_group(struct fixture *fixture, const char *id)
+{
+    struct seen seen = { 0 };
+    if (store_find_group(fixture->store, id, see_group, &seen) != CH_OK)
+        (void)snprintf(seen.ids, sizeof(seen.ids), "failed");
+    return seen;
+}
+
+static void store_gives_back_the_body_it_was_given(void **state)
+{
+    struct fixture *fixture = *state;
+    struct seen seen = { 0 };
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 0);
+    assert_int_equal(add(fixture, &entry, "the body"), STORE_ADDED);
+    assert_int_equal(store_find_report(fixture->store, entry.id, see_body, &seen),
+                     CH_OK);
+    assert_string_equal(seen.body, "the body");
+    assert_int_equal(store_find_report(fixture->store, "none", see_body, &seen),
+                     CH_ERR_NOT_FOUND);
+}
+
+static void store_keeps_a_report_that_comes_again_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_totals totals = { 0 };
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_KEPT);
+    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(totals.reports, 1);
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 1);
+}
+
+static void store_replaces_a_report_by_a_higher_revision_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct seen seen = { 0 };
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 0);
+    entry.revision = 1;
+    assert_int_equal(add(fixture, &entry, "one"), STORE_ADDED);
+    entry.revision = 0;
+    assert_int_equal(add(fixture, &entry, "zero"), STORE_KEPT);
+    entry.revision = 2;
+    assert_int_equal(add(fixture, &entry, "two"), STORE_REPLACED);
+    assert_int_equal(store_find_report(fixture->store, entry.id, see_body, &seen),
+                     CH_OK);
+    assert_string_equal(seen.body, "two");
+    assert_int_equal(seen.count, 2);
+}
+
+static void store_moves_a_replaced_report_to_its_new_group(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 90);
+    entry.revision = 0;
+    assert_int_equal(add(fixture, &entry, "raw"), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "aaaaaaaa", 10), STORE_ADDED);
+    entry = make_entry(fixture, 1, "bbbbbbbb", 90);
+    assert_int_equal(add(fixture, &entry, "named"), STORE_REPLACED);
+
+    struct seen old = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(old.group.count, 1);
+    assert_int_equal(old.group.first_seen_ms, fixture->now_ms - 10 * 60000);
+    assert_int_equal(old.group.release_counts[0], 1);
+    assert_int_equal(find_group(fixture, "bbbbbbbb").group.count, 1);
+
+    entry = make_entry(fixture, 2, "bbbbbbbb", 10);
+    entry.revision = 2;
+    assert_int_equal(add(fixture, &entry, "named"), STORE_REPLACED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").ids, "failed");
+    assert_int_equal(find_group(fixture, "bbbbbbbb").group.count, 2);
+}
+
+static void store_counts_a_group_by_release_and_day(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t into_day_ms = fixture->now_ms % MOMENT_DAY_MS;
+    int yesterday = (int)(into_day_ms / 60000) + 60;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", yesterday);
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    entry = make_entry(fixture, 2, "aaaaaaaa", 0);
+    (void)snprintf(entry.release, sizeof(entry.release), "2.0");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.group.count, 2);
+    assert_int_equal(seen.group.release_count, 2);
+    assert_string_equal(seen.release[0], "2.0");
+    assert_string_equal(seen.release[1], "1.0");
+    assert_int_equal(seen.group.trend[STORE_TREND_DAYS - 1], 1);
+    assert_int_equal(seen.group.trend[STORE_TREND_DAYS - 2], 1);
+    assert_int_equal(seen.group.first_seen_ms, fixture->now_ms - yesterday * 60000);
+    assert_int_equal(seen.group.last_seen_ms, fixture->now_ms);
+}
+
+static void store_lists_the_latest_first_page_by_page(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(add_new(fixture, i, "aaaaaaaa", (int)i), STORE_ADDED);
+
+    struct seen seen = { 0 };
+    char next[STORE_CURSOR_SIZE] = "";
+    char cursor[STORE_CURSOR_SIZE];
+    int pages = 0;
+    do {
+        (void)snprintf(cursor, sizeof(cursor), "%s", next);
+        struct store_filter filter = { .limit = 3,
+                                       .cursor = cursor[0] != 0 ? cursor : NULL };
+        assert_int_equal(
+            store_list_reports(fixture->store, &filter, see_report, &seen, next),
+            CH_OK);
+        pages++;
+    } while (next[0] != 0 && pages < 10);
+    assert_string_equal(seen.ids, "0123456");
+    assert_int_equal(pages, 3);
+}
+
+static void store_refuses_a_cursor_it_did_not_write(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_filter filter = { .cursor = "1; DROP TABLE" };
+    assert_string_equal(list(fixture, filter).ids, "failed");
+    assert_string_equal(list_groups(fixture, filter).ids, "failed");
+}
+
+static void add_variety(struct fixture *fixture)
+{
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 100);
+    entry.tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
+    entry.tag_count = 1;
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    entry = make_entry(fixture, 2, "bbbbbbbb", 50);
+    (void)snprintf(entry.release, sizeof(entry.release), "2.0");
+    entry.signal = 6;
+    (void)snprintf(entry.signal_name, sizeof(entry.signal_name), "SIGABRT");
+    (void)snprintf(entry.title, sizeof(entry.title), "SIGABRT in Parse_100%%");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    entry = make_entry(fixture, 3, "cccccccc", 10);
+    (void)snprintf(entry.environment, sizeof(entry.environment), "production");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+}
+
+static void store_narrows_lists_by_every_filter(void **state)
+{
+    struct fixture *fixture = *state;
+    add_variety(fixture);
+    const struct {
+        struct store_filter filter;
+        const char *reports;
+        const char *groups;
+    } cases[] = {
+        { { .release = "2.0" }, "2", "b" },
+        { { .environment = "production" }, "3", "c" },
+        { { .signal = 6 }, "2", "b" },
+        { { .signal_name = "SIGSEGV" }, "31", "ca" },
+        { { .since_ms = fixture->now_ms - 50 * 60000 }, "32", "cb" },
+        { { .until_ms = fixture->now_ms - 50 * 60000 }, "1", "a" },
+        { { .query = "parse_1" }, "2", "b" },
+        { { .query = "%" }, "2", "b" },
+        { { .tags = { { "zone", "north" } }, .tag_count = 1 }, "1", "a" },
+        { { .tags = { { "zone", "south" } }, .tag_count = 1 }, "", "" },
+        { { .group = "aaaaaaaa" }, "1", "a" },
+        { { .group = "aaaaaaaa", .release = "2.0" }, "", "" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(list(fixture, cases[i].filter).ids, cases[i].reports);
+        assert_string_equal(list_groups(fixture, cases[i].filter).ids, cases[i].groups);
+    }
+}
+
+static void store_takes_a_batch_and_knows_repeats_inside_it(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct entry entries[3] = { make_entry(fixture, 1, "aaaaaaaa", 0),
+                                make_entry(fixture, 2, "aaaaaaaa", 0),
+                                make_entry(fixture, 1, "aaaaaaaa", 0) };
+    struct store_upload uploads[3] = { 0 };
+    for (size_t i = 0; i < 3; i++)
+        uploads[i] =
+            (struct store_upload){ .entry = &entries[i], .body = "b", .body_size = 1 };
+    assert_int_equal(store_add(fixture->store, uploads, 3, error), CH_OK);
+    assert_int_equal(uploads[0].outcome, STORE_ADDED);
+    assert_int_equal(uploads[1].outcome, STORE_ADDED);
+    assert_int_equal(uploads[2].outcome, STORE_KEPT);
+}
+
+static void store_keeps_everything_over_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    store_close(fixture->store);
+    fixture->store = NULL;
+    assert_true(open_store(fixture));
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "1");
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_KEPT);
+}
+
+static void store_says_why_it_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct store *store = NULL;
+    char error[STORE_ERROR_SIZE] = "";
+    assert_int_equal(store_open("sqlite:/nowhere/at/all.db", error, &store), CH_ERR_IO);
+    assert_non_null(strstr(error, "/nowhere/at/all.db"));
+    assert_int_equal(store_open("mysql://x", error, &store), CH_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error, "mysql://x"));
+}
+
+#define STORE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(store_gives_back_the_body_it_was_given),
+        STORE_TEST(store_keeps_a_report_that_comes_again_once),
+        STORE_TEST(store_replaces_a_report_by_a_higher_revision_alone),
+        STORE_TEST(store_moves_a_replaced_report_to_its_new_group),
+        STORE_TEST(store_counts_a_group_by_release_and_day),
+        STORE_TEST(store_lists_the_latest_first_page_by_page),
+        STORE_TEST(store_refuses_a_cursor_it_did_not_write),
+        STORE_TEST(store_narrows_lists_by_every_filter),
+        STORE_TEST(store_takes_a_batch_and_knows_repeats_inside_it),
+        STORE_TEST(store_keeps_everything_over_a_restart),
+        cmocka_unit_test(store_says_why_it_cannot_be_opened),
+    };
+    return cmocka_run_group_tests_name("collector/store", tests, NULL, NULL);
+}
