@@ -118,7 +118,7 @@ static void write_arguments(struct text *out, const json_t *frame)
         else
             html_write(out, "<i>%.*s</i>", PAGE_SHORT,
                        report_string(argument, "reason"));
-        if (confidence != NULL && strcmp(confidence, "exact") != 0)
+        if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");
     }
