@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# list, show and export, on reports of tests/cases/report. CRASHHOOK_ACCEPT=1 rewrites
+# the expected texts there.
+
+import json
+import os
+import re
+import unittest
+
+import cli_scene
+from cli_scene import Scene, case, report_id
+
+
+class Show(unittest.TestCase):
+    maxDiff = None
+
+    def check_text(self, name, expected, *arguments):
+        with Scene() as scene:
+            done = scene.run("show", case(name), *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        if os.environ.get("CRASHHOOK_ACCEPT") == "1":
+            with open(case(expected), "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+        with open(case(expected), encoding="utf-8") as file:
+            self.assertEqual(done.stdout, file.read())
+
+    def test_friendly_is_what_a_hurried_reader_needs(self):
+        self.check_text("named.json", "named.friendly.txt", "--preset", "friendly")
+
+    def test_medium_adds_stacks_and_images(self):
+        self.check_text("named.json", "named.medium.txt", "--preset", "medium")
+
+    def test_full_holds_everything(self):
+        self.check_text("named.json", "named.full.txt", "--preset=full")
+
+    def test_a_raw_report_reads_well_too(self):
+        self.check_text("raw.json", "raw.friendly.txt", "--preset", "friendly")
+
+    def test_nothing_in_a_report_can_steer_a_terminal(self):
+        with Scene() as scene:
+            for preset in ("friendly", "medium", "full"):
+                text = scene.run("show", case("hostile.json"), "--preset", preset).stdout
+                steering = re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text)
+                self.assertEqual(steering, [], preset)
+                self.assertIn("\\x1b[31mred", text)
+
+    def test_equal_stacks_are_folded_and_others_are_not(self):
+        with Scene() as scene:
+            text = scene.run("show", case("named.json")).stdout
+            self.assertIn('3 threads with this stack: 4243 "worker-0", 4244', text)
+            self.assertIn('Thread 4250 "flusher"', text)
+
+    def test_a_report_of_one_thread_alone_can_be_asked_for(self):
+        with Scene() as scene:
+            text = scene.run("show", case("named.json"), "--threads", "crashed").stdout
+            self.assertIn("slot_touch", text)
+            self.assertNotIn("worker-0", text)
+
+    def test_frames_left_out_are_counted_and_numbers_go_on(self):
+        with Scene() as scene:
+            text = scene.run("show", case("named.json")).stdout
+            self.assertIn("... 936 frames omitted", text)
+            self.assertIn("\n 940  main at ", text)
+
+    def test_the_line_of_source_is_shown_where_it_is_there(self):
+        with Scene() as scene:
+            with open(os.path.join(scene.folder, "x.c"), "w", encoding="utf-8") as file:
+                file.write("one\ntwo\nthree\x1b[2J\nfour\n")
+            with open(case("named.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            frame = report["threads"][0]["backtrace"]["frames"][0]
+            frame.update(file="~/x.c", line=3)
+            text = scene.run("show", "-", "--preset", "friendly", HOME=scene.folder,
+                             stdin=json.dumps(report)).stdout
+            self.assertIn(">     3 | three\\x1b[2J\n", text)
+            frame.update(file="/etc/passwd", line=1)
+            text = scene.run("show", "-", "--preset", "friendly",
+                             stdin=json.dumps(report)).stdout
+            self.assertNotIn("root:", text)
+
+    def test_colour_is_for_terminals(self):
+        with Scene() as scene:
+            self.assertIn("\x1b[", scene.on_terminal("show", case("named.json")))
+            for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+                text = scene.on_terminal("show", case("named.json"), **variables)
+                self.assertNotIn("\x1b[", text)
+                self.assertIn("slot_touch", text)
+
+    def test_an_id_is_found_by_its_beginning(self):
+        with Scene() as scene:
+            scene.add(1)
+            scene.add(2)
+            self.assertEqual(scene.run("show", report_id(1)).returncode, 0)
+            self.assertEqual(scene.run("show", report_id(2)[:13]).returncode, 0)
+            several = scene.run("show", "01930000")
+            self.assertEqual(several.returncode, 1)
+            self.assertIn("the beginning of several reports", several.stderr)
+            none = scene.run("show", "0194")
+            self.assertEqual(none.returncode, 1)
+            self.assertIn("there is no such report", none.stderr)
+
+    def test_a_report_that_is_none_is_one_line(self):
+        with Scene() as scene:
+            for text, why in (("", "it is not JSON"), ("[]", "it is not an object"),
+                              ('{"schema":"other"}', "its schema is not"),
+                              ('{"a":1,"a":2}', "duplicate")):
+                done = scene.run("show", "-", stdin=text)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(why, done.stderr)
+
+    def test_wrong_usage_is_2(self):
+        with Scene() as scene:
+            for arguments in (["show"], ["show", "a", "b"], ["show", "x", "--preset", "y"],
+                              ["show", "x", "--threads", "some"], ["show", "--what", "x"],
+                              ["export", "x"], ["export", "--format", "pdf", "x"]):
+                self.assertEqual(scene.run(*arguments).returncode, 2, arguments)
+
+    def test_export_as_text_is_the_full_report(self):
+        with Scene() as scene:
+            text = scene.run("export", "--format", "text", case("named.json")).stdout
+            full = scene.run("show", "--preset", "full", case("named.json")).stdout
+            self.assertEqual(text, full)
+
+    def test_a_full_disk_is_noticed(self):
+        with Scene() as scene, open("/dev/full", "w", encoding="utf-8") as full:
+            import subprocess
+            done = subprocess.run([cli_scene.CRASHHOOK, "show", case("named.json")],
+                                  stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env=scene.environment({}), check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("No space left on device", done.stderr)
+
+
+class List(unittest.TestCase):
+    def test_the_json_form_has_the_documented_keys(self):
+        with Scene() as scene:
+            identity = scene.add(1)
+            with open(scene.file(identity, ".state"), "w", encoding="utf-8") as file:
+                json.dump({"targets": [{"url": "http://c", "state": "pending",
+                                        "attempts": 2, "next_time": 0}]}, file)
+            done = scene.run("list", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            row, = json.loads(done.stdout)
+            self.assertEqual(row["id"], identity)
+            self.assertEqual(row["time"], "2024-10-12T22:13:50.758Z")
+            self.assertEqual(row["executable"], "/opt/app/server")
+            self.assertEqual((row["signal"], row["revision"]), (11, 1))
+            self.assertEqual(row["targets"][0]["url"], "http://c")
+            self.assertEqual(row["targets"][0]["state"], "pending")
+
+    def test_reports_are_listed_oldest_first(self):
+        with Scene() as scene:
+            second, first = scene.add(9), scene.add(3)
+            lines = scene.run("list").stdout.splitlines()
+            self.assertEqual([line.split()[0] for line in lines], [first, second])
+
+    def test_an_empty_spool_is_an_empty_list(self):
+        with Scene() as scene:
+            self.assertEqual(json.loads(scene.run("list", "--json").stdout), [])
+
+    def test_what_cannot_be_read_is_one_line_and_the_rest_is_listed(self):
+        with Scene() as scene:
+            good = scene.add(1)
+            with open(scene.file(report_id(2)), "w", encoding="utf-8") as file:
+                file.write("{")
+            os.symlink("/etc/passwd", scene.file(report_id(3)))
+            done = scene.run("list", "--json")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual([row["id"] for row in json.loads(done.stdout)], [good])
+            self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
+
+    def test_a_hostile_report_cannot_steer_a_terminal(self):
+        with Scene() as scene:
+            scene.add(1, "hostile.json")
+            text = scene.run("list").stdout
+            self.assertEqual(re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), [])
+
+    def test_a_spool_that_is_not_there_is_one_line(self):
+        with Scene() as scene:
+            done = scene.run("list", "--spool", "/nonexistent/x")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "crashhook: cannot open spool '/nonexistent/x': "
+                                          "No such file or directory\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashhook run: the program behaves as without it, and so does its exit.
+
+import os
+import pty
+import signal
+import sys
+import time
+import unittest
+
+import cli_scene
+from cli_scene import CRASHHOOK, Scene
+
+# Holds a report's lock in the background, as an agent does, for some seconds.
+HOLD = """
+import fcntl, os, sys, time
+spool, seconds = sys.argv[1], float(sys.argv[2])
+stamp = f"{int(time.time() * 1000) + 1000:012x}"
+path = f"{spool}/{stamp[:8]}-{stamp[8:]}-7788-99aa-000000000001.json"
+fd = os.open(path, os.O_RDWR | os.O_CREAT)
+fcntl.flock(fd, fcntl.LOCK_EX)
+if os.fork() == 0:
+    for other in (0, 1, 2):
+        os.close(other)
+    time.sleep(seconds)
+os._exit(5)
+"""
+
+
+class Run(unittest.TestCase):
+    def exit_code(self, *command):
+        with Scene() as scene:
+            return scene.run("run", "--enable", "no", "--", *command).returncode
+
+    def test_it_exits_as_the_program_did(self):
+        self.assertEqual(self.exit_code("true"), 0)
+        self.assertEqual(self.exit_code("sh", "-c", "exit 37"), 37)
+        self.assertEqual(self.exit_code("sh", "-c", "kill -TERM $$"), 128 + 15)
+        self.assertEqual(self.exit_code("sh", "-c", "kill -SEGV $$"), 128 + 11)
+
+    def test_a_program_that_cannot_be_run_is_what_a_shell_says(self):
+        self.assertEqual(self.exit_code("/nonexistent/program"), 127)
+        self.assertEqual(self.exit_code("/etc/passwd"), 126)
+
+    def test_wrong_usage_is_2(self):
+        with Scene() as scene:
+            for arguments in (["run"], ["run", "--what", "--", "true"],
+                              ["run", "--limit", "0", "--", "true"],
+                              ["run", "--timeout", "soon", "--", "true"]):
+                self.assertEqual(scene.run(*arguments).returncode, 2, arguments)
+
+    def test_options_reach_the_program_as_variables(self):
+        with Scene() as scene:
+            done = scene.run("run", "--limit", "none", "--unwind=fp", "--spool", "sub/x",
+                             "--tags", "a=b", "--", "env")
+            lines = done.stdout.splitlines()
+            self.assertIn("CRASHHOOK_LIMIT=none", lines)
+            self.assertIn("CRASHHOOK_UNWIND=fp", lines)
+            self.assertIn("CRASHHOOK_TAGS=a=b", lines)
+            self.assertIn(f"CRASHHOOK_SPOOL={os.path.realpath(scene.folder)}/sub/x", lines)
+
+    def test_the_programs_own_options_are_left_to_it(self):
+        with Scene() as scene:
+            done = scene.run("run", "echo", "--limit", "--help", "--")
+            self.assertEqual(done.stdout, "--limit --help --\n")
+
+    def test_the_handler_goes_in_front_of_what_is_preloaded(self):
+        if cli_scene.SANITIZED:
+            self.skipTest("preloads are the sanitizer's")
+        libc = "libc.so.6"
+        with Scene() as scene:
+            done = scene.run("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=libc)
+            library, others = done.stdout.strip().split(":")
+            self.assertTrue(os.path.isabs(library) and os.path.exists(library))
+            self.assertTrue(library.endswith("/lib/libcrashhook.so"))
+            self.assertEqual(others, libc)
+
+    def test_signals_sent_to_it_reach_the_program(self):
+        with Scene() as scene:
+            process = scene.start("run", "--", "sh", "-c",
+                                  "trap 'exit 9' TERM; echo ready; while :; do sleep 0.02; done")
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 9)
+
+    def test_what_is_ignored_stays_ignored_in_the_program(self):
+        with Scene() as scene:
+            done = scene.run("run", "--", "sh", "-c", "kill -HUP $$; echo alive")
+            self.assertEqual(done.returncode, 128 + 1)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+            done = scene.run("run", "--", "sh", "-c", "kill -HUP $$; echo alive")
+            self.assertEqual(done.stdout, "alive\n")
+
+    def test_the_terminals_interrupt_reaches_the_program_once(self):
+        script = ("import signal, sys, time\n"
+                  "count = 0\n"
+                  "def seen(*_):\n"
+                  "    global count\n"
+                  "    count += 1\n"
+                  "signal.signal(signal.SIGINT, seen)\n"
+                  "print('ready', flush=True)\n"
+                  "while count == 0: time.sleep(0.01)\n"
+                  "time.sleep(0.2)\n"
+                  "sys.exit(100 + count)\n")
+        with Scene() as scene:
+            child, fd = pty.fork()
+            if child == 0:
+                os.execve(CRASHHOOK, [CRASHHOOK, "run", "--", sys.executable, "-c", script],
+                          scene.environment({}))
+            seen = b""
+            while b"ready" not in seen:
+                seen += os.read(fd, 1024)
+            os.write(fd, b"\x03")
+            _, status = os.waitpid(child, 0)
+            os.close(fd)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 101)
+
+    def test_it_waits_for_a_report_that_is_being_finished(self):
+        with Scene() as scene:
+            began = time.monotonic()
+            done = scene.run("run", "--", sys.executable, "-c", HOLD, scene.spool, "0.7")
+            self.assertEqual(done.returncode, 5)
+            self.assertGreaterEqual(time.monotonic() - began, 0.7)
+
+    def test_it_waits_no_longer_than_the_timeout(self):
+        with Scene() as scene:
+            began = time.monotonic()
+            done = scene.run("run", "--timeout", "500ms", "--", sys.executable, "-c", HOLD,
+                             scene.spool, "8")
+            self.assertEqual(done.returncode, 5)
+            self.assertLess(time.monotonic() - began, 5)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
