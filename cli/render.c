@@ -229,6 +229,13 @@ static void write_crashed_thread(const struct render *render)
         render_source_write(&render->pen, frame);
 }
 
+// padding fills a register's value up to its column.
+static int padding(size_t used)
+{
+    enum { VALUE_COLUMNS = 18 };
+    return used < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - used) : 1;
+}
+
 static void write_registers(const struct render *render)
 {
     enum { COLUMNS = 4 };
@@ -237,7 +244,8 @@ static void write_registers(const struct render *render)
     size_t column = 0;
     const json_t *registers =
         json_object_get(report_crashed_thread(render->report), "registers");
-    if (json_object_size(registers) == 0)
+    size_t count = json_object_size(registers);
+    if (count == 0)
         return;
     pen_set(&render->pen, PEN_BOLD);
     pen_plain(&render->pen, "\nRegisters:\n");
@@ -250,9 +258,11 @@ static void write_registers(const struct render *render)
         pen_plain(&render->pen, "  %6s ", escaped.size != 0 ? escaped.bytes : "");
         text_clear(&escaped);
         pen_escape(text != NULL ? text : "?", &escaped);
-        bool last = ++column % COLUMNS == 0;
-        pen_plain(&render->pen, last ? "%s\n" : "%-18s",
-                  escaped.size != 0 ? escaped.bytes : "");
+        pen_plain(&render->pen, "%s", escaped.size != 0 ? escaped.bytes : "");
+        if (++column % COLUMNS == 0)
+            pen_plain(&render->pen, "\n");
+        else if (column != count)
+            pen_plain(&render->pen, "%*s", padding(escaped.size), "");
     }
     if (column % COLUMNS != 0)
         pen_plain(&render->pen, "\n");

@@ -14,7 +14,7 @@ BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 CASES = os.path.join(SOURCE, "tests", "cases", "report")
-SANITIZED = os.environ.get("CRASHHOOK_SANITIZED") == "1"
+SANITIZED = bool(os.environ.get("SANITIZER"))
 
 
 def case(name):
