@@ -42,7 +42,6 @@ static int start_c11(void *stack)
 }
 
 // The names that libc declares are reserved for it.
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
                                  const pthread_attr_t *restrict attributes,
                                  void *(*run)(void *), void *restrict argument)
@@ -60,7 +59,6 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
     return error;
 }
 
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)

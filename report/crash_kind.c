@@ -62,8 +62,8 @@ static const char *bus_kind(const struct crash_facts *f)
 
 const char *crash_kind(const struct crash_facts *f)
 {
-    // No fault happened where a signal was sent. A process that aborts is the exception:
-    // it sends the signal to itself.
+    // No fault happened where a signal was sent. A process that aborts is the
+    // exception: it sends the signal to itself.
     if (f->sent && (f->sender != f->pid || f->signal != SIGABRT))
         return "sent-by-process";
     switch (f->signal) {

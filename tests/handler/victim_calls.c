@@ -11,7 +11,7 @@
 
 #include "crashhook/crashhook.h"
 
-extern void *__libc_malloc(size_t size); // NOLINT(bugprone-reserved-identifier)
+extern void *__libc_malloc(size_t size);
 
 static int allocations;
 

@@ -2,9 +2,11 @@
 #
 # tidy ROOT BUILD [JOBS]: clang-tidy, with the checks of .clang-tidy, over the project's
 # own sources as BUILD/compile_commands.json compiles them. A NOLINT names the check it
-# silences and says why.
+# silences and says why. What was found clean is not looked at again until it, or a header
+# it includes, has changed.
 
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -18,6 +20,8 @@ FOLDERS = ("base", "formats", "unwind", "report", "handler", "agent", "symbolize
 
 # Flags that clang would take for mistakes.
 GCC_FLAG = re.compile(r" -fno-tree-[\w-]+")
+
+INCLUDED = re.compile(r'^#include ["<]([\w/]+\.h)[">]', re.MULTILINE)
 
 NOLINT = re.compile(r"NOLINT\w*(\([\w.,-]+\))?(: \w+)?")
 
@@ -41,6 +45,39 @@ def commands_for_clang(build):
     with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
         file.write(text)
     return folder
+
+
+def digest(root, commands, path):
+    """A name for the source and all that clang-tidy's answer depends on in the tree."""
+    seen, waiting = set(), [path, ".clang-tidy"]
+    total = hashlib.sha256()
+    with open(os.path.join(commands, "compile_commands.json"), encoding="utf-8") as file:
+        entries = [entry for entry in json.load(file) if entry["file"].endswith(path)]
+    total.update(json.dumps(entries).encode())
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if not os.path.exists(os.path.join(root, name)):
+            continue
+        text = source_tree.read(root, name)
+        total.update(hashlib.sha256(text.encode()).digest())
+        for header in INCLUDED.findall(text):
+            waiting += [header, "include/" + header]
+    return total.hexdigest()
+
+
+def tidy_unless_clean(root, commands, path):
+    clean = os.path.join(commands, "clean", digest(root, commands, path))
+    if os.path.exists(clean):
+        return []
+    found = tidy(root, commands, path)
+    if not found:
+        os.makedirs(os.path.dirname(clean), exist_ok=True)
+        with open(clean, "w", encoding="utf-8"):
+            pass
+    return found
 
 
 def tidy(root, commands, path):
@@ -72,7 +109,7 @@ def main(root, build, jobs):
     problems = list(unexplained(root))
     commands = commands_for_clang(build)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for found in pool.map(lambda path: tidy(root, commands, path), paths):
+        for found in pool.map(lambda path: tidy_unless_clean(root, commands, path), paths):
             problems += found
     source_tree.report("tidy", sorted(set(problems)), len(paths))
 

@@ -80,7 +80,7 @@ static inline void elf_builder_build(struct elf_builder *e)
 {
     char names[64] = "\0.note\0.names\0";
     const size_t own_name = 14;
-    strncpy(names + own_name, e->section, sizeof(names) - own_name - 1);
+    snprintf(names + own_name, sizeof(names) - own_name, "%s", e->section);
     size_t note_at = e->is_64 ? 64 + 56 : 52 + 32;
     size_t note_size = 20;
     size_t names_at = note_at + note_size;
