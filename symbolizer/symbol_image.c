@@ -126,6 +126,7 @@ static size_t find_symbol(struct symbol_image *image, uint64_t vaddr,
         return 0;
     *out = (struct symbol_frame){ .function = symbol_name(image, symbol),
                                   .raw_name = symbol->name,
+                                  .entry = symbol->vaddr,
                                   .start = symbol->vaddr };
     return 1;
 }
@@ -142,6 +143,15 @@ static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vad
     frame->column = row->line != 0 ? row->column : 0;
 }
 
+static void set_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                      struct symbol_frame *frame)
+{
+    struct unit_function function;
+    unit_function_start(unit, scope, vaddr, &function);
+    frame->entry = function.entry;
+    frame->start = function.start;
+}
+
 // find_scopes walks from the innermost inlined call out to the function. Where a call
 // was made is a property of what was called, so it goes to the frame after.
 static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
@@ -155,10 +165,11 @@ static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_
             break;
         struct symbol_frame *frame = &frames[count++];
         frame->raw_name = site->raw_name;
+        frame->of_source = site->of_source;
         frame->function = site->name != NULL ? site->name : site->raw_name;
         frame->inlined = unit->scopes.scopes[scope].inlined;
         if (!frame->inlined)
-            frame->start = unit_function_start(unit, scope, vaddr);
+            set_start(unit, scope, vaddr, frame);
         scope = unit->scopes.scopes[scope].parent;
         if (scope == UNIT_SCOPE_NONE || count == SYMBOL_FRAMES_MAX)
             break;
@@ -175,7 +186,7 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
     struct unit *unit = unit_index_find(&image->units, vaddr);
     if (unit == NULL)
         return 0;
-    frames[0] = (struct symbol_frame){ .start = vaddr };
+    frames[0] = (struct symbol_frame){ .entry = vaddr, .start = vaddr };
     if (!image->names_only)
         set_line(image, unit, vaddr, &frames[0]);
     size_t count = find_scopes(image, unit, vaddr, frames);
@@ -186,22 +197,24 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
     if (find_symbol(image, vaddr, &named) != 0) {
         frames[0].function = named.function;
         frames[0].raw_name = named.raw_name;
+        frames[0].entry = named.entry;
         frames[0].start = named.start;
         return 1;
     }
     return frames[0].file != NULL;
 }
 
-// name_function names a function that its entry left nameless.
-static void name_function(struct symbol_image *image, uint64_t vaddr,
-                          struct symbol_frame *frame)
+// name_function asks the symbol table for the linker's name of a function whose entry
+// has none: it says what the parameters are.
+static void name_function(struct symbol_image *image, struct symbol_frame *frame)
 {
     struct symbol_frame named;
-    if (frame->function != NULL || frame->inlined ||
-        find_symbol(image, vaddr, &named) == 0)
+    bool complete = frame->function != NULL && !frame->of_source;
+    if (complete || frame->inlined || find_symbol(image, frame->entry, &named) == 0)
         return;
     frame->function = named.function;
     frame->raw_name = named.raw_name;
+    frame->of_source = false;
 }
 
 size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
@@ -214,6 +227,6 @@ size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
     size_t count = find_in_dwarf(image, vaddr, frames);
     if (count == 0)
         return find_symbol(image, vaddr, &frames[0]);
-    name_function(image, vaddr, &frames[count - 1]);
+    name_function(image, &frames[count - 1]);
     return count;
 }

@@ -23,9 +23,10 @@ struct symbol_frame {
     const char *file;     // NULL: not known
     uint32_t line;        // 0: not known
     uint32_t column;      // 0: not known
-    uint64_t start;       // of the function (not of an inlined call): where this part
-                          // of it begins; what was asked for when not known
+    uint64_t entry;       // of the function, not of an inlined call: where it begins,
+    uint64_t start;       // and where the part of it begins that has the address
     bool inlined;
+    bool of_source; // raw_name is the source's, because no linker's name is known
 };
 
 struct symbol_image;

@@ -95,6 +95,23 @@ enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
     return status;
 }
 
+// is_mangling is true for languages in which a linker's name says more than the
+// source's: all but C and its like.
+static bool is_mangling(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_UPC:
+    case DW_LANG_Mips_Assembler:
+        return false;
+    default:
+        return true;
+    }
+}
+
 // open_unit reads a unit's scopes; a split unit's are in another file, which is looked
 // for only now.
 static void open_unit(struct unit_index *index, struct unit *unit)
@@ -109,6 +126,7 @@ static void open_unit(struct unit_index *index, struct unit *unit)
         type == DW_UT_skeleton && split.cu != NULL)
         unit->whole = split;
     unit->split = unit->whole.cu != unit->die.cu;
+    unit->mangles = is_mangling(&unit->whole);
     enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
                                              index->functions_only);
     if (status != CH_OK)
@@ -143,17 +161,10 @@ static const char *string_attribute(Dwarf_Die *die, unsigned name)
     return dwarf_formstring(&attribute);
 }
 
-// linker_name is the name a linker would know, and failing that the one of the source.
 static const char *linker_name(Dwarf_Die *die)
 {
-    static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
-                                      DW_AT_name };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *name = string_attribute(die, names[i]);
-        if (name != NULL && name[0] != 0)
-            return name;
-    }
-    return NULL;
+    const char *name = string_attribute(die, DW_AT_linkage_name);
+    return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
 }
 
 // number_attribute is 0 where the entry does not say; only the entry itself is asked.
@@ -211,11 +222,17 @@ static struct unit_site read_site(const struct unit_index *index, struct unit *u
     if (dwarf_offdie(unit->scopes.dwarf, scope->die_offset, &die) == NULL)
         return site;
     site.raw_name = linker_name(&die);
+    if (site.raw_name == NULL) {
+        site.raw_name = string_attribute(&die, DW_AT_name);
+        site.of_source = unit->mangles;
+    }
     site.name = site.raw_name != NULL ? demangle_name(site.raw_name) : NULL;
     if (!scope->inlined)
         return site;
     need_lines(index, unit);
-    struct line_table *files = unit->split ? &unit->split_files : &unit->lines;
+    // Clang's DWARF 4 counts the files of a split unit by the skeleton's table.
+    struct line_table *files =
+        unit->split_files.file_count != 0 ? &unit->split_files : &unit->lines;
     Dwarf_Attribute attribute;
     if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
         site.call_file =
@@ -239,7 +256,8 @@ const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit
     return &unit->sites[at->site - 1];
 }
 
-uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr)
+void unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                         struct unit_function *out)
 {
     Dwarf_Die die;
     Dwarf_Addr base;
@@ -247,16 +265,18 @@ uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t v
     Dwarf_Addr high;
     ptrdiff_t at = 0;
     uint64_t die_offset = unit->scopes.scopes[scope].die_offset;
+    *out = (struct unit_function){ .entry = vaddr, .start = vaddr };
     if (dwarf_offdie(unit->scopes.dwarf, die_offset, &die) == NULL)
-        return vaddr;
+        return;
     for (int i = 0; i < FUNCTION_PARTS_MAX; i++) {
         at = dwarf_ranges(&die, at, &base, &low, &high);
         if (at <= 0)
             break;
+        if (i == 0)
+            out->entry = low;
         if (vaddr >= low && vaddr < high)
-            return low;
+            out->start = low;
     }
-    return vaddr;
 }
 
 const struct line_row *unit_line(struct unit_index *index, struct unit *unit,

@@ -22,6 +22,7 @@
 // A unit_site is what is known of a scope that was hit.
 struct unit_site {
     const char *raw_name;  // NULL: the entry has no name
+    bool of_source;        // raw_name is what the source calls it, no linker's name
     char *name;            // demangled; NULL: raw_name is the name
     const char *call_file; // where it was inlined; NULL: not said
     uint32_t call_line;
@@ -34,6 +35,7 @@ struct unit {
     bool opened;     // scopes were read, or could not be
     bool lines_read;
     bool split;
+    bool mangles; // its language's names are not its linker's
     struct unit_scopes scopes;
     struct unit_site *sites;
     size_t site_count;
@@ -70,9 +72,16 @@ struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr);
 const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
                                      uint32_t scope);
 
-// unit_function_start is the first address of the part of the function scope that has
-// vaddr, or vaddr itself when that is not known.
-uint64_t unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr);
+// A unit_function says where a function begins: as a whole, and the part of it that has
+// an address, for compilers move unlikely code away.
+struct unit_function {
+    uint64_t entry;
+    uint64_t start;
+};
+
+// unit_function_start says where the function scope begins. What is not known is vaddr.
+void unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                         struct unit_function *out);
 
 // unit_line is the row of the unit's line table at vaddr, or NULL. Its file is one of
 // unit->lines.

@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -110,8 +111,18 @@ def functions(frames):
     return [function for function, _, _ in frames]
 
 
+def squeeze(function):
+    """A demangled name without what the demanglers write each in its own way."""
+    return re.sub(r"\[clone(\.[^]]*)]", r"(\1)", function.replace(" ", ""))
+
+
+def source_name(function):
+    """What the source calls a demangled function: no scope, no parameters."""
+    return re.split(r"[(<\[]", function)[0].split("::")[-1].strip()
+
+
 def squeezed(frames):
-    return [f.replace(" ", "") if f else f for f in functions(frames)]
+    return [squeeze(f) if f else f for f in functions(frames)]
 
 
 def cause_of(address, ours, theirs, third, symbols):
@@ -120,8 +131,12 @@ def cause_of(address, ours, theirs, third, symbols):
     if ours[-1][0] is None and not covering:
         return "padding"
     if len(ours) == len(theirs) and functions(ours)[:-1] == functions(theirs)[:-1] and \
-            places(ours) == places(theirs) and theirs[-1][0] in covering:
+            places(ours) == places(theirs) and \
+            squeezed(theirs)[-1] in {squeeze(name) for name in covering}:
         return "symbol-name"
+    if functions(ours)[:-1] == functions(theirs)[:-1] and places(ours) == places(theirs) \
+            and ours[-1][0] and source_name(ours[-1][0]) == theirs[-1][0]:
+        return "source-name"
     if places(ours) == places(theirs) and squeezed(ours) == squeezed(theirs):
         return "spelling"
     if functions(ours) == functions(theirs) and ours[0][1] is None and theirs[0][2] == 0:
@@ -140,7 +155,7 @@ def cause_of(address, ours, theirs, third, symbols):
 def report(tool, counts, examples):
     print(f"  {tool}: " + ", ".join(f"{n} {cause}" for cause, n in counts.most_common()))
     for cause, rows in examples.items():
-        for address, ours, theirs in rows[:SHOWN if cause != "UNEXPLAINED" else None]:
+        for address, ours, theirs in rows[:SHOWN if cause != "UNEXPLAINED" else 20]:
             print(f"    {cause} {address:#x}\n      ours   {ours}\n      theirs {theirs}")
 
 

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# check_fixtures CRASHHOOK: programs are compiled here in the forms debug information
+# comes in, and taken apart as packages do; their names must stay the same, or be
+# missing for the reason that is said. Each check is a function whose name says what.
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import compare_names
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOURCES = [os.path.join(HERE, "fixtures", name) for name in ("shapes.cc", "plain.c")]
+CRASHHOOK = os.path.abspath(sys.argv[1])
+COMPILERS = [("gcc", "g++"), ("clang", "clang++")]
+SEED = 23
+
+
+def run(*command, cwd=None, text=""):
+    done = subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def build(folder, compilers=COMPILERS[0], flags=("-g", "-O2"), link=()):
+    """The two sources as one program in folder."""
+    objects = []
+    for source in SOURCES:
+        compiler = compilers[1] if source.endswith(".cc") else compilers[0]
+        objects.append(os.path.basename(source) + ".o")
+        run(compiler, *flags, "-ffunction-sections", "-c", source, "-o", objects[-1],
+            cwd=folder)
+    run(compilers[1], *flags, "-rdynamic", "-Wl,--build-id", *link, *objects, "-o",
+        "shapes", cwd=folder)
+    return os.path.join(folder, "shapes")
+
+
+def addresses_of(path):
+    """Every third address of the program's code, while it still has its symbols."""
+    start, size = compare_names.code_of(path)
+    return "".join(f"{a:#x}\n" for a in range(start, start + size, 3))
+
+
+def names(path, text, *options):
+    return json.loads(run(CRASHHOOK, "symbolize", "--exe", path, "--json", *options, "-",
+                          text=text))
+
+
+def take_apart(path, debug):
+    """path loses its debug information to the file debug."""
+    run("objcopy", "--only-keep-debug", path, debug)
+    run("strip", path)
+
+
+def with_lines(answers):
+    return sum(1 for a in answers if a["frames"] and "line" in a["frames"][0])
+
+
+def names_agree_with_other_tools(folder):
+    for index, compilers in enumerate(COMPILERS):
+        for flags in (("-gdwarf-4",), ("-gdwarf-5",), ("-gdwarf-5", "-gz"),
+                      ("-gdwarf-4", "-O0"), ("-gdwarf-5", "-O0")):
+            inside = os.path.join(folder, f"{index}{'_'.join(flags)}")
+            os.mkdir(inside)
+            print(compilers[0], *flags)
+            path = build(inside, compilers, ("-g", "-O2") + flags)
+            start, size = compare_names.code_of(path)
+            assert compare_names.compare(CRASHHOOK, path, 1500, SEED) == 0
+            lines = with_lines(names(path, addresses_of(path)))
+            assert lines > size / 3 * 0.7, (lines, size / 3)
+
+
+def split_debug_information_says_what_the_whole_says(folder):
+    for index, compilers in enumerate(COMPILERS):
+        for version in ("-gdwarf-4", "-gdwarf-5"):
+            answers = []
+            for form in ((), ("-gsplit-dwarf",)):
+                inside = os.path.join(folder, f"{index}{version}{len(form)}")
+                os.mkdir(inside)
+                path = build(inside, compilers, ("-g", "-O2", version) + form)
+                answers.append(names(path, addresses_of(path)))
+            same = sum(a == b for a, b in zip(*answers))
+            print(f"{compilers[0]} {version}: {same} of {len(answers[0])} equal")
+            assert answers[0] == answers[1], next(
+                (a, b) for a, b in zip(*answers) if a != b)
+            os.remove(os.path.join(inside, "shapes.cc.dwo"))
+            assert len(names(path, "0x2000\n")) == 1
+
+
+def a_debug_link_is_followed_beside_the_file_and_in_dot_debug(folder):
+    path = build(folder)
+    text = addresses_of(path)
+    whole = names(path, text)
+    debug = os.path.join(folder, "shapes.debug")
+    take_apart(path, debug)
+    run("objcopy", f"--add-gnu-debuglink={debug}", path)
+    assert names(path, text) == whole
+    os.mkdir(os.path.join(folder, ".debug"))
+    shutil.move(debug, os.path.join(folder, ".debug"))
+    assert names(path, text) == whole
+
+
+def a_debug_link_without_build_ids_is_checked_by_its_checksum(folder):
+    path = build(folder, link=("-Wl,--build-id=none",))
+    text = addresses_of(path)
+    whole = names(path, text)
+    debug = os.path.join(folder, "shapes.debug")
+    take_apart(path, debug)
+    run("objcopy", f"--add-gnu-debuglink={debug}", path)
+    assert names(path, text) == whole
+    with open(debug, "ab") as file:
+        file.write(b"\0")
+    assert with_lines(names(path, text)) == 0
+
+
+def debug_dirs_are_searched_by_build_id_and_by_name(folder):
+    path = build(folder)
+    text = addresses_of(path)
+    whole = names(path, text)
+    build_id = [l.split()[-1] for l in run("readelf", "-n", path).split("\n")
+                if "Build ID" in l][0]
+    by_id = os.path.join(folder, "store", ".build-id", build_id[:2])
+    os.makedirs(by_id)
+    debug = os.path.join(by_id, build_id[2:] + ".debug")
+    take_apart(path, debug)
+    assert with_lines(names(path, text)) == 0
+    assert names(path, text, "--debug-dir", os.path.join(folder, "store")) == whole
+    by_name = os.path.join(folder, "flat")
+    os.mkdir(by_name)
+    shutil.move(debug, os.path.join(by_name, "shapes.debug"))
+    assert names(path, text, "--debug-dir", "/nonexistent", "--debug-dir", by_name) == whole
+
+
+def a_debug_file_of_another_build_is_refused(folder):
+    path = build(folder)
+    text = addresses_of(path)
+    debug = os.path.join(folder, "shapes.debug")
+    take_apart(path, debug)
+    run("objcopy", f"--add-gnu-debuglink={debug}", path)
+    other = os.path.join(folder, "other")
+    os.mkdir(other)
+    take_apart(build(other, flags=("-g", "-O1")), debug)
+    assert with_lines(names(path, text)) == 0
+
+
+def a_stripped_program_keeps_the_names_it_exports(folder):
+    path = build(folder)
+    inside = int([l.split()[0] for l in run("nm", path).split("\n")
+                  if l.endswith(" plain_sum")][0], 16)
+    run("strip", path)
+    answer = names(path, f"{inside + 2:#x}\n")[0]["frames"]
+    assert answer == [{"function": "plain_sum", "raw_name": "plain_sum",
+                       "inlined": False}], answer
+
+
+def minidebuginfo_names_what_strip_took(folder):
+    path = build(folder)
+    rows = [l.split() for l in run("nm", path).split("\n") if " t _ZL9histogram" in l]
+    inside = int(rows[0][0], 16)
+    mini = os.path.join(folder, "mini")
+    kept = os.path.join(folder, "kept")
+    with open(kept, "w", encoding="utf-8") as file:
+        file.write("\n".join(l.split()[-1] for l in run("nm", path).split("\n")
+                             if " t " in l or " T " in l))
+    run("objcopy", "--only-keep-debug", path, mini)
+    run("objcopy", "-S", "--remove-section=.comment", f"--keep-symbols={kept}", mini)
+    run("xz", "-9", mini)
+    run("strip", path)
+    assert names(path, f"{inside:#x}\n")[0]["frames"] == []
+    run("objcopy", f"--add-section=.gnu_debugdata={mini}.xz", path)
+    answer = names(path, f"{inside:#x}\n")[0]["frames"]
+    assert answer[0]["function"].startswith("histogram("), answer
+
+
+def debug_information_shared_by_dwz_is_followed(folder):
+    path = build(folder)
+    text = addresses_of(path)
+    whole = names(path, text)
+    second = os.path.join(folder, "second")
+    shutil.copy(path, second)
+    run("dwz", "-m", os.path.join(folder, "shared.dwz"), "-M",
+        os.path.join(folder, "shared.dwz"), path, second)
+    assert names(path, text) == whole
+    os.remove(os.path.join(folder, "shared.dwz"))
+    assert len(names(path, text)) == len(whole)
+
+
+def a_file_that_is_no_program_is_refused_in_one_line(folder):
+    for content in (b"", b"hello", b"\x7fELF", b"\x7fELF\x02\x01\x01" + b"\0" * 57):
+        path = os.path.join(folder, "odd")
+        with open(path, "wb") as file:
+            file.write(content)
+        done = subprocess.run([CRASHHOOK, "symbolize", "--exe", path, "0x10"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+    for path in ("/dev/null", folder, "/nonexistent"):
+        done = subprocess.run([CRASHHOOK, "symbolize", "--exe", path, "0x10"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+
+
+def the_text_form_is_that_of_addr2line_with_columns(folder):
+    path = build(folder, flags=("-gdwarf-5", "-O0"))
+    inside = [l.split()[0] for l in run("nm", path).split("\n")
+              if l.endswith(" plain_sum")][0]
+    theirs = run("addr2line", "-fiC", "-e", path, "0x" + inside, "0").split("\n")
+    ours = run(CRASHHOOK, "symbolize", "--exe", path, inside, "0x0").split("\n")
+    assert ours[0] == theirs[0] == "plain_sum", ours
+    assert ours[1].rpartition(":")[0] == theirs[1], (ours, theirs)
+    assert ours[2:4] == ["??", "??:0:0"], ours
+
+
+CHECKS = [
+    names_agree_with_other_tools,
+    split_debug_information_says_what_the_whole_says,
+    a_debug_link_is_followed_beside_the_file_and_in_dot_debug,
+    a_debug_link_without_build_ids_is_checked_by_its_checksum,
+    debug_dirs_are_searched_by_build_id_and_by_name,
+    a_debug_file_of_another_build_is_refused,
+    a_stripped_program_keeps_the_names_it_exports,
+    minidebuginfo_names_what_strip_took,
+    debug_information_shared_by_dwz_is_followed,
+    a_file_that_is_no_program_is_refused_in_one_line,
+    the_text_form_is_that_of_addr2line_with_columns,
+]
+
+
+def main(wanted):
+    failed = 0
+    for check in CHECKS:
+        if wanted and check.__name__ not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(folder)
+                print(f"ok   {check.__name__}")
+            except AssertionError as error:
+                failed += 1
+                print(f"FAIL {check.__name__}: line "
+                      f"{error.__traceback__.tb_next.tb_lineno}: {error}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[2:])
