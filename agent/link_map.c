@@ -76,7 +76,7 @@ static enum ch_status read_entry(const struct memory_reader *reader, uint64_t ad
 enum ch_status link_map_walk(const struct memory_reader *memory, uint64_t dynamic,
                              link_map_fn *visit, void *context)
 {
-    uint64_t debug;
+    uint64_t debug = 0;
     uint64_t address = 0;
     enum ch_status status = find_debug(memory, dynamic, &debug);
     if (status == CH_OK)
