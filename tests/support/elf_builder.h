@@ -3,6 +3,8 @@
 // A small ELF file of either class and order: one note segment with a build ID, and
 // sections for it, for names, and for one of the test's own.
 #pragma once
+#include <stdio.h>
+
 #include "support/byte_builder.h"
 
 struct elf_builder {
