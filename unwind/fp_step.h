@@ -7,11 +7,13 @@
 // register, so a record that does not lead outward is refused.
 #pragma once
 #include "base/memory_reader.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_state.h"
 
-// fp_step replaces registers by those of the caller; registers that a frame record does
-// not hold become 0. CH_END: the chain ends here (frame pointer or return address 0).
-// CH_ERR_MALFORMED: the frame pointer does not lead outward. CH_ERR_FAULT: its record
-// cannot be read.
-CH_CHECKED enum ch_status fp_step(const struct memory_reader *memory,
-                                  struct unwind_registers *registers);
+// fp_step makes state that of the caller, of which PC, SP and FP are known then.
+// CH_END: the chain ends here (frame pointer or return address 0). CH_ERR_MALFORMED:
+// the frame pointer does not lead outward. CH_ERR_UNSUPPORTED: it is not known, or the
+// machine has no such chain. CH_ERR_FAULT: its record cannot be read.
+CH_CHECKED enum ch_status fp_step(const struct unwind_arch *arch,
+                                  const struct memory_reader *memory,
+                                  struct unwind_state *state);

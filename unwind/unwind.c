@@ -6,44 +6,64 @@
 #include "unwind/fp_step.h"
 #include "unwind/image_search.h"
 #include "unwind/libunwind_step.h"
+#include "unwind/row_step.h"
+#include "unwind/rule_cache.h"
+#include "unwind/scan_step.h"
+#include "unwind/unwind_state.h"
+
+enum {
+    WORD = 8,
+    CODE_PLACES = 512,        // addresses known to be code
+    SIGNALS_MAX = 1024,       // frames of one walk that a signal interrupted
+    FULL_REGISTERS_BITS = -1, // every register is known
+};
 
 struct unwind_space {
+    const struct unwind_arch *arch;
     const struct memory_reader *memory;
     const struct unwind_image *images;
     size_t count;
     unwind_code_fn *code;
     void *code_context;
-    struct libunwind_images *tables;
-    struct libunwind_walk *walk;
+    struct rule_cache *rules;
+    struct libunwind_images *libunwind_images; // made when it is asked for
+    struct libunwind_walk *libunwind;
+    uint64_t known_code[CODE_PLACES];
 };
 
 // A walk under way: where it stands, and what the frame there rests on.
 struct walk {
     struct unwind_space *space;
     enum setting_unwind how;
-    struct unwind_registers at; // PC, SP and FP of the current frame
+    struct unwind_state state;
+    struct unwind_state full; // the last frame of which all registers were known
     struct unwind_frame frame;
-    bool by_rules; // libunwind's walk stands at the current frame
     bool first;
+    bool lost;         // registers were lost since full
+    bool in_libunwind; // libunwind's walk stands at this frame
+    unsigned signals;
+    uint32_t scan_words;
 };
+
+// A step_fn moves state outward and says what the frame there is. state and frame are
+// those of the caller on CH_OK and unspecified else.
+typedef enum ch_status step_fn(struct walk *w, struct unwind_state *state,
+                               struct unwind_frame *frame);
 
 enum ch_status unwind_space_create(const struct unwind_arch *arch,
                                    const struct memory_reader *memory,
                                    const struct unwind_image *images, size_t count,
                                    struct unwind_space **out)
 {
-    if (arch != unwind_arch_native())
-        return CH_ERR_UNSUPPORTED;
     struct unwind_space *space = calloc(1, sizeof(*space));
     if (space == NULL)
         return CH_ERR_NO_MEMORY;
 
-    *space =
-        (struct unwind_space){ .memory = memory, .images = images, .count = count };
+    *space = (struct unwind_space){
+        .arch = arch, .memory = memory, .images = images, .count = count
+    };
     enum ch_status status =
-        libunwind_images_create(memory, images, count, &space->tables);
-    if (status == CH_OK)
-        status = libunwind_walk_create(space->tables, &space->walk);
+        rule_cache_create(arch, memory, images, count, &space->rules);
     if (status != CH_OK) {
         unwind_space_destroy(space);
         return status;
@@ -56,8 +76,9 @@ void unwind_space_destroy(struct unwind_space *space)
 {
     if (space == NULL)
         return;
-    libunwind_walk_destroy(space->walk);
-    libunwind_images_destroy(space->tables);
+    libunwind_walk_destroy(space->libunwind);
+    libunwind_images_destroy(space->libunwind_images);
+    rule_cache_destroy(space->rules);
     free(space);
 }
 
@@ -68,94 +89,283 @@ void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
     space->code_context = context;
 }
 
-static bool is_code(const struct unwind_space *space, uint64_t address)
+// is_code is an unwind_code_fn over a space.
+static bool is_code(void *context, uint64_t address)
 {
-    if (space->code != NULL)
-        return space->code(space->code_context, address);
-    return image_search(space->images, space->count, address) != NULL;
+    struct unwind_space *space = context;
+    uint64_t *known =
+        &space->known_code[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
+    if (*known == address && address != 0)
+        return true;
+    bool code = space->code != NULL
+                    ? space->code(space->code_context, address)
+                    : image_search(space->images, space->count, address) != NULL;
+    if (code)
+        *known = address;
+    return code;
 }
 
-// step_by_rules moves to the caller by DWARF rules. CH_ERR_NOT_FOUND leaves the walk
-// where it stands.
-static enum ch_status step_by_rules(struct walk *w)
+static uint64_t pc_of(const struct walk *w, const struct unwind_state *state)
 {
-    struct libunwind_walk *rules = w->space->walk;
-    bool exact = w->frame.kind == UNWIND_KIND_PC;
-    enum ch_status status = CH_OK;
+    return state->registers.value[w->space->arch->pc];
+}
 
-    if (!w->by_rules)
-        status = libunwind_walk_begin(rules, &w->at, exact);
-    if (status != CH_OK)
-        return status;
-    bool in_signal = libunwind_walk_in_signal(rules);
-    w->by_rules = false;
-    status = libunwind_walk_step(rules);
-    if (status == CH_OK)
-        status = libunwind_walk_registers(rules, &w->at);
-    if (status != CH_OK)
-        return status;
-    w->by_rules = true;
-    w->frame =
-        (struct unwind_frame){ .kind = in_signal ? UNWIND_KIND_PC : UNWIND_KIND_RA,
-                               .trust = UNWIND_TRUST_CFI };
+static uint64_t sp_of(const struct walk *w, const struct unwind_state *state)
+{
+    return state->registers.value[w->space->arch->sp];
+}
+
+static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust trust)
+{
+    return (struct unwind_frame){ .kind = kind, .trust = trust };
+}
+
+// step_by_signal leaves the code that returns from a signal: all registers of the frame
+// it interrupted are on the stack.
+static enum ch_status step_by_signal(struct walk *w, struct unwind_state *state,
+                                     enum unwind_trust trust,
+                                     struct unwind_frame *frame)
+{
+    const struct unwind_arch *arch = w->space->arch;
+    if (!arch->read_signal(w->space->memory, pc_of(w, state), sp_of(w, state),
+                           &state->registers))
+        return CH_ERR_NOT_FOUND;
+    state->known = (uint64_t)FULL_REGISTERS_BITS;
+    *frame = frame_of(UNWIND_KIND_PC, trust);
     return CH_OK;
+}
+
+// step_by_row steps by the rules that source has for the frame's code: where it stands,
+// or where the call that it returns to was.
+static enum ch_status step_by_row(struct walk *w, enum rule_source source,
+                                  struct unwind_state *state,
+                                  struct unwind_frame *frame)
+{
+    bool exact = w->frame.kind == UNWIND_KIND_PC;
+    uint64_t pc = pc_of(w, state);
+    enum unwind_trust trust =
+        source == RULE_SFRAME ? UNWIND_TRUST_SFRAME : UNWIND_TRUST_CFI;
+    const struct unwind_row *row = NULL;
+
+    enum ch_status status =
+        rule_cache_find(w->space->rules, source, exact ? pc : pc - 1, &row);
+    // glibc's return from signals may have no rules, and then the ones found by the
+    // address before it are those of another function.
+    bool may_be_signal = status != CH_OK || row->flags & UNWIND_SIGNAL_FRAME ||
+                         (!exact && row->end == pc);
+    if (may_be_signal && step_by_signal(w, state, trust, frame) == CH_OK)
+        return CH_OK;
+    if (status != CH_OK)
+        return CH_ERR_NOT_FOUND;
+
+    bool signal = row->flags & UNWIND_SIGNAL_FRAME;
+    const struct row_step step = { .arch = w->space->arch,
+                                   .memory = w->space->memory,
+                                   .row = row,
+                                   .exact = exact,
+                                   .only_tracks = source == RULE_SFRAME };
+    *frame = frame_of(signal ? UNWIND_KIND_PC : UNWIND_KIND_RA, trust);
+    return row_step(&step, state);
+}
+
+static enum ch_status step_by_sframe(struct walk *w, struct unwind_state *state,
+                                     struct unwind_frame *frame)
+{
+    return step_by_row(w, RULE_SFRAME, state, frame);
+}
+
+static enum ch_status step_by_cfi(struct walk *w, struct unwind_state *state,
+                                  struct unwind_frame *frame)
+{
+    return step_by_row(w, RULE_CFI, state, frame);
+}
+
+static enum ch_status step_by_frame_pointer(struct walk *w, struct unwind_state *state,
+                                            struct unwind_frame *frame)
+{
+    if (step_by_signal(w, state, UNWIND_TRUST_FP, frame) == CH_OK)
+        return CH_OK;
+    *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_FP);
+    return fp_step(w->space->arch, w->space->memory, state);
+}
+
+static enum ch_status step_by_scan(struct walk *w, struct unwind_state *state,
+                                   struct unwind_frame *frame)
+{
+    const struct scan_step scan = { .arch = w->space->arch,
+                                    .memory = w->space->memory,
+                                    .is_code = is_code,
+                                    .context = w->space };
+    *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
+    return scan_step(&scan, &w->scan_words, state);
 }
 
 // step_by_call undoes a call into nowhere: the PC of the crashed frame is no code, so
-// nothing ran there but the call, which pushed the return address.
-static enum ch_status step_by_call(struct walk *w)
+// nothing ran there but the call. The other registers are those of the caller still.
+static enum ch_status step_by_call(struct walk *w, struct unwind_state *state,
+                                   struct unwind_frame *frame)
 {
-#if defined(__x86_64__)
-    uint64_t sp = w->at.value[UNWIND_SP];
-    uint64_t caller;
-    enum ch_status status = memory_read_word(w->space->memory, sp, &caller);
-    if (status != CH_OK)
-        return status;
-    if (!is_code(w->space, caller))
-        return CH_ERR_NOT_FOUND;
-    // The other registers are those of the caller still: nothing has run since.
-    w->at.value[UNWIND_PC] = caller;
-    w->at.value[UNWIND_SP] = sp + 8;
-#else
-    enum { LINK_REGISTER = 30 };
-    uint64_t caller = w->at.value[LINK_REGISTER];
-    if (!is_code(w->space, caller))
-        return CH_ERR_NOT_FOUND;
-    w->at.value[UNWIND_PC] = caller;
-#endif
-    w->frame =
-        (struct unwind_frame){ .kind = UNWIND_KIND_RA, .trust = UNWIND_TRUST_SCAN };
+    const struct unwind_arch *arch = w->space->arch;
+    uint64_t sp = sp_of(w, state);
+    uint64_t caller = 0;
+    if (arch->link != UNWIND_NO_LINK) {
+        caller = unwind_arch_address(arch, state->registers.value[arch->link]);
+        unwind_state_forget(state, arch->link);
+    } else {
+        enum ch_status status = memory_read_word(w->space->memory, sp, &caller);
+        if (status != CH_OK)
+            return status;
+        unwind_state_set(state, arch->sp, sp + WORD);
+    }
+    unwind_state_set(state, arch->pc, caller);
+    *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
     return CH_OK;
 }
 
-static enum ch_status step_by_frame_pointer(struct walk *w)
+static enum ch_status begin_libunwind(struct walk *w, const struct unwind_state *state)
 {
-    enum ch_status status = fp_step(w->space->memory, &w->at);
+    struct unwind_space *space = w->space;
+    enum ch_status status = CH_OK;
+    if (space->arch != unwind_arch_native())
+        return CH_ERR_UNSUPPORTED;
+    if (space->libunwind_images == NULL)
+        status = libunwind_images_create(space->memory, space->images, space->count,
+                                         &space->libunwind_images);
+    if (status == CH_OK && space->libunwind == NULL)
+        status = libunwind_walk_create(space->libunwind_images, &space->libunwind);
+    if (status == CH_OK)
+        status = libunwind_walk_begin(space->libunwind, &state->registers,
+                                      w->frame.kind == UNWIND_KIND_PC);
+    return status;
+}
+
+static enum ch_status step_by_libunwind(struct walk *w, struct unwind_state *state,
+                                        struct unwind_frame *frame)
+{
+    enum ch_status status = CH_OK;
+    if (!w->in_libunwind)
+        status = begin_libunwind(w, state);
     if (status != CH_OK)
         return status;
-    if (!is_code(w->space, w->at.value[UNWIND_PC]))
-        return CH_ERR_NOT_FOUND;
-    w->by_rules = false;
-    w->frame =
-        (struct unwind_frame){ .kind = UNWIND_KIND_RA, .trust = UNWIND_TRUST_FP };
+    bool in_signal = libunwind_walk_in_signal(w->space->libunwind);
+    w->in_libunwind = false;
+    status = libunwind_walk_step(w->space->libunwind);
+    if (status == CH_OK)
+        status = libunwind_walk_registers(w->space->libunwind, &state->registers);
+    if (status != CH_OK)
+        return status;
+    w->in_libunwind = true;
+    *frame = frame_of(in_signal ? UNWIND_KIND_PC : UNWIND_KIND_RA, UNWIND_TRUST_CFI);
     return CH_OK;
 }
 
-// step moves to the caller by the first means that applies.
+// The means of each way to unwind, in the order in which they are tried.
+enum { MEANS_MAX = 5 };
+static step_fn *const means[][MEANS_MAX] = {
+    [SETTING_UNWIND_AUTO] = { step_by_sframe, step_by_cfi, step_by_frame_pointer,
+                              step_by_scan },
+    [SETTING_UNWIND_FAST] = { step_by_sframe, step_by_frame_pointer },
+    [SETTING_UNWIND_PRECISE] = { step_by_cfi, step_by_sframe, step_by_frame_pointer,
+                                 step_by_scan },
+    [SETTING_UNWIND_SFRAME] = { step_by_sframe },
+    [SETTING_UNWIND_DWARF] = { step_by_cfi },
+    [SETTING_UNWIND_FP] = { step_by_frame_pointer },
+    [SETTING_UNWIND_LIBUNWIND] = { step_by_libunwind },
+};
+
+// check_step says whether a step led somewhere: outward, on an aligned stack, to code.
+static enum ch_status check_step(struct walk *w, const struct unwind_state *next,
+                                 const struct unwind_frame *frame)
+{
+    uint64_t sp = sp_of(w, &w->state);
+    uint64_t next_sp = sp_of(w, next);
+    uint64_t next_pc = pc_of(w, next);
+    bool signal = frame->kind == UNWIND_KIND_PC;
+
+    // A PC of 0 is how C libraries mark the outermost frame of a thread.
+    if (next_pc == 0)
+        return CH_END;
+    // Only what was interrupted may lie on another stack, or have a crooked one. What
+    // pushes nothing may have called nothing: it is innermost.
+    bool leaf = w->frame.kind == UNWIND_KIND_PC && next_sp == sp &&
+                w->space->arch->link != UNWIND_NO_LINK;
+    if (!signal && (next_sp % WORD != 0 || (next_sp <= sp && !leaf)))
+        return CH_ERR_MALFORMED;
+    if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))
+        return CH_ERR_MALFORMED;
+    return is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+static enum ch_status try_step(struct walk *w, step_fn *step)
+{
+    struct unwind_state next = w->state;
+    struct unwind_frame frame;
+    enum ch_status status = step(w, &next, &frame);
+    if (status == CH_OK)
+        status = check_step(w, &next, &frame);
+    if (status != CH_OK) {
+        w->in_libunwind = false;
+        return status;
+    }
+    w->state = next;
+    w->frame = frame;
+    w->lost = w->lost || frame.trust != UNWIND_TRUST_CFI;
+    if (frame.kind == UNWIND_KIND_PC) {
+        w->full = next;
+        w->lost = false;
+    }
+    return CH_OK;
+}
+
+// find_lost walks again from the last frame of which all registers were known, by
+// DWARF, to the frame where the walk stands: a rule needs a register that the way taken
+// did not keep. False: the two ways do not meet.
+static bool find_lost(struct walk *w)
+{
+    struct walk again = { .space = w->space,
+                          .how = SETTING_UNWIND_DWARF,
+                          .state = w->full,
+                          .full = w->full,
+                          .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CFI) };
+    uint64_t sp = sp_of(w, &w->state);
+    for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
+        if (try_step(&again, step_by_cfi) != CH_OK ||
+            again.frame.kind == UNWIND_KIND_PC || sp_of(&again, &again.state) > sp)
+            return false;
+        if (sp_of(&again, &again.state) < sp)
+            continue;
+        if (pc_of(&again, &again.state) != pc_of(w, &w->state))
+            return false;
+        w->state = again.state;
+        return true;
+    }
+    return false;
+}
+
+// step moves to the caller by the first means that leads there, or gives the reason
+// of the first that had one.
 static enum ch_status step(struct walk *w)
 {
-    bool rules = w->how != SETTING_UNWIND_FP && w->how != SETTING_UNWIND_FAST;
-    bool frame_pointers =
-        w->how != SETTING_UNWIND_DWARF && w->how != SETTING_UNWIND_LIBUNWIND;
+    enum ch_status reason = CH_ERR_NOT_FOUND;
+    if (w->first && !is_code(w->space, pc_of(w, &w->state)) &&
+        try_step(w, step_by_call) == CH_OK)
+        return CH_OK;
 
-    if (w->first && !is_code(w->space, w->at.value[UNWIND_PC]))
-        return step_by_call(w);
-    enum ch_status status = CH_ERR_NOT_FOUND;
-    if (rules)
-        status = step_by_rules(w);
-    if (status == CH_ERR_NOT_FOUND && frame_pointers)
-        status = step_by_frame_pointer(w);
-    return status;
+    for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
+        enum ch_status status = try_step(w, means[w->how][i]);
+        if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&
+            means[w->how][i] == step_by_cfi) {
+            // Once is enough: from here on DWARF keeps what it will need.
+            w->how = SETTING_UNWIND_PRECISE;
+            w->lost = !find_lost(w);
+            status = try_step(w, step_by_cfi);
+        }
+        if (status == CH_OK || status == CH_END)
+            return status;
+        if (reason == CH_ERR_NOT_FOUND)
+            reason = status;
+    }
+    return reason;
 }
 
 static enum unwind_end end_reason(enum ch_status status)
@@ -180,29 +390,21 @@ enum unwind_end unwind_walk(struct unwind_space *space,
     struct walk w = {
         .space = space,
         .how = how,
-        .at = *registers,
-        .frame = { .kind = UNWIND_KIND_PC, .trust = UNWIND_TRUST_CONTEXT },
+        .state = { .registers = *registers, .known = (uint64_t)FULL_REGISTERS_BITS },
+        .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CONTEXT),
         .first = true,
+        .scan_words = SCAN_WALK_WORDS,
     };
+    w.full = w.state;
 
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
-        uint64_t sp = w.at.value[UNWIND_SP];
-        uint64_t pc = w.at.value[UNWIND_PC];
-        w.frame.address = pc;
+        w.frame.address = pc_of(&w, &w.state);
         if (!visit(context, &w.frame))
             return UNWIND_END_LIMIT;
-
         enum ch_status status = step(&w);
         if (status != CH_OK)
             return end_reason(status);
         w.first = false;
-        // A PC of 0 is how C libraries mark the outermost frame of a thread.
-        if (w.at.value[UNWIND_PC] == 0)
-            return UNWIND_END_OF_STACK;
-        // Only a signal handler on a stack of its own may step to lower addresses.
-        bool advanced = w.at.value[UNWIND_SP] > sp || w.frame.kind == UNWIND_KIND_PC;
-        if (!advanced && (w.at.value[UNWIND_PC] == pc || w.at.value[UNWIND_SP] < sp))
-            return UNWIND_END_NO_PROGRESS;
     }
     return UNWIND_END_LIMIT;
 }

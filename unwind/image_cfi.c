@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/image_cfi.h"
+
+#include <stdlib.h>
+
+#include "unwind/cfi_index.h"
+#include "unwind/image_bytes.h"
+
+enum {
+    SECTION_LIMIT_BYTES = 64 << 20, // of those copied whole
+    ENTRY_LIMIT_BYTES = 256 << 10,  // the longest entries seen have some kilobytes
+    ENTRY_USUAL_BYTES = 512,
+};
+
+// How the rules of one image are found.
+struct table {
+    bool read;
+    struct cfi_header header; // count 0: it is of no use
+    struct cfi_index eh_frame;
+    uint8_t *eh_frame_bytes;
+    struct cfi_index debug_frame;
+};
+
+// Bytes of one entry.
+struct entry_bytes {
+    uint8_t *bytes;
+    size_t capacity;
+};
+
+struct image_cfi {
+    const struct memory_reader *memory;
+    const struct unwind_image *images;
+    size_t count;
+    struct cfi_processor processor;
+    struct table *tables;
+    struct entry_bytes fde_bytes;
+    struct entry_bytes cie_bytes;
+    bool have_cie; // cie is the one at cie_address
+    uint64_t cie_address;
+    struct cfi_cie cie;
+};
+
+enum ch_status image_cfi_create(const struct unwind_arch *arch,
+                                const struct memory_reader *memory,
+                                const struct unwind_image *images, size_t count,
+                                struct image_cfi **out)
+{
+    struct image_cfi *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return CH_ERR_NO_MEMORY;
+    *made = (struct image_cfi){
+        .memory = memory,
+        .images = images,
+        .count = count,
+        .processor = { .register_count = arch->dwarf_count,
+                       .fp = arch->fp,
+                       .signs_returns = arch->id == UNWIND_ARCH_AARCH64 },
+    };
+    made->tables = calloc(count + 1, sizeof(*made->tables));
+    if (made->tables == NULL) {
+        free(made);
+        return CH_ERR_NO_MEMORY;
+    }
+    *out = made;
+    return CH_OK;
+}
+
+void image_cfi_destroy(struct image_cfi *cfi)
+{
+    if (cfi == NULL)
+        return;
+    for (size_t i = 0; i < cfi->count; i++) {
+        cfi_index_deinit(&cfi->tables[i].eh_frame);
+        cfi_index_deinit(&cfi->tables[i].debug_frame);
+        free(cfi->tables[i].eh_frame_bytes);
+    }
+    free(cfi->tables);
+    free(cfi->fde_bytes.bytes);
+    free(cfi->cie_bytes.bytes);
+    free(cfi);
+}
+
+static struct cfi_section eh_frame_section(const struct image_cfi *cfi,
+                                           const struct unwind_image *image,
+                                           uint64_t address)
+{
+    return (struct cfi_section){ .kind = CFI_EH_FRAME,
+                                 .big_endian = cfi->memory->big_endian,
+                                 .address = address,
+                                 .text = image->start,
+                                 .data = image->eh_frame_hdr };
+}
+
+static void read_header(const struct image_cfi *cfi, const struct unwind_image *image,
+                        struct cfi_header *out)
+{
+    uint8_t bytes[CFI_HEADER_MAX];
+    uint64_t size = image->eh_frame_hdr_size;
+    if (size > sizeof(bytes))
+        size = sizeof(bytes);
+    if (size == 0 ||
+        memory_read(cfi->memory, image->eh_frame_hdr, bytes, (size_t)size) != CH_OK)
+        return;
+    struct cursor head = cursor_over(bytes, (size_t)size);
+    head.big_endian = cfi->memory->big_endian;
+    if (cfi_read_header(head, image->eh_frame_hdr, image->eh_frame_hdr_size, out) !=
+        CH_OK)
+        *out = (struct cfi_header){ 0 };
+}
+
+// index_eh_frame copies a section that has no table. Where nothing says how long it is,
+// it may reach to the image's end; its last entry says so itself.
+static void index_eh_frame(const struct image_cfi *cfi,
+                           const struct unwind_image *image, struct table *table)
+{
+    uint64_t address = image->eh_frame;
+    uint64_t limit = image->eh_frame_size;
+    size_t size;
+    if (address == 0) {
+        address = table->header.eh_frame;
+        limit =
+            address >= image->start && address < image->end ? image->end - address : 0;
+    }
+    if (limit > SECTION_LIMIT_BYTES)
+        limit = SECTION_LIMIT_BYTES;
+    if (address == 0 || limit == 0 ||
+        image_bytes_copy(cfi->memory, address, limit, &table->eh_frame_bytes, &size) !=
+            CH_OK)
+        return;
+    struct cfi_section section = eh_frame_section(cfi, image, address);
+    if (cfi_index_init(&table->eh_frame, &section, table->eh_frame_bytes, size) !=
+        CH_OK)
+        table->eh_frame = (struct cfi_index){ 0 };
+}
+
+static void read_table(const struct image_cfi *cfi, size_t index)
+{
+    const struct unwind_image *image = &cfi->images[index];
+    struct table *table = &cfi->tables[index];
+    table->read = true;
+    read_header(cfi, image, &table->header);
+    if (table->header.count == 0)
+        index_eh_frame(cfi, image, table);
+    if (image->debug_frame_size == 0)
+        return;
+    const struct cfi_section section = { .kind = CFI_DEBUG_FRAME,
+                                         .big_endian = cfi->memory->big_endian,
+                                         .bias = image->bias };
+    if (cfi_index_init(&table->debug_frame, &section, image->debug_frame,
+                       image->debug_frame_size) != CH_OK)
+        table->debug_frame = (struct cfi_index){ 0 };
+}
+
+static bool reserve(struct entry_bytes *entry, size_t size)
+{
+    if (size <= entry->capacity)
+        return true;
+    size_t capacity = size > ENTRY_USUAL_BYTES ? size : ENTRY_USUAL_BYTES;
+    void *bytes = realloc(entry->bytes, capacity);
+    if (bytes == NULL)
+        return false;
+    entry->bytes = bytes;
+    entry->capacity = capacity;
+    return true;
+}
+
+// fetch_entry reads the entry at address; it is in entry_bytes until the next one.
+static enum ch_status fetch_entry(const struct image_cfi *cfi,
+                                  const struct cfi_section *section, uint64_t address,
+                                  struct entry_bytes *entry_bytes,
+                                  struct cfi_entry *out)
+{
+    enum { SHORT_HEAD = 4 };
+    uint8_t head[CFI_ENTRY_HEAD];
+    size_t head_size = sizeof(head);
+    uint64_t size;
+    if (memory_read(cfi->memory, address, head, head_size) != CH_OK) {
+        head_size = SHORT_HEAD;
+        if (memory_read(cfi->memory, address, head, head_size) != CH_OK)
+            return CH_ERR_FAULT;
+    }
+    struct cursor c = cursor_over(head, head_size);
+    c.big_endian = section->big_endian;
+    enum ch_status status = cfi_entry_size(c, &size);
+    if (status != CH_OK)
+        return status == CH_END ? CH_ERR_MALFORMED : status;
+    if (size > ENTRY_LIMIT_BYTES)
+        return CH_ERR_LIMIT;
+    if (!reserve(entry_bytes, (size_t)size))
+        return CH_ERR_NO_MEMORY;
+    if (memory_read(cfi->memory, address, entry_bytes->bytes, (size_t)size) != CH_OK)
+        return CH_ERR_FAULT;
+    c = cursor_over(entry_bytes->bytes, (size_t)size);
+    c.big_endian = section->big_endian;
+    return cfi_next_entry(section, &c, address, out);
+}
+
+// fetch_cie reads the CIE at address, unless it is the one of the last time.
+static enum ch_status fetch_cie(struct image_cfi *cfi,
+                                const struct cfi_section *section, uint64_t address)
+{
+    struct cfi_entry entry;
+    if (cfi->have_cie && cfi->cie_address == address)
+        return CH_OK;
+    cfi->have_cie = false;
+    enum ch_status status = fetch_entry(cfi, section, address, &cfi->cie_bytes, &entry);
+    if (status == CH_OK)
+        status = cfi_read_cie(section, &entry, &cfi->cie);
+    if (status != CH_OK)
+        return status;
+    cfi->have_cie = true;
+    cfi->cie_address = address;
+    return CH_OK;
+}
+
+static enum ch_status header_entry(const struct image_cfi *cfi,
+                                   const struct cfi_header *header, uint64_t index,
+                                   struct cfi_header_entry *out)
+{
+    uint8_t bytes[16];
+    uint64_t address = header->table + index * header->entry_size;
+    enum ch_status status =
+        memory_read(cfi->memory, address, bytes, header->entry_size);
+    if (status != CH_OK)
+        return status;
+    struct cursor c = cursor_over(bytes, header->entry_size);
+    c.big_endian = cfi->memory->big_endian;
+    return cfi_read_header_entry(header, c, address, out);
+}
+
+// search_header finds the FDE whose code starts last at or before pc.
+static enum ch_status search_header(const struct image_cfi *cfi,
+                                    const struct cfi_header *header, uint64_t pc,
+                                    uint64_t *out)
+{
+    struct cfi_header_entry entry;
+    uint64_t low = 0;
+    uint64_t high = header->count;
+    uint64_t fde = 0;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        enum ch_status status = header_entry(cfi, header, middle, &entry);
+        if (status != CH_OK)
+            return status;
+        if (entry.start <= pc) {
+            fde = entry.fde;
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0)
+        return CH_ERR_NOT_FOUND;
+    *out = fde;
+    return CH_OK;
+}
+
+static enum ch_status find_by_header(struct image_cfi *cfi, size_t index, uint64_t pc,
+                                     struct unwind_row *out)
+{
+    const struct cfi_header *header = &cfi->tables[index].header;
+    struct cfi_section section =
+        eh_frame_section(cfi, &cfi->images[index], header->eh_frame);
+    struct cfi_entry entry;
+    struct cfi_fde fde;
+    uint64_t address;
+
+    enum ch_status status = search_header(cfi, header, pc, &address);
+    if (status == CH_OK)
+        status = fetch_entry(cfi, &section, address, &cfi->fde_bytes, &entry);
+    if (status == CH_OK)
+        status = fetch_cie(cfi, &section, entry.cie);
+    if (status == CH_OK)
+        status = cfi_read_fde(&section, &entry, &cfi->cie, &fde);
+    if (status == CH_OK)
+        status = cfi_find_row(&section, &cfi->processor, &cfi->cie, &fde, pc, out);
+    return status;
+}
+
+enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index, uint64_t pc,
+                              struct unwind_row *out)
+{
+    struct table *table = &cfi->tables[index];
+    if (!table->read)
+        read_table(cfi, index);
+
+    enum ch_status status = CH_ERR_NOT_FOUND;
+    if (table->header.count != 0)
+        status = find_by_header(cfi, index, pc, out);
+    if (status != CH_OK && table->eh_frame.count != 0)
+        status = cfi_index_find(&table->eh_frame, &cfi->processor, pc, out);
+    if (status != CH_OK && table->debug_frame.count != 0)
+        status = cfi_index_find(&table->debug_frame, &cfi->processor, pc, out);
+    return status;
+}

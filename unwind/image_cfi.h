@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The DWARF call frame information of a target's images.
+//
+// Where there is a .eh_frame_hdr, its table is searched in the target and only the
+// entries found are fetched, so the size of an image does not matter. Otherwise the
+// section is copied and its entries are sorted, once. .debug_frame serves code that
+// has nothing else.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "formats/unwind_row.h"
+#include "unwind/unwind.h"
+
+struct image_cfi;
+
+// image_cfi_create prepares the tables of count images, which must outlive it.
+CH_CHECKED enum ch_status image_cfi_create(const struct unwind_arch *arch,
+                                           const struct memory_reader *memory,
+                                           const struct unwind_image *images,
+                                           size_t count, struct image_cfi **out);
+void image_cfi_destroy(struct image_cfi *cfi);
+
+// image_cfi_find gives the rules at pc, which lies in images[index]. Expressions in
+// them are there until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
+CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,
+                                         uint64_t pc, struct unwind_row *out);

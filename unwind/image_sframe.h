@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The SFrame sections of a target's images, fetched when first asked for.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "formats/unwind_row.h"
+#include "unwind/unwind.h"
+
+struct image_sframe;
+
+// image_sframe_create prepares the sections of count images, which must outlive it.
+CH_CHECKED enum ch_status image_sframe_create(const struct unwind_arch *arch,
+                                              const struct memory_reader *memory,
+                                              const struct unwind_image *images,
+                                              size_t count, struct image_sframe **out);
+void image_sframe_destroy(struct image_sframe *sections);
+
+// image_sframe_any is whether an image has such a section at all.
+bool image_sframe_any(const struct image_sframe *sections);
+
+// image_sframe_find gives the rules at pc, which lies in images[index]. Whatever is
+// wrong with a section makes it as good as none: CH_ERR_NOT_FOUND.
+CH_CHECKED enum ch_status image_sframe_find(struct image_sframe *sections, size_t index,
+                                            uint64_t pc, struct unwind_row *out);

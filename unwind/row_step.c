@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/row_step.h"
+
+#include "unwind/dwarf_expression.h"
+
+// A register's new value; all are found before the first is written.
+struct recovered {
+    uint16_t reg;
+    bool known;
+    uint64_t value;
+};
+
+static enum ch_status read_register(const struct unwind_state *state, unsigned reg,
+                                    uint64_t *out)
+{
+    if (!unwind_state_knows(state, reg))
+        return CH_ERR_UNSUPPORTED;
+    *out = state->registers.value[reg];
+    return CH_OK;
+}
+
+// find_cfa runs the CFA's rule.
+static enum ch_status find_cfa(const struct row_step *step,
+                               const struct unwind_state *state, uint64_t *out)
+{
+    const struct unwind_rule *rule = &step->row->cfa;
+    uint64_t base = 0;
+    if (rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION) {
+        const struct dwarf_expression expression = { rule->expression,
+                                                     rule->expression_size };
+        return dwarf_expression_run(&expression, step->memory, state, NULL, out);
+    }
+    if (rule->kind != UNWIND_REGISTER_PLUS && rule->kind != UNWIND_AT_REGISTER)
+        return CH_ERR_MALFORMED;
+
+    enum ch_status status = read_register(state, rule->reg, &base);
+    if (status != CH_OK)
+        return status;
+    base += (uint64_t)rule->offset;
+    if (rule->kind == UNWIND_AT_REGISTER)
+        return memory_read_word(step->memory, base, out);
+    *out = base;
+    return CH_OK;
+}
+
+// find_value runs a register's rule, which is neither SAME nor UNDEFINED.
+static enum ch_status find_value(const struct row_step *step,
+                                 const struct unwind_state *state,
+                                 const struct unwind_rule *rule, uint64_t cfa,
+                                 uint64_t *out)
+{
+    uint64_t base = cfa;
+    enum ch_status status = CH_OK;
+    if (rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION) {
+        const struct dwarf_expression expression = { rule->expression,
+                                                     rule->expression_size };
+        status = dwarf_expression_run(&expression, step->memory, state, &cfa, &base);
+    } else {
+        if (rule->kind == UNWIND_REGISTER_PLUS || rule->kind == UNWIND_AT_REGISTER)
+            status = read_register(state, rule->reg, &base);
+        base += (uint64_t)rule->offset;
+    }
+    if (status != CH_OK)
+        return status;
+    if (rule->kind == UNWIND_AT_CFA || rule->kind == UNWIND_AT_REGISTER ||
+        rule->kind == UNWIND_AT_EXPRESSION)
+        return memory_read_word(step->memory, base, out);
+    *out = base;
+    return CH_OK;
+}
+
+// find_return finds the return address.
+static enum ch_status find_return(const struct row_step *step,
+                                  const struct unwind_state *state, uint64_t cfa,
+                                  uint64_t *out)
+{
+    const struct unwind_rule *rule = &step->row->ra;
+    uint64_t address;
+    enum ch_status status;
+    if (rule->kind == UNWIND_SAME) {
+        // Only where nothing was called yet is it in its register still.
+        if (step->arch->link == UNWIND_NO_LINK)
+            return CH_END;
+        status = read_register(state, step->arch->link, &address);
+    } else {
+        status = find_value(step, state, rule, cfa, &address);
+    }
+    if (status != CH_OK)
+        return status;
+    *out = unwind_arch_address(step->arch, address);
+    return CH_OK;
+}
+
+// find_register finds one register of the caller. What cannot be found is not known;
+// that is an error only for the rule that asks for it later.
+static struct recovered find_register(const struct row_step *step,
+                                      const struct unwind_state *state, uint16_t reg,
+                                      const struct unwind_rule *rule, uint64_t cfa)
+{
+    struct recovered found = { .reg = reg };
+    if (rule->kind == UNWIND_SAME) {
+        found.known = unwind_state_knows(state, reg);
+        found.value = state->registers.value[reg];
+    } else if (rule->kind != UNWIND_UNDEFINED) {
+        found.known = find_value(step, state, rule, cfa, &found.value) == CH_OK;
+    }
+    return found;
+}
+
+static void put(struct unwind_state *state, const struct recovered *found)
+{
+    if (found->known)
+        unwind_state_set(state, found->reg, found->value);
+    else
+        unwind_state_forget(state, found->reg);
+}
+
+enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
+{
+    const struct unwind_row *row = step->row;
+    const struct unwind_arch *arch = step->arch;
+    struct recovered others[UNWIND_OTHERS_MAX];
+    uint64_t cfa;
+    uint64_t pc;
+
+    if (row->flags & UNWIND_OUTERMOST)
+        return CH_END;
+    enum ch_status status = find_cfa(step, state, &cfa);
+    if (status == CH_OK)
+        status = find_return(step, state, cfa, &pc);
+    if (status != CH_OK)
+        return status;
+
+    struct recovered fp = find_register(step, state, arch->fp, &row->fp, cfa);
+    for (uint32_t i = 0; i < row->other_count; i++)
+        others[i] =
+            find_register(step, state, row->others[i].reg, &row->others[i].rule, cfa);
+
+    if (step->only_tracks)
+        state->known = 0;
+    // A call overwrites the link register, an interruption does not.
+    if (arch->link != UNWIND_NO_LINK && !(row->flags & UNWIND_SIGNAL_FRAME))
+        unwind_state_forget(state, arch->link);
+    put(state, &fp);
+    unwind_state_set(state, arch->sp, cfa - arch->stack_below);
+    unwind_state_set(state, arch->pc, pc);
+    for (uint32_t i = 0; i < row->other_count; i++)
+        put(state, &others[i]);
+    return CH_OK;
+}

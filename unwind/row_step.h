@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One step outward by an unwind row, whatever format the row came from.
+#pragma once
+#include "base/memory_reader.h"
+#include "formats/unwind_row.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_state.h"
+
+struct row_step {
+    const struct unwind_arch *arch;
+    const struct memory_reader *memory;
+    const struct unwind_row *row;
+    bool exact;       // the frame stands at its PC, it did not call from there
+    bool only_tracks; // the row's format says nothing of registers it does not name
+};
+
+// row_step makes state that of the caller. CH_END: the row says that there is none.
+// CH_ERR_UNSUPPORTED: a rule needs a register that is not known. CH_ERR_FAULT: the
+// stack cannot be read where the rule leads. state is unspecified after a failure.
+CH_CHECKED enum ch_status row_step(const struct row_step *step,
+                                   struct unwind_state *state);

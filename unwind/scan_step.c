@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/scan_step.h"
+
+enum { WORD = 8, MAX_FRAME_BYTES = 1 << 20 };
+
+static bool is_return_address(const struct scan_step *scan, uint64_t address)
+{
+    return address != 0 && scan->is_code(scan->context, address) &&
+           scan->arch->after_call(scan->memory, address);
+}
+
+// likely_record is whether the words at fp look like a frame record further out.
+static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp)
+{
+    uint64_t caller;
+    return scan->arch->frame_record != 0 && fp % WORD == 0 && fp >= sp &&
+           fp - sp <= MAX_FRAME_BYTES &&
+           memory_read_word(scan->memory, fp + WORD, &caller) == CH_OK &&
+           is_return_address(scan, unwind_arch_address(scan->arch, caller));
+}
+
+// take_caller fills state with the frame that the word at `at` returns to. The word
+// before it is the caller's frame pointer, or else nothing; the register may be that
+// still. Neither is believed unless it leads on.
+static void take_caller(const struct scan_step *scan, uint64_t at, uint64_t caller,
+                        struct unwind_state *state)
+{
+    const struct unwind_arch *arch = scan->arch;
+    uint64_t sp = at + WORD;
+    uint64_t fp = state->registers.value[arch->fp];
+    bool had_fp = unwind_state_knows(state, arch->fp);
+    uint64_t saved;
+
+    state->known = 0;
+    unwind_state_set(state, arch->pc, caller);
+    unwind_state_set(state, arch->sp, sp);
+    if (memory_read_word(scan->memory, at - WORD, &saved) == CH_OK &&
+        likely_record(scan, saved, sp))
+        unwind_state_set(state, arch->fp, saved);
+    else if (had_fp && likely_record(scan, fp, sp))
+        unwind_state_set(state, arch->fp, fp);
+}
+
+enum ch_status scan_step(const struct scan_step *scan, uint32_t *words_left,
+                         struct unwind_state *state)
+{
+    const struct unwind_arch *arch = scan->arch;
+    uint64_t at = state->registers.value[arch->sp];
+    uint64_t word;
+    if (at % WORD != 0)
+        return CH_ERR_MALFORMED;
+
+    for (unsigned i = 0; i < SCAN_STEP_WORDS && *words_left != 0; i++, at += WORD) {
+        --*words_left;
+        enum ch_status status = memory_read_word(scan->memory, at, &word);
+        if (status != CH_OK)
+            return i == 0 ? status : CH_ERR_NOT_FOUND;
+        word = unwind_arch_address(arch, word);
+        if (!is_return_address(scan, word))
+            continue;
+        take_caller(scan, at, word, state);
+        return CH_OK;
+    }
+    return CH_ERR_NOT_FOUND;
+}
