@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/delivery.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,6 +34,13 @@ static void say_line(void *context, const char *line)
     delivery->say(delivery->context, line);
 }
 
+static void tell_progress(void *context, size_t index, size_t count)
+{
+    const struct delivery *delivery = context;
+    if (delivery->progress != NULL)
+        delivery->progress(delivery->context, index, count);
+}
+
 static void prepare(void *context, json_t *report)
 {
     const struct delivery *delivery = context;
@@ -44,6 +52,7 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
 {
     const struct settings *settings = &session->settings;
     const char *why = "";
+    (void)signal(SIGPIPE, SIG_IGN); // a server that hangs up is an error like others
     *delivery = (struct delivery){ .session = session, .say = to, .context = context };
     delivery->queue = (struct queue){
         .spool = &session->spool,
@@ -51,6 +60,7 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
         .rate = { .count = settings->rate_count, .ms = settings->rate_ms },
         .prepare = prepare,
         .say = say_line,
+        .progress = tell_progress,
         .context = delivery,
     };
     enum ch_status status =

@@ -13,6 +13,7 @@ struct delivery {
     struct queue queue;
     struct text token;
     queue_say_fn *say;
+    queue_progress_fn *progress; // NULL: none; may be set after delivery_init
     void *context;
 };
 

@@ -11,10 +11,21 @@
 #include "cli/command.h"
 #include "cli/delivery.h"
 
-// What was said last: a target that stays down is one line, however often it is asked.
+// What the person at the terminal sees. A target that stays down is one line, however
+// often it is asked.
 struct said {
-    char line[1024];
+    char line[1024];    // the last one
+    int64_t started_ms; // progress is shown once this takes longer than a second
+    bool terminal;
+    bool progress_shown;
 };
+
+static void clear_progress(struct said *said)
+{
+    if (said->progress_shown)
+        fputs("\r\033[K", stderr);
+    said->progress_shown = false;
+}
 
 static void say_line(void *context, const char *line)
 {
@@ -22,6 +33,7 @@ static void say_line(void *context, const char *line)
     if (strcmp(said->line, line) == 0)
         return;
     (void)snprintf(said->line, sizeof(said->line), "%s", line);
+    clear_progress(said);
     (void)command_fail("%s", line);
 }
 
@@ -30,6 +42,15 @@ static int64_t now_ms(void)
     struct timespec now = { 0 };
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void show_progress(void *context, size_t index, size_t count)
+{
+    struct said *said = context;
+    if (!said->terminal || now_ms() - said->started_ms < 1000)
+        return;
+    fprintf(stderr, "\r\033[Ksending report %zu of %zu", index + 1, count);
+    said->progress_shown = true;
 }
 
 // ms_until is how long until the given second, at least a little and at most most_ms.
@@ -99,6 +120,7 @@ static int upload_now(struct delivery *delivery)
         result = run_pass(delivery, &pass);
         add_totals(&sum, &pass);
     }
+    clear_progress(delivery->context);
     return result == COMMAND_DONE ? finish_upload(&sum) : result;
 }
 
@@ -139,7 +161,7 @@ static int run_upload(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
-    struct said said = { "" };
+    struct said said = { .started_ms = now_ms(), .terminal = isatty(STDERR_FILENO) };
     session_init(&session, options);
     if (session.settings.url == NULL)
         return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "
@@ -151,6 +173,7 @@ static int run_upload(const struct options *options)
         return COMMAND_FAILED;
     if (options_given(options, "watch"))
         return upload_watch(&delivery);
+    delivery.progress = show_progress;
     int result = upload_now(&delivery);
     delivery_prune(&delivery, NULL);
     return result;

@@ -376,6 +376,8 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
     if (status != CH_OK)
         return status;
     for (size_t i = 0; i < listing.count; i++) {
+        if (queue->progress != NULL)
+            queue->progress(queue->context, i, listing.count);
         if (wants(queue, listing.entries[i].id, &totals))
             run_one(queue, listing.entries[i].id, &totals);
     }

@@ -26,6 +26,9 @@ typedef void queue_say_fn(void *context, const char *line);
 // the report as it is and that is sent.
 typedef void queue_prepare_fn(void *context, json_t *report);
 
+// A queue_progress_fn hears, before each report of a pass, which of how many it is.
+typedef void queue_progress_fn(void *context, size_t index, size_t count);
+
 struct queue {
     const struct spool *spool;
     struct target_list targets;
@@ -36,6 +39,7 @@ struct queue {
     bool waits_over; // ask targets again although they are not due yet
     queue_prepare_fn *prepare;
     queue_say_fn *say;
+    queue_progress_fn *progress; // NULL: nobody wants to know
     void *context;
 };
 

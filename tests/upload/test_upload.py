@@ -6,6 +6,7 @@
 import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
 import socket
@@ -332,6 +333,28 @@ class Sharing(unittest.TestCase):
             watcher.kill()
             watcher.communicate(timeout=20)
             self.assertLessEqual(spent[1] - spent[0], 1, "it spins")
+
+
+class Progress(unittest.TestCase):
+    def test_progress_is_shown_on_a_terminal_when_it_takes_long(self):
+        def slow(connection, request):
+            time.sleep(0.4)
+            take(connection, request)
+        with Spool(5) as spool, FaultServer(slow) as server:
+            child, fd = pty.fork()
+            if child == 0:
+                os.execv(CRASHHOOK, spool.command("--url", server.url))
+            seen = b""
+            try:
+                while more := os.read(fd, 4096):
+                    seen += more
+            except OSError:
+                pass
+            os.waitpid(child, 0)
+            os.close(fd)
+            self.assertIn(b"of 5", seen)
+            self.assertNotIn(b"sending report 1 of 5", seen)
+            self.assertIn(b"\r\x1b[Kcrashhook: sent 5", seen)
 
 
 class Damage(unittest.TestCase):
