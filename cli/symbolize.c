@@ -12,6 +12,7 @@
 #include "base/hex.h"
 #include "cli/command.h"
 #include "cli/json_print.h"
+#include "report/report.h"
 #include "symbolizer/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
@@ -78,6 +79,8 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
         .sanitize = true,
     };
     enum ch_status status = symbolizer_report_guarded(report, &options);
+    if (status == CH_OK) // names are part of what groups reports
+        status = report_update_fingerprint(report);
     if (status != CH_OK)
         return command_fail("cannot symbolize '%s': %s", path, ch_status_name(status));
     const char *output = options_value(symbolize->options, "output");
