@@ -116,8 +116,9 @@ static struct crash_facts crash_facts_of(const struct capture *capture,
     enum { GENERAL_PROTECTION = 13 };
     const struct target_crash *crash = capture->crash;
     const siginfo_t *info = &crash->info;
-    bool sent = info->si_code <= 0 && info->si_code != SI_TIMER;
+    bool sent = !crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER;
     struct crash_facts facts = {
+        .signal_only = crash->signal_only,
         .signal = info->si_signo,
         .code = info->si_code,
         .address = sent ? 0 : (uint64_t)(uintptr_t)info->si_addr,
@@ -152,7 +153,8 @@ static void write_crash(struct json_writer *w, const struct capture *capture)
     write_member(w, "name", signal_name(facts.signal));
     json_write_key(w, "code");
     json_write_int(w, facts.code);
-    write_member(w, "code_name", signal_code_name(facts.signal, facts.code));
+    if (!facts.signal_only)
+        write_member(w, "code_name", signal_code_name(facts.signal, facts.code));
     if (crash_has_address(&facts)) {
         json_write_key(w, "address");
         json_write_hex(w, facts.address);
@@ -206,10 +208,12 @@ static void write_process(struct json_writer *w, const struct capture *capture)
         json_write_bool(w, true);
     }
     write_arguments(w, capture);
-    if (p->started_ms != 0)
+    if (p->started_ms != 0) {
         write_time(w, "started", p->started_ms);
-    write_count(w, "uptime_ms", p->uptime_ms);
-    write_count(w, "rss_bytes", p->rss_bytes);
+        write_count(w, "uptime_ms", p->uptime_ms);
+    }
+    if (p->rss_bytes != 0)
+        write_count(w, "rss_bytes", p->rss_bytes);
     write_count(w, "uid", p->uid);
     // The last line is the unified hierarchy's, or the only one there is.
     write_member(w, "cgroup", p->cgroup.bytes);
@@ -227,8 +231,10 @@ static void write_host(struct json_writer *w, const struct capture *capture)
     write_member(w, "kernel", h->names.release);
     write_member(w, "os", h->os.bytes);
     write_member(w, "arch", h->names.machine);
-    write_count(w, "cpus", h->cpus);
-    write_count(w, "memory_bytes", h->memory_bytes);
+    if (h->cpus != 0)
+        write_count(w, "cpus", h->cpus);
+    if (h->memory_bytes != 0)
+        write_count(w, "memory_bytes", h->memory_bytes);
     write_member(w, "container", h->container.bytes);
     json_write_end(w, '}');
 }

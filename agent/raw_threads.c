@@ -299,8 +299,10 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     json_write_uint(w, (uint64_t)thread->tid);
     json_write_key(w, "name");
     json_write_string(w, name);
-    json_write_key(w, "state");
-    json_write_bytes(w, &thread->run_state, 1);
+    if (thread->run_state != 0) {
+        json_write_key(w, "state");
+        json_write_bytes(w, &thread->run_state, 1);
+    }
     if (crashed) {
         json_write_key(w, "crashed");
         json_write_bool(w, true);

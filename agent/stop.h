@@ -25,7 +25,7 @@ enum stop_state {
 struct stopped_thread {
     pid_t tid;
     enum stop_state state;
-    char run_state;     // before we stopped it, as /proc names it: R S D T Z
+    char run_state; // before we stopped it, as /proc names it: R S D T Z; 0: not known
     int pending_signal; // a signal it was about to receive
     struct unwind_registers registers;
     uint64_t flags; // the processor's flags register

@@ -33,6 +33,7 @@ enum core_note_kind {
 struct core_thread {
     uint32_t tid;
     int32_t signal; // the one it stopped for; 0: none
+    char state;     // as /proc names it: S in a system call, else R; 0: not known
     uint64_t registers[CORE_REGISTERS];
     uint64_t flags; // eflags, pstate
 };

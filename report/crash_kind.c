@@ -17,7 +17,7 @@ enum {
 
 static bool is_fault(const struct crash_facts *f)
 {
-    return !f->sent && (f->signal == SIGSEGV || f->signal == SIGBUS);
+    return !f->sent && !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
 }
 
 static bool near_stack(const struct crash_facts *f)
@@ -38,6 +38,8 @@ static bool is_stack_overflow(const struct crash_facts *f)
 static const char *segv_kind(const struct crash_facts *f)
 {
     bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
+    if (f->signal_only)
+        return "unknown";
     if (f->general_protection)
         return "non-canonical-address";
     if (is_stack_overflow(f))
@@ -88,8 +90,9 @@ const char *crash_kind(const struct crash_facts *f)
 
 bool crash_has_address(const struct crash_facts *f)
 {
-    return !f->sent && (f->signal == SIGSEGV || f->signal == SIGBUS ||
-                        f->signal == SIGILL || f->signal == SIGFPE);
+    return !f->sent && !f->signal_only &&
+           (f->signal == SIGSEGV || f->signal == SIGBUS || f->signal == SIGILL ||
+            f->signal == SIGFPE);
 }
 
 static const char *access_words(const struct crash_facts *f)

@@ -36,6 +36,7 @@ struct crash_facts {
     enum crash_access access;
     bool general_protection; // x86-64: no page fault, the address is not known
     bool sent;               // by a process, not by a fault; sender is its pid
+    bool signal_only;        // the signal is known, and neither code nor address
     int32_t sender;
     int32_t pid;
     int32_t system_call; // SIGSYS: the number that was refused

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core_capture.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/core_arguments.h"
+#include "formats/elf.h"
+
+// say keeps a sentence as a problem of the report.
+static void say(void *context, const char *format, ...) CH_PRINTF(2, 3);
+
+static void say(void *context, const char *format, ...)
+{
+    struct core_capture *all = context;
+    va_list arguments;
+    char *message;
+    if (all->message_count == CAPTURE_PROBLEMS_MAX)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&message, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return;
+    all->messages[all->message_count++] = message;
+    capture_problem(&all->capture, "core", message, 0);
+}
+
+static void copy_registers(const struct core_thread *thread,
+                           struct unwind_registers *out)
+{
+    for (size_t i = 0; i < CORE_REGISTERS && i < UNWIND_REGISTERS; i++)
+        out->value[i] = thread->registers[i];
+}
+
+static enum ch_status list_threads(struct core_capture *all)
+{
+    struct stop *stop = &all->capture.stop;
+    const struct core_file *core = &all->core;
+    stop->threads = calloc(core->thread_count + 1, sizeof(*stop->threads));
+    if (stop->threads == NULL)
+        return CH_ERR_NO_MEMORY;
+    stop->count = core->thread_count;
+    stop->capacity = core->thread_count;
+    for (size_t i = 0; i < core->thread_count; i++) {
+        const struct core_thread *from = &core->threads[i];
+        struct stopped_thread *thread = &stop->threads[i];
+        *thread = (struct stopped_thread){ .tid = (pid_t)from->tid,
+                                           .state = STOP_STOPPED,
+                                           .run_state = from->state,
+                                           .flags = from->flags };
+        copy_registers(from, &thread->registers);
+    }
+    return CH_OK;
+}
+
+// fill_siginfo writes what the signal's kind has into the union of siginfo_t.
+static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
+{
+    out->si_signo = signal->signal;
+    out->si_code = signal->code;
+    if (signal->code <= 0) {
+        out->si_pid = (pid_t)signal->sender_pid;
+        out->si_uid = signal->sender_uid;
+        return;
+    }
+    out->si_addr = (void *)(uintptr_t)signal->address;
+    if (signal->signal == SIGSYS)
+        out->si_syscall = (int)signal->system_call;
+}
+
+// guess_trap: a core has no exception number. On x86-64 the kernel gives this code for
+// an address that no memory can have, and for a stack where no signal frame fits.
+static void guess_trap(struct core_capture *all)
+{
+    enum { GENERAL_PROTECTION = 13 };
+    const siginfo_t *info = &all->crash.info;
+    uint64_t sp = all->crash.registers.value[all->capture.arch->sp];
+    if (all->core.machine == ELF_X86_64 && info->si_signo == SIGSEGV &&
+        info->si_code == SI_KERNEL && images_mapping(&all->capture.images, sp) != NULL)
+        all->crash.fault_trap = GENERAL_PROTECTION;
+}
+
+// set_crash takes the first thread and its signal as the crash. A core that was made of
+// a running process has no signal, and so no crash.
+static void set_crash(struct core_capture *all, const struct stat *info)
+{
+    const struct core_file *core = &all->core;
+    struct target_crash *crash = &all->crash;
+    if (core->thread_count == 0) {
+        say(all, "the core has no threads");
+        return;
+    }
+    const struct core_thread *thread = &core->threads[0];
+    *crash = (struct target_crash){
+        .tid = (pid_t)thread->tid,
+        .flags = thread->flags,
+        .signal_only = !core->has_signal,
+        .realtime_ns = (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
+                       (uint64_t)info->st_mtim.tv_nsec,
+    };
+    copy_registers(thread, &crash->registers);
+    if (core->has_signal)
+        fill_siginfo(&core->signal, &crash->info);
+    else
+        crash->info.si_signo = thread->signal;
+    if (crash->info.si_signo <= 0 || crash->info.si_signo >= NSIG)
+        return;
+    guess_trap(all);
+    all->capture.crash = crash;
+}
+
+static void set_host(struct core_capture *all, pid_t pid)
+{
+    struct host_facts *host = &all->capture.host;
+    if (pid != 0) {
+        facts_read_host(host, pid);
+        return;
+    }
+    snprintf(host->names.machine, sizeof(host->names.machine), "%s",
+             all->core.machine == ELF_X86_64 ? "x86_64" : "aarch64");
+}
+
+static void set_process(struct core_capture *all, pid_t pid)
+{
+    const struct core_process *process = &all->core.process;
+    struct process_facts *facts = &all->capture.process;
+    if (pid != 0) {
+        facts_read_process(facts, pid);
+        return;
+    }
+    const char *executable = all->images.executable;
+    *facts = (struct process_facts){ .pid = (pid_t)process->pid,
+                                     .ppid = (pid_t)process->ppid,
+                                     .uid = process->uid };
+    if (executable != NULL)
+        text_append_string(&facts->executable, executable);
+    core_arguments_read(&all->core, &all->images.reader, &facts->arguments);
+}
+
+static void set_source(struct core_capture *all, pid_t pid)
+{
+    struct capture *capture = &all->capture;
+    capture->tier = "record";
+    capture->arch = unwind_arch_find(all->core.machine);
+    capture->reader = all->images.reader;
+    capture->stop.pid = (pid_t)all->core.process.pid;
+    // While the process is in /proc under the number it knows itself by, the names of
+    // its threads are there too.
+    if (pid == 0 || pid != capture->stop.pid)
+        capture->core_name = all->core.process.name;
+}
+
+static enum ch_status read_all(struct core_capture *all, int fd,
+                               const struct core_options *options)
+{
+    struct stat info;
+    uint64_t begin = capture_clock_us();
+    enum ch_status status = core_file_open(&all->core, fd);
+    if (status == CH_OK)
+        status = core_memory_init(&all->memory, &all->core);
+    if (status != CH_OK)
+        return status;
+    if (fstat(fd, &info) != 0)
+        return CH_ERR_IO;
+    if (all->core.truncated)
+        say(all, "the core is cut: memory is missing that it should have");
+    if (all->core.damaged)
+        say(all, "the core is damaged: some of its notes cannot be read");
+
+    all->images = (struct core_images){ .core = &all->core,
+                                        .places = &options->places,
+                                        .memory = &all->memory,
+                                        .say = say,
+                                        .say_context = all,
+                                        .images = &all->capture.images };
+    status = core_images_find(&all->images);
+    if (status == CH_OK)
+        status = list_threads(all);
+    if (status != CH_OK)
+        return status;
+    set_source(all, options->pid);
+    set_crash(all, &info);
+    set_process(all, options->pid);
+    set_host(all, options->pid);
+    all->capture.timings.capture_us = capture_clock_us() - begin;
+    return CH_OK;
+}
+
+enum ch_status core_capture_open(struct core_capture *all, int fd,
+                                 const struct core_options *options)
+{
+    *all = (struct core_capture){
+        .core = { .fd = -1 },
+        .capture = { .settings = options->settings,
+                     .home = options->home,
+                     .memory = { .mem_fd = -1 } },
+    };
+    enum ch_status status = read_all(all, fd, options);
+    if (status != CH_OK)
+        core_capture_close(all);
+    return status;
+}
+
+void core_capture_close(struct core_capture *all)
+{
+    capture_deinit(&all->capture);
+    core_images_deinit(&all->images);
+    core_memory_deinit(&all->memory);
+    core_file_close(&all->core);
+    for (size_t i = 0; i < all->message_count; i++)
+        free(all->messages[i]);
+    all->message_count = 0;
+}

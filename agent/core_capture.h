@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A capture of a dead process, from its core file: what capture_take is for a live one.
+//
+// The first thread is the one that crashed, as kernels and gcore write it. What a core
+// does not have (other threads' names, times, the machine it ran on) is left out of the
+// report; while the kernel still pipes the core to us, /proc has it.
+#pragma once
+#include "agent/capture.h"
+#include "agent/core_images.h"
+
+struct core_capture {
+    struct capture capture;
+    struct core_file core;
+    struct core_memory memory;
+    struct core_images images;
+    struct target_crash crash;
+    char *messages[CAPTURE_PROBLEMS_MAX]; // of the capture's problems
+    size_t message_count;
+};
+
+struct core_options {
+    const struct settings *settings;
+    const char *home; // masked in paths; NULL: nothing is
+    struct core_places places;
+    pid_t pid; // the dying process, still in /proc; 0: only the core is left
+};
+
+// core_capture_open reads the core behind fd into a capture, which raw_report_write
+// takes; all, options and fd must stay until core_capture_close. Fails as
+// core_file_open does.
+CH_CHECKED enum ch_status core_capture_open(struct core_capture *all, int fd,
+                                            const struct core_options *options);
+void core_capture_close(struct core_capture *all);
