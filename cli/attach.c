@@ -3,15 +3,12 @@
 // Reports a live process: it is held for milliseconds, named afterwards, and nothing is
 // stored.
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/attach.h"
 #include "cli/command.h"
-#include "cli/render.h"
 #include "cli/session.h"
-#include "report/report.h"
 
 static const struct option attach_options[] = {
     { .name = "json", .help = "print the report itself" },
@@ -45,27 +42,10 @@ static const char *why_not(int error)
     return strerror(error);
 }
 
-// print writes the report as JSON or for reading.
-static int print(const struct session *session, json_t *report, bool as_json)
-{
-    if (!as_json) {
-        struct render_style style = render_style_for(stdout, session->settings.preset);
-        render_report(report, &style, stdout);
-        return COMMAND_DONE;
-    }
-    struct text CH_CLEANUP(text_deinit) out = { 0 };
-    if (report_print(report, &out) != CH_OK)
-        return command_fail("attach: %s", strerror(ENOMEM));
-    fwrite(out.bytes, 1, out.size, stdout);
-    return COMMAND_DONE;
-}
-
 static int run_attach(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
-    struct report_error error;
-    json_t *report;
     pid_t pid;
 
     if (!parse_pid(options->arguments[0], &pid))
@@ -73,13 +53,7 @@ static int run_attach(const struct options *options)
     session_init(&session, options);
     if (attach_report(pid, &session.settings, getenv("HOME"), &raw) != CH_OK)
         return command_fail("cannot attach to process %d: %s", pid, why_not(errno));
-    enum ch_status status = report_parse(raw.bytes, raw.size, &report, &error);
-    if (status != CH_OK)
-        return command_fail("attach: %s", error.text);
-    session_symbolize(&session, report);
-    int result = print(&session, report, options_given(options, "json"));
-    json_decref(report);
-    return result;
+    return session_print_raw(&session, &raw, options_given(options, "json"));
 }
 
 const struct command attach_command = {

@@ -50,6 +50,7 @@ bool command_parse_address(const char *text, uint64_t *out);
 
 extern const struct command attach_command;
 extern const struct command cbf_decode_command;
+extern const struct command core_command;
 extern const struct command doctor_command;
 extern const struct command cbf_encode_command;
 extern const struct command images_decode_command;

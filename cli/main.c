@@ -10,6 +10,7 @@
 static const struct command *const commands[] = {
     &run_command,
     &attach_command,
+    &core_command,
     &list_command,
     &show_command,
     &upload_command,

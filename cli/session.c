@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/render.h"
 #include "report/report.h"
 #include "symbolizer/symbolizer.h"
 
@@ -182,6 +183,10 @@ void session_symbolize(const struct session *session, json_t *report)
         .home = getenv("HOME"),
         .sanitize = settings->sanitize != SETTING_NO,
         .timeout_ms = (uint32_t)settings->timeout_ms,
+        .sysroot = session->sysroot,
+        .exe = session->exe,
+        .debug_dirs = &session->debug_dir,
+        .debug_dir_count = session->debug_dir != NULL,
     };
     int64_t start = clock_us();
     if (settings->symbolize == SYMBOLIZE_OFF)
@@ -190,4 +195,32 @@ void session_symbolize(const struct session *session, json_t *report)
     (void)!symbolizer_report_guarded(report, &options);
     note_timing(report, clock_us() - start);
     (void)!report_update_fingerprint(report);
+}
+
+static int print_report(const struct session *session, const json_t *report,
+                        bool as_json)
+{
+    if (!as_json) {
+        struct render_style style = render_style_for(stdout, session->settings.preset);
+        render_report(report, &style, stdout);
+        return COMMAND_DONE;
+    }
+    struct text CH_CLEANUP(text_deinit) out = { 0 };
+    if (report_print(report, &out) != CH_OK)
+        return command_fail("cannot print the report: %s", strerror(ENOMEM));
+    fwrite(out.bytes, 1, out.size, stdout);
+    return COMMAND_DONE;
+}
+
+int session_print_raw(const struct session *session, const struct text *raw,
+                      bool as_json)
+{
+    struct report_error error;
+    json_t *report;
+    if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
+        return command_fail("cannot read our own report: %s", error.text);
+    session_symbolize(session, report);
+    int result = print_report(session, report, as_json);
+    json_decref(report);
+    return result;
 }

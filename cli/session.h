@@ -8,13 +8,17 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "report/spool.h"
 
 struct session {
     struct settings settings;
     char spool_path[PATH_MAX];
-    struct spool spool; // folder_fd is -1 until session_open_spool
+    struct spool spool;    // folder_fd is -1 until session_open_spool
+    const char *sysroot;   // as symbolizer_options has them; NULL: none
+    const char *exe;       //
+    const char *debug_dir; // looked in before the usual places; NULL: none
 };
 
 // session_init reads the settings; what an option of the same name says goes first. A
@@ -38,3 +42,8 @@ CH_CHECKED enum ch_status session_read_report(struct session *session,
 // session_symbolize adds names to a report as the settings say, notes how long that
 // took, and computes its fingerprint anew. What went wrong is among its problems.
 void session_symbolize(const struct session *session, json_t *report);
+
+// session_print_raw symbolizes a report as the agent writes it and prints it on stdout,
+// as JSON or for reading. The result is the command's.
+int session_print_raw(const struct session *session, const struct text *raw,
+                      bool as_json);

@@ -121,7 +121,9 @@ static enum ch_status read_signal(struct cursor *c, struct core_note *out)
 
 static enum ch_status read_files(struct cursor *c, struct core_note *out)
 {
-    struct core_files files = { .count = cursor_u64(c), .page_size = cursor_u64(c) };
+    struct core_files files;
+    files.count = cursor_u64(c);
+    files.page_size = cursor_u64(c);
     if (!cursor_ok(c) || files.count > cursor_left(c) / FILE_ENTRY_SIZE)
         return CH_ERR_MALFORMED;
     files.entries = cursor_child(c, (size_t)files.count * FILE_ENTRY_SIZE);

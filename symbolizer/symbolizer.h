@@ -26,6 +26,8 @@ struct symbolizer_options {
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
     const char *home;           // what `~` in image paths stands for; NULL: nothing
+    const char *sysroot;        // the folder image paths are under; NULL: /
+    const char *exe;            // an image path that is not under sysroot; NULL: none
     bool sanitize;              // source files under home are written with `~`
     uint32_t timeout_ms;        // of the guarded form; 0: SYMBOLIZER_TIMEOUT_MS
 };

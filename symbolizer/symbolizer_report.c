@@ -109,15 +109,26 @@ static enum ch_status collect(struct naming *naming, json_t *report)
     return CH_OK;
 }
 
-// image_path puts the home folder back in front of a path that was masked.
-static const char *image_path(const struct naming *naming, const char *path,
-                              char buffer[PATH_MAX])
+// joined writes first and second to buffer, or gives fallback where they do not fit.
+static const char *joined(const char *first, const char *second, const char *fallback,
+                          char buffer[PATH_MAX])
 {
-    const char *home = naming->options->home;
-    if (home == NULL || strncmp(path, "~/", 2) != 0)
+    int length = snprintf(buffer, PATH_MAX, "%s%s", first, second);
+    return length > 0 && length < PATH_MAX ? buffer : fallback;
+}
+
+// image_path is where the file of an image is on this machine: the home folder comes
+// back in front of a path that was masked, then the sysroot.
+static const char *image_path(const struct naming *naming, const char *path,
+                              char buffers[2][PATH_MAX])
+{
+    const struct symbolizer_options *options = naming->options;
+    if (options->home != NULL && strncmp(path, "~/", 2) == 0)
+        path = joined(options->home, path + 1, path, buffers[0]);
+    bool is_exe = options->exe != NULL && strcmp(path, options->exe) == 0;
+    if (options->sysroot == NULL || is_exe || path[0] != '/')
         return path;
-    int length = snprintf(buffer, PATH_MAX, "%s%s", home, path + 1);
-    return length > 0 && length < PATH_MAX ? buffer : path;
+    return joined(options->sysroot, path, path, buffers[1]);
 }
 
 static enum ch_status name_lookup(struct symbol_image *image, struct lookup *lookup,
@@ -168,10 +179,10 @@ static enum ch_status name_image(const struct naming *naming, struct lookup *loo
     struct debug_search search = { .debug_dirs = options->debug_dirs,
                                    .debug_dir_count = options->debug_dir_count,
                                    .debuginfod_url = options->debuginfod_url };
-    char buffer[PATH_MAX];
+    char buffers[2][PATH_MAX];
     struct symbol_image *image;
     enum ch_status status =
-        symbol_image_open(&image, image_path(naming, from->path, buffer), &from->id,
+        symbol_image_open(&image, image_path(naming, from->path, buffers), &from->id,
                           &search, options->level == SYMBOLIZE_FAST);
     if (status != CH_OK)
         return status;

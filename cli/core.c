@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports a core file, or one that the kernel pipes to us: on stdout, or with --store
+// into the spool, as a crash under the handler would leave it (docs/cores.md).
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/core_capture.h"
+#include "agent/core_input.h"
+#include "agent/raw_report.h"
+#include "cli/command.h"
+#include "cli/session.h"
+
+static const struct option core_options[] = {
+    { .name = "exe", .value = "FILE", .help = "the program that left the core" },
+    { .name = "sysroot", .value = "DIR", .help = "the folder that was its /" },
+    { .name = "json", .help = "print the report itself" },
+    { .name = "unwind", .value = "HOW", .help = "as CRASHHOOK_UNWIND" },
+    { .name = "limit", .value = "FRAMES", .help = "as CRASHHOOK_LIMIT" },
+    { .name = "top", .value = "FRAMES", .help = "as CRASHHOOK_TOP" },
+    { .name = "symbolize", .value = "HOW", .help = "as CRASHHOOK_SYMBOLIZE" },
+    { .name = "preset", .value = "PRESET", .help = "as CRASHHOOK_PRESET" },
+    { .name = "store", .help = "for core_pattern: store the report, print nothing" },
+    { .name = "spool", .value = "DIR", .help = "with --store: the spool" },
+    { .name = "pid", .value = "PID", .help = "for core_pattern: the dying process" },
+    { 0 },
+};
+
+struct core_command {
+    struct session session;
+    struct core_options options;
+    const char *name; // of the core, as it was typed
+    char exe[PATH_MAX];
+    char sysroot[PATH_MAX];
+    char debug_dir[PATH_MAX];
+    bool store;
+    int fd;
+};
+
+static void command_deinit(struct core_command *command)
+{
+    if (command->fd > STDERR_FILENO)
+        (void)close(command->fd);
+    session_deinit(&command->session);
+}
+
+// why_not says why a core could not be read.
+static const char *why_not(enum ch_status status)
+{
+    switch (status) {
+    case CH_ERR_MALFORMED:
+        return "not a core file";
+    case CH_ERR_UNSUPPORTED:
+        return "a core of a machine other than x86-64 and aarch64";
+    case CH_ERR_TRUNCATED:
+        return "it ends inside its header";
+    case CH_ERR_NO_MEMORY:
+        return strerror(ENOMEM);
+    default:
+        return strerror(errno);
+    }
+}
+
+// input_folder is where a core from a pipe is kept meanwhile.
+static const char *input_folder(const struct core_command *command)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (command->store)
+        return command->session.spool_path;
+    return temporary != NULL && *temporary != 0 ? temporary : "/var/tmp";
+}
+
+// open_core opens the file, or keeps what comes through the pipe.
+static int open_core(struct core_command *command)
+{
+    struct stat info;
+    enum ch_status status = CH_OK;
+    bool is_stdin = strcmp(command->name, "-") == 0;
+    command->fd = is_stdin ? STDIN_FILENO : open(command->name, O_RDONLY | O_CLOEXEC);
+    if (command->fd < 0 || fstat(command->fd, &info) != 0)
+        return command_fail("cannot open '%s': %s", command->name, strerror(errno));
+    if (!is_stdin && !S_ISREG(info.st_mode))
+        return command_fail("cannot read '%s': not a regular file", command->name);
+    if (!S_ISREG(info.st_mode))
+        status = core_input_keep(STDIN_FILENO, input_folder(command), &command->fd);
+    if (status != CH_OK)
+        return command_fail("cannot keep the core of stdin in '%s': %s",
+                            input_folder(command), strerror(errno));
+    return COMMAND_DONE;
+}
+
+// find_places makes the paths absolute: they go into the report.
+static int find_places(struct core_command *command, const struct options *options)
+{
+    const char *exe = options_value(options, "exe");
+    const char *sysroot = options_value(options, "sysroot");
+    struct core_places *places = &command->options.places;
+    if (exe != NULL && realpath(exe, command->exe) == NULL)
+        return command_fail("cannot open '%s': %s", exe, strerror(errno));
+    if (sysroot != NULL && realpath(sysroot, command->sysroot) == NULL)
+        return command_fail("cannot open '%s': %s", sysroot, strerror(errno));
+    if (exe != NULL)
+        places->exe = command->exe;
+    if (sysroot != NULL && strcmp(command->sysroot, "/") != 0)
+        places->sysroot = command->sysroot;
+    command->session.exe = places->exe;
+    command->session.sysroot = places->sysroot;
+    if (places->sysroot != NULL) {
+        int length = snprintf(command->debug_dir, sizeof(command->debug_dir),
+                              "%s/usr/lib/debug", places->sysroot);
+        if (length > 0 && (size_t)length < sizeof(command->debug_dir))
+            command->session.debug_dir = command->debug_dir;
+    }
+    return COMMAND_DONE;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int print_core(const struct core_command *command, struct capture *capture,
+                      bool as_json)
+{
+    struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    char id[REPORT_ID_SIZE];
+    report_id_make(now_ms(), id);
+    enum ch_status status = raw_report_write(capture, id, -1, &raw);
+    if (status != CH_OK)
+        return command_fail("cannot report '%s': %s", command->name,
+                            ch_status_name(status));
+    return session_print_raw(&command->session, &raw, as_json);
+}
+
+// become_finish goes on as the command that takes over after any crash.
+static int become_finish(const struct core_command *command, const char *id,
+                         int lock_fd)
+{
+    char lock[16];
+    (void)snprintf(lock, sizeof(lock), "%d", lock_fd);
+    (void)fcntl(lock_fd, F_SETFD, 0);
+    // The kernel lets the process go once its pipe is closed.
+    int null = open("/dev/null", O_RDWR);
+    if (null >= 0)
+        (void)dup2(null, STDIN_FILENO);
+    execl("/proc/self/exe", "crashhook", "finish", "--spool",
+          command->session.spool_path, "--id", id, "--lock-fd", lock, (char *)NULL);
+    return command_fail("cannot finish report %s: %s", id, strerror(errno));
+}
+
+static int store_core(struct core_command *command, struct capture *capture)
+{
+    const struct spool *spool = &command->session.spool;
+    char id[REPORT_ID_SIZE];
+    int lock_fd = -1;
+    report_id_make(now_ms(), id);
+    enum ch_status status = spool_create(spool, id, &lock_fd);
+    if (status == CH_OK) {
+        status = raw_report_write(capture, id, lock_fd, NULL);
+        if (status == CH_OK)
+            status = spool_publish(spool, id);
+        if (status != CH_OK)
+            spool_discard(spool, id);
+    }
+    if (status != CH_OK)
+        return command_fail("cannot write report %s to spool '%s': %s", id,
+                            command->session.spool_path, spool_why(status));
+    return become_finish(command, id, lock_fd);
+}
+
+// mask_home masks the home of whose process it was: the kernel's helper is root's.
+static void mask_home(struct core_command *command)
+{
+    struct stat info;
+    char path[64];
+    command->options.home = getenv("HOME");
+    if (command->options.pid != 0) {
+        (void)snprintf(path, sizeof(path), "/proc/%d", command->options.pid);
+        const struct passwd *user =
+            stat(path, &info) == 0 ? getpwuid(info.st_uid) : NULL;
+        command->options.home = user != NULL ? user->pw_dir : NULL;
+        if (user != NULL)
+            (void)setenv("HOME", user->pw_dir, 1);
+    }
+    if (command->session.settings.sanitize == SETTING_NO)
+        command->options.home = NULL;
+}
+
+static bool parse_pid(const char *text, pid_t *out)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || value <= 0 || value > INT_MAX)
+        return false;
+    *out = (pid_t)value;
+    return true;
+}
+
+static int report_core(struct core_command *command, bool as_json)
+{
+    struct core_capture core;
+    enum ch_status status = core_capture_open(&core, command->fd, &command->options);
+    if (status != CH_OK)
+        return command_fail("cannot read '%s': %s", command->name, why_not(status));
+    int result = command->store ? store_core(command, &core.capture)
+                                : print_core(command, &core.capture, as_json);
+    core_capture_close(&core);
+    return result;
+}
+
+static int run_core(const struct options *options)
+{
+    struct core_command CH_CLEANUP(command_deinit) command = { .fd = -1 };
+    const char *pid = options_value(options, "pid");
+    command.name = options->arguments[0];
+    command.store = options_given(options, "store");
+    session_init(&command.session, options);
+    command.options.settings = &command.session.settings;
+    if (pid != NULL && !parse_pid(pid, &command.options.pid))
+        return command_misused("core: '%s' is no process id", pid);
+    if (command.store && session_open_spool(&command.session, SPOOL_CREATE) != CH_OK)
+        return COMMAND_FAILED;
+    mask_home(&command);
+    int result = find_places(&command, options);
+    if (result == COMMAND_DONE)
+        result = open_core(&command);
+    if (result == COMMAND_DONE)
+        result = report_core(&command, options_given(options, "json"));
+    return result;
+}
+
+const struct command core_command = {
+    .name = "core",
+    .arguments = "CORE|-",
+    .summary = "Report a core file",
+    .options = core_options,
+    .run = run_core,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};
