@@ -41,6 +41,13 @@ class Requests(unittest.TestCase):
         cls.collector = cls.enterClassContext(Collector(BINARY))
         cls.number = 1000
 
+    @classmethod
+    def tearDownClass(cls):
+        """It ends as it should: a sanitizer that found anything says so now."""
+        status, said = cls.collector.stop()
+        if status != 0 or said:
+            raise AssertionError(f"the collector ended with {status}: {said}")
+
     def report(self, make=sample_reports.null_write, **more):
         type(self).number += 1
         return make(self.number, **more)

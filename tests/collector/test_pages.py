@@ -64,6 +64,13 @@ class Pages(unittest.TestCase):
                      sample_reports.long_strings):
             cls.sent[make.__name__] = cls.collector.post(make())[1]
 
+    @classmethod
+    def tearDownClass(cls):
+        """It ends as it should: a sanitizer that found anything says so now."""
+        status, said = cls.collector.stop()
+        if status != 0 or said:
+            raise AssertionError(f"the collector ended with {status}: {said}")
+
     def address(self, name, kind="reports"):
         key = "id" if kind == "reports" else "group"
         return f"/{kind}/{self.sent[name][key]}"
