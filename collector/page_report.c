@@ -8,7 +8,6 @@
 #include "collector/moment.h"
 #include "collector/page.h"
 #include "collector/page_sections.h"
-#include "collector/viewed_report.h"
 
 enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
 
@@ -215,6 +214,22 @@ static void write_agent(struct text *out, const json_t *report)
     html_write(out, "</p></footer>\n");
 }
 
+void page_report_write(struct text *out, const struct viewed_report *viewed,
+                       const char *id)
+{
+    const json_t *report = viewed->opened.json;
+    page_begin(out, viewed->title, "Report");
+    write_hero(out, viewed, id);
+    page_threads_write_crashed(out, report);
+    page_threads_write_others(out, report);
+    write_breadcrumbs(out, report);
+    write_problems(out, report);
+    write_tags(out, report);
+    page_images_write(out, report);
+    write_agent(out, report);
+    page_end(out);
+}
+
 void page_report(struct http_request *request)
 {
     struct viewed_report viewed;
@@ -225,18 +240,7 @@ void page_report(struct http_request *request)
         http_fail(request, refused, "%s", error.text);
         return;
     }
-    struct text *out = &request->answer.body;
-    const json_t *report = viewed.opened.json;
-    page_begin(out, viewed.title, "Report");
-    write_hero(out, &viewed, request->id);
-    page_threads_write_crashed(out, report);
-    page_threads_write_others(out, report);
-    write_breadcrumbs(out, report);
-    write_problems(out, report);
-    write_tags(out, report);
-    page_images_write(out, report);
-    write_agent(out, report);
-    page_end(out);
+    page_report_write(&request->answer.body, &viewed, request->id);
     viewed_report_close(&viewed);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

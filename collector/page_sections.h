@@ -7,6 +7,11 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "collector/viewed_report.h"
+
+// page_report_write writes the whole page of report id.
+void page_report_write(struct text *out, const struct viewed_report *viewed,
+                       const char *id);
 
 // page_frames_write writes a thread's frames: its own open, runs of system frames
 // folded (unless there are no others), inline frames marked, and why the unwind ended.
