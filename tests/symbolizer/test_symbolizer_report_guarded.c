@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // dl_iterate_phdr
+#include "symbolizer/symbolizer.h"
+
+#include <elfutils/libdw.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "support/test.h"
+#include "symbolizer/own_report.h"
+
+// How reading debug information goes wrong: in the library, as with damaged files that
+// nobody has yet. Only the child of the guard ever gets there.
+static enum { READ_WELL, READ_CRASHES, READ_HANGS, READ_EATS_MEMORY } reading;
+
+Dwarf *__real_dwarf_begin_elf(Elf *elf, Dwarf_Cmd command, Elf_Scn *group);
+Dwarf *__wrap_dwarf_begin_elf(Elf *elf, Dwarf_Cmd command, Elf_Scn *group);
+
+Dwarf *__wrap_dwarf_begin_elf(Elf *elf, Dwarf_Cmd command, Elf_Scn *group)
+{
+    if (reading == READ_CRASHES)
+        abort();
+    while (reading == READ_HANGS)
+        ;
+    while (reading == READ_EATS_MEMORY) {
+        volatile char *more = malloc(1 << 20);
+        if (more == NULL)
+            abort();
+        more[0] = 1;
+    }
+    return __real_dwarf_begin_elf(elf, command, group);
+}
+
+__attribute__((noinline)) static void here(void)
+{
+}
+
+// two_image_report has a frame in this program and one in the C library.
+static json_t *two_image_report(void)
+{
+    return own_report(json_pack("[o, o]", own_report_frame("pc", (uint64_t)here),
+                                own_report_frame("pc", (uint64_t)&json_array)),
+                      1);
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value != NULL ? value : "(none)";
+}
+
+// spoiled symbolizes while reading goes wrong, and checks what must always hold: the
+// image that is to blame has no names and says why, the other one has its own.
+static void spoiled(const char *wanted_status, uint32_t timeout_ms)
+{
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                                .timeout_ms = timeout_ms };
+    json_t *report = two_image_report();
+    enum ch_status status = symbolizer_report_guarded(report, &options);
+    reading = READ_WELL;
+    const json_t *frames = own_report_frames(report, 0);
+    const json_t *ours = json_array_get(frames, 0);
+    const json_t *problem = json_array_get(json_object_get(report, "problems"), 0);
+    bool nameless = json_object_get(ours, "function") == NULL &&
+                    strcmp(string_of(ours, "symbol_status"), "damaged-file") == 0;
+    bool named = strncmp(string_of(json_array_get(frames, 1), "function"), "json_array",
+                         10) == 0;
+    bool said = strcmp(string_of(problem, "stage"), "symbolize") == 0 &&
+                strcmp(string_of(problem, "status"), wanted_status) == 0 &&
+                strstr(string_of(problem, "image"), "test_symbolizer") != NULL;
+    json_int_t revision = json_integer_value(json_object_get(report, "revision"));
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(nameless);
+    assert_true(named);
+    assert_true(said);
+    assert_int_equal(revision, 1);
+}
+
+static void a_file_that_crashes_the_reader_costs_its_own_names_alone(void **state)
+{
+    (void)state;
+    reading = READ_CRASHES;
+    spoiled("fault", 20000);
+}
+
+static void a_file_that_hangs_the_reader_costs_its_own_names_alone(void **state)
+{
+    (void)state;
+    reading = READ_HANGS;
+    spoiled("limit", 2000);
+}
+
+static void a_file_that_eats_memory_costs_its_own_names_alone(void **state)
+{
+    (void)state;
+    if (CRASHHOOK_SANITIZED)
+        skip(); // no limit on address space there
+    reading = READ_EATS_MEMORY;
+    spoiled("fault", 60000);
+}
+
+static void a_report_that_cannot_be_symbolized_stays_as_it_was(void **state)
+{
+    (void)state;
+    json_t *report = json_pack("{s:s}", "id", "x");
+    json_t *before = json_deep_copy(report);
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL };
+    enum ch_status status = symbolizer_report_guarded(report, &options);
+    int same = json_equal(before, report);
+    json_decref(before);
+    json_decref(report);
+    assert_int_equal(status, CH_ERR_MALFORMED);
+    assert_true(same);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_crashes_the_reader_costs_its_own_names_alone),
+        cmocka_unit_test(a_file_that_hangs_the_reader_costs_its_own_names_alone),
+        cmocka_unit_test(a_file_that_eats_memory_costs_its_own_names_alone),
+        cmocka_unit_test(a_report_that_cannot_be_symbolized_stays_as_it_was),
+    };
+    return cmocka_run_group_tests_name("symbolizer/symbolizer_report_guarded", tests,
+                                       NULL, NULL);
+}
