@@ -140,6 +140,12 @@ static void descriptor_three_is_taken(void)
     victim_null_write();
 }
 
+static void descriptor_two_is_free(void)
+{
+    close(STDERR_FILENO);
+    victim_null_write();
+}
+
 static void hold_a_lock(void)
 {
     struct flock lock = { .l_type = F_WRLCK };
@@ -173,6 +179,7 @@ const struct victim_way victim_surroundings[] = {
     { "fill-descriptors", fill_descriptors },
     { "fill-descriptors-for-good", fill_descriptors_for_good },
     { "descriptor-three-is-taken", descriptor_three_is_taken },
+    { "descriptor-two-is-free", descriptor_two_is_free },
     { "hold-a-lock", hold_a_lock },
     { "watch-children-as-subreaper", watch_children_as_subreaper },
     { "no-more-processes", no_more_processes },

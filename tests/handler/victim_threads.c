@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -107,17 +106,28 @@ static void *come_and_go(void *argument)
     return argument;
 }
 
+static long mapped_pages(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld", &pages) != 1)
+        _exit(96);
+    fclose(file);
+    return pages;
+}
+
 // Ten thousand alternate stacks would be 640 MB if they stayed.
 static void threads_come_and_go(void)
 {
-    struct rlimit limit = { 512u << 20, 512u << 20 };
-    setrlimit(RLIMIT_AS, &limit);
+    long before = mapped_pages();
     for (int i = 0; i < 10000; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, come_and_go, NULL) != 0)
             _exit(97);
         pthread_join(thread, NULL);
     }
+    if (mapped_pages() - before > (100 << 20) / getpagesize())
+        _exit(95);
     victim_null_write();
 }
 
