@@ -182,13 +182,11 @@ static size_t match_value(const char *text, char separator)
     return strcspn(text, "&;, \t\r\n\"'");
 }
 
-// name_before is the length of the name that ends just before string[at], up to a limit
-// that keeps a line of one endless word from costing its length squared.
+// name_before is the length of the name that ends just before string[at].
 static size_t name_before(const char *string, size_t at)
 {
-    enum { NAME_MAX_LENGTH = 64 };
     size_t length = 0;
-    while (length < at && length < NAME_MAX_LENGTH && is_name(string[at - length - 1]))
+    while (length < at && is_name(string[at - length - 1]))
         length++;
     return length;
 }
@@ -229,11 +227,14 @@ static size_t mask_word(const char *text, const char *home, struct text *out)
     return length;
 }
 
-// starts_word: no name runs into string[at], or an option of one letter does (-I/path).
+// starts_word: no word runs into string[at], or an option of one letter does (-I/path).
+// It looks at three characters, so that a long line costs no more than its length.
 static bool starts_word(const char *string, size_t at)
 {
-    size_t before = name_before(string, at);
-    return before == 0 || (before == 2 && string[at - 2] == '-' && string[at] == '/');
+    if (at == 0 || (!is_name(string[at - 1]) && string[at - 1] != '+'))
+        return true;
+    return string[at] == '/' && at >= 2 && string[at - 2] == '-' &&
+           (at == 2 || !is_name(string[at - 3]));
 }
 
 void sanitize_string(const char *string, const char *home, struct text *out)

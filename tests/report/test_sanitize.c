@@ -2,6 +2,7 @@
 #include "report/sanitize.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "support/test.h"
 
@@ -110,6 +111,23 @@ static void sanitize_masks_keys_wherever_they_stand(void **state)
                         "da39a3ee5e6b4b0d3255bfef95601890afd80709");
 }
 
+// Arguments are as long as their program likes, and are masked while it is held.
+static void sanitize_takes_a_megabyte_of_one_word_in_its_stride(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    struct text out = { 0 };
+    char *word = malloc(SIZE + 1);
+    assert_non_null(word);
+    memset(word, 'a', SIZE);
+    word[SIZE] = 0;
+    sanitize_string(word, HOME, &out);
+    bool same = out.size == SIZE && memcmp(out.bytes, word, SIZE) == 0;
+    free(word);
+    text_deinit(&out);
+    assert_true(same);
+}
+
 static void sanitize_stops_at_the_limit_of_the_text(void **state)
 {
     (void)state;
@@ -129,6 +147,7 @@ int main(void)
         cmocka_unit_test(sanitize_arguments_leave_harmless_ones_alone),
         cmocka_unit_test(sanitize_masks_logins_and_parameters_of_urls),
         cmocka_unit_test(sanitize_masks_keys_wherever_they_stand),
+        cmocka_unit_test(sanitize_takes_a_megabyte_of_one_word_in_its_stride),
         cmocka_unit_test(sanitize_stops_at_the_limit_of_the_text),
     };
     return cmocka_run_group_tests_name("report/sanitize", tests, NULL, NULL);

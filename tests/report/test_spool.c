@@ -191,6 +191,58 @@ static void spool_lock_of_a_killed_process_falls(void **state)
     spool_close(&spool);
 }
 
+// rewrite_for_ever takes, rewrites and lets go of the report until it is killed.
+static void rewrite_for_ever(const struct spool *spool)
+{
+    for (;;) {
+        int fd = -1;
+        if (spool_lock(spool, ID, &fd) != CH_OK)
+            continue;
+        (void)!spool_replace(spool, ID, "{}", 2, &fd);
+        close(fd);
+    }
+}
+
+// A lock won on the file that was there a moment ago is no lock on the report.
+static void spool_lock_is_on_the_file_that_is_there_now(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int stale = 0;
+    close(add_report(&spool, ID, "{}"));
+    pid_t child = fork();
+    if (child == 0)
+        rewrite_for_ever(&spool);
+    for (int locked = 0; locked < 2000 && stale == 0;) {
+        int fd = -1;
+        if (spool_lock(&spool, ID, &fd) != CH_OK)
+            continue;
+        stale += spool_adopt(&spool, ID, fd) != CH_OK;
+        locked++;
+        close(fd);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    spool_close(&spool);
+    assert_int_equal(stale, 0);
+}
+
+static void spool_creates_over_nothing_that_is_there(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    int fd = -1;
+    int other = -1;
+    assert_int_equal(spool_create(&spool, ID, &fd), CH_OK);
+    assert_int_equal(spool_create(&spool, ID, &other), CH_ERR_IO);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(
+        symlink("elsewhere", folder_path(folder, "a/b/spool/." ID_LATER ".tmp")), 0);
+    assert_int_equal(spool_create(&spool, ID_LATER, &other), CH_ERR_IO);
+    assert_false(folder_has(folder, "a/b/spool/elsewhere"));
+    close(fd);
+    spool_close(&spool);
+}
+
 static void spool_lock_survives_exec_and_is_adopted(void **state)
 {
     struct spool spool = open_spool(*state);
@@ -349,6 +401,8 @@ int main(void)
         TEST(spool_never_writes_outside_of_its_folder),
         TEST(spool_lock_is_held_from_before_a_report_is_visible),
         TEST(spool_lock_of_a_killed_process_falls),
+        TEST(spool_lock_is_on_the_file_that_is_there_now),
+        TEST(spool_creates_over_nothing_that_is_there),
         TEST(spool_lock_survives_exec_and_is_adopted),
         TEST(spool_adopts_no_descriptor_of_another_file),
         TEST(spool_rewrite_keeps_the_report_locked),
