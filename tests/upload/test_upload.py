@@ -320,6 +320,22 @@ class Sharing(unittest.TestCase):
                 watcher.kill()
                 watcher.communicate(timeout=20)
 
+    def test_watch_keeps_the_time_that_a_target_asked_for(self):
+        with Spool(2) as spool, FaultServer() as server:
+            with open(spool.file(spool.ids[0], ".state"), "w", encoding="utf-8") as file:
+                json.dump({"targets": [{"url": server.url, "state": "pending",
+                                        "attempts": 1,
+                                        "next_time": int(time.time()) + 1000}]}, file)
+            watcher = spool.start("--url", server.url, "--watch")
+            try:
+                server.await_requests(1)
+                spool.add(2)
+                server.await_requests(2)
+            finally:
+                watcher.kill()
+                watcher.communicate(timeout=20)
+            self.assertEqual(server.ids(), spool.ids[1:])
+
     def test_watch_rests_when_there_is_nothing_to_do(self):
         with Spool(2) as spool, FaultServer() as server:
             watcher = spool.start("--url", server.url, "--watch")
