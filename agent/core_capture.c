@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core_capture.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,19 @@ static void guess_trap(struct core_capture *all)
         all->crash.fault_trap = GENERAL_PROTECTION;
 }
 
+// dumps_core is whether a process that does nothing about a signal leaves a core
+// (signal(7)).
+static bool dumps_core(int number)
+{
+    static const int signals[] = { SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                   SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS };
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (signals[i] == number)
+            return true;
+    }
+    return false;
+}
+
 // set_crash takes the first thread and its signal as the crash. A core that was made of
 // a running process has no signal, and so no crash.
 static void set_crash(struct core_capture *all, const struct stat *info)
@@ -107,7 +121,8 @@ static void set_crash(struct core_capture *all, const struct stat *info)
         fill_siginfo(&core->signal, &crash->info);
     else
         crash->info.si_signo = thread->signal;
-    if (crash->info.si_signo <= 0 || crash->info.si_signo >= NSIG)
+    // The kernel dumps for these alone; gcore also notes what stopped the process.
+    if (!dumps_core(crash->info.si_signo))
         return;
     guess_trap(all);
     all->capture.crash = crash;

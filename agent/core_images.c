@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/core_mappings.h"
+#include "agent/core_sections.h"
 #include "agent/image_outline.h"
 #include "agent/link_map.h"
 #include "base/hex.h"
@@ -399,13 +400,19 @@ enum ch_status core_images_find(struct core_images *all)
         all->say(all->say_context, "there are more images than can be listed");
         status = CH_OK;
     }
-    return status == CH_OK ? images_list_for_unwinder(all->images) : status;
+    if (status == CH_OK)
+        status = images_list_for_unwinder(all->images);
+    if (status == CH_OK)
+        core_sections_add(all);
+    return status;
 }
 
 void core_images_deinit(struct core_images *all)
 {
-    for (size_t i = 0; i < all->file_count; i++)
+    for (size_t i = 0; i < all->file_count; i++) {
         close(all->files[i].fd);
+        text_deinit(&all->files[i].bytes);
+    }
     for (size_t i = 0; i < all->name_count; i++)
         free(all->names[i]);
     free(all->files);

@@ -29,6 +29,7 @@ struct core_places {
 struct core_image_file {
     const char *path; // as the core has it, or --exe
     int fd;
+    struct text bytes; // of the whole file, where its sections are needed
 };
 
 struct core_images {
