@@ -221,25 +221,32 @@ static bool unfinished(const struct spool *spool, uint64_t since_ms)
     return false;
 }
 
+// open_spool opens the spool that reports will be in. Where that cannot be used the
+// person here is told now; the agent has nobody to tell. The handler complains about
+// values that are not understood.
+static void open_spool(struct session *session)
+{
+    *session = (struct session){ .spool = { -1 } };
+    settings_read(&session->settings, session_getenv, NULL, NULL);
+    if (session->settings.enable != SETTING_NO)
+        (void)!session_open_spool(session, SPOOL_CREATE);
+}
+
 // await_reports waits for reports that were begun since we started, at most
 // CRASHHOOK_TIMEOUT. They are published before their program is let go, so all of its
 // own are there by now. A lock tells nobody when it falls, so it is asked for.
-static void await_reports(uint64_t since_ms)
+static void await_reports(const struct session *session, uint64_t since_ms)
 {
     const struct timespec pause = { .tv_nsec = 5000000 };
-    struct session CH_CLEANUP(session_deinit) session = { .spool = { -1 } };
-    settings_read(&session.settings, session_getenv, NULL, NULL);
-    if (settings_spool_path(&session.settings, session_getenv, NULL, session.spool_path,
-                            sizeof(session.spool_path)) != CH_OK ||
-        spool_open(session.spool_path, SPOOL_READ, &session.spool) != CH_OK)
-        return;
-    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session.settings.timeout_ms;
-    while (unfinished(&session.spool, since_ms) && clock_ms(CLOCK_MONOTONIC) < deadline)
+    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
+    while (session->spool.folder_fd >= 0 && unfinished(&session->spool, since_ms) &&
+           clock_ms(CLOCK_MONOTONIC) < deadline)
         (void)nanosleep(&pause, NULL);
 }
 
 static int run_run(const struct options *options)
 {
+    struct session CH_CLEANUP(session_deinit) session = { .spool = { -1 } };
     uint64_t since_ms = clock_ms(CLOCK_REALTIME);
     int why = 0;
     int result = export_options(options);
@@ -247,6 +254,7 @@ static int run_run(const struct options *options)
         result = preload();
     if (result != COMMAND_DONE)
         return result;
+    open_spool(&session);
     if (start(options->arguments, &why) != CH_OK)
         return command_fail("cannot start '%s': %s", options->arguments[0],
                             strerror(errno));
@@ -255,7 +263,7 @@ static int run_run(const struct options *options)
         (void)command_fail("cannot run '%s': %s", options->arguments[0], strerror(why));
         return why == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_PERMISSION;
     }
-    await_reports(since_ms);
+    await_reports(&session, since_ms);
     return result;
 }
 

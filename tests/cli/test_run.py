@@ -118,6 +118,16 @@ class Run(unittest.TestCase):
             os.close(fd)
             self.assertEqual(os.waitstatus_to_exitcode(status), 101)
 
+    def test_a_spool_that_cannot_be_used_is_said_and_the_program_runs(self):
+        with Scene() as scene:
+            os.chmod(scene.spool, 0o777)
+            done = scene.run("run", "--", "echo", "fine")
+            self.assertEqual((done.returncode, done.stdout), (0, "fine\n"))
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertIn("others may write to it", done.stderr)
+            done = scene.run("run", "--enable", "no", "--", "echo", "fine")
+            self.assertEqual(done.stderr, "")
+
     def test_it_waits_for_a_report_that_is_being_finished(self):
         with Scene() as scene:
             began = time.monotonic()
