@@ -185,15 +185,54 @@ static void write_end(const struct pen *pen, const char *ended)
     }
 }
 
+static bool same_string(const json_t *a, const json_t *b, const char *key)
+{
+    const char *left = report_string(a, key);
+    const char *right = report_string(b, key);
+    return left != NULL && right != NULL && strcmp(left, right) == 0;
+}
+
+// repeats counts the frames behind list[at] that are the same call again: recursion.
+static size_t repeats(const json_t *list, size_t at)
+{
+    const json_t *frame = json_array_get(list, at);
+    size_t count = 0;
+    for (size_t i = at + 1; i < json_array_size(list); i++, count++) {
+        const json_t *next = json_array_get(list, i);
+        if (!report_frame_is_code(next) || !same_string(frame, next, "function") ||
+            !same_string(frame, next, "address"))
+            break;
+    }
+    return count;
+}
+
+// write_code writes the frame at list[at], and once those that repeat it. It returns
+// how many frames it stands for.
+static size_t write_code(const struct render_frames *frames, const json_t *list,
+                         size_t at, uint64_t number)
+{
+    enum { REPEATS_SHOWN = 3 };
+    size_t again = frames->addresses ? 0 : repeats(list, at);
+    write_frame(frames, json_array_get(list, at), number);
+    if (again < REPEATS_SHOWN)
+        return 1;
+    char note[64];
+    (void)snprintf(note, sizeof(note), "... and %zu times more", again);
+    write_note(frames->pen, note);
+    return again + 1;
+}
+
 void render_frames_write(const struct render_frames *frames, const json_t *thread)
 {
     const json_t *list = report_frames(thread);
     uint64_t number = 0;
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    for (size_t i = 0; i < json_array_size(list);) {
         const json_t *frame = json_array_get(list, i);
         const char *kind = report_string(frame, "kind");
+        size_t written = 1;
         if (report_frame_is_code(frame)) {
-            write_frame(frames, frame, number++);
+            written = write_code(frames, list, i, number);
+            number += written;
         } else if (kind != NULL && strcmp(kind, "omit") == 0) {
             int64_t count = report_integer(frame, "count", 0);
             char note[64];
@@ -204,6 +243,7 @@ void render_frames_write(const struct render_frames *frames, const json_t *threa
         } else {
             write_note(frames->pen, "... and more");
         }
+        i += written;
     }
     if (json_array_size(list) == 0)
         write_note(frames->pen, "no frames are known");

@@ -16,7 +16,12 @@
 #include "cli/installed.h"
 #include "cli/session.h"
 
-enum { OPTIONS_MAX = 32, EXIT_NO_PERMISSION = 126, EXIT_NO_COMMAND = 127 };
+enum {
+    OPTIONS_MAX = 32,
+    HELP_SIZE = 256,
+    EXIT_NO_PERMISSION = 126,
+    EXIT_NO_COMMAND = 127
+};
 
 // The signals that are passed on. Of those a terminal sends to the whole foreground
 // group, the program has its own already.
@@ -28,14 +33,20 @@ static volatile pid_t program;
 static const struct option *run_options(void)
 {
     static struct option rows[OPTIONS_MAX];
+    static char help[OPTIONS_MAX][HELP_SIZE];
     size_t count;
     size_t used = 0;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
-        if (variables[i].option != NULL)
-            rows[used++] = (struct option){ .name = variables[i].option,
-                                            .value = "VALUE",
-                                            .help = variables[i].help };
+        if (variables[i].option == NULL)
+            continue;
+        (void)snprintf(help[used], HELP_SIZE, "%.*s: %s",
+                       (int)strcspn(variables[i].help, "."), variables[i].help,
+                       variables[i].accepted);
+        rows[used] = (struct option){ .name = variables[i].option,
+                                      .value = "VALUE",
+                                      .help = help[used] };
+        used++;
     }
     return rows;
 }

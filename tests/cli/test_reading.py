@@ -63,6 +63,20 @@ class Show(unittest.TestCase):
             self.assertIn("... 936 frames omitted", text)
             self.assertIn("\n 940  main at ", text)
 
+    def test_recursion_is_one_line_and_how_often(self):
+        with open(case("named.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        frames = report["threads"][0]["backtrace"]["frames"]
+        frames[3:4] = [frames[3]] * 40
+        with Scene() as scene:
+            text = scene.run("show", "-", stdin=json.dumps(report)).stdout
+            self.assertEqual(text.count("handle_request"), 1)
+            self.assertIn("... and 39 times more", text)
+            self.assertIn("\n 979  main at ", text)
+            full = scene.run("show", "-", "--preset", "full",
+                             stdin=json.dumps(report)).stdout
+            self.assertEqual(full.count("handle_request"), 40)
+
     def test_the_line_of_source_is_shown_where_it_is_there(self):
         with Scene() as scene:
             with open(os.path.join(scene.folder, "x.c"), "w", encoding="utf-8") as file:
