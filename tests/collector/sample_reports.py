@@ -91,7 +91,8 @@ def registers():
 def report(number, crash, frames, others=(), **more):
     """A whole report; crash is signal, name, code_name, kind, address, summary."""
     signal, name, code_name, kind, address, summary = crash
-    now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".123Z"
+    then = time.gmtime(time.time() - 60)
+    now = time.strftime("%Y-%m-%dT%H:%M:%S", then) + ".123Z"
     crashed = {"tid": 41207, "name": "ingest-3", "state": "R", "crashed": True,
                "registers": registers(),
                "backtrace": backtrace(frames, more.pop("ended", "end-of-stack"))}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ingest_load PORT CLIENTS COUNT FILE: sends COUNT reports to the collector on
+// 127.0.0.1, over CLIENTS connections that each wait for one answer before the next
+// report. Each is FILE with an id of its own. Prints the reports a second, the median
+// and the 99th percentile of the answer times, and the processor time spent here.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char placeholder[] = "00000000-0000-7000-8000-000000000000";
+
+static struct {
+    int port;
+    long count;
+    char *body;
+    size_t size;
+    size_t id_offset;
+    atomic_long next;
+    double *seconds; // of every answer
+} load;
+
+static void die(const char *what)
+{
+    (void)fprintf(stderr, "ingest_load: cannot %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void read_body(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    load.body = calloc(1, 1 << 20);
+    if (file == NULL || load.body == NULL)
+        die("read the report");
+    load.size = fread(load.body, 1, (1 << 20) - 1, file);
+    (void)fclose(file);
+    char *id = strstr(load.body, placeholder);
+    if (id == NULL)
+        die("find the id in the report");
+    load.id_offset = (size_t)(id - load.body);
+}
+
+static int connect_to_collector(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)load.port),
+                                   .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+        die("connect");
+    return fd;
+}
+
+static void send_all(int fd, const char *bytes, size_t size)
+{
+    while (size != 0) {
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        if (sent <= 0)
+            die("send");
+        bytes += sent;
+        size -= (size_t)sent;
+    }
+}
+
+// read_answer takes an answer that arrives in one piece, as these short ones do.
+static void read_answer(int fd)
+{
+    char answer[4096];
+    ssize_t size = recv(fd, answer, sizeof(answer) - 1, 0);
+    if (size <= 0)
+        die("receive");
+    answer[size] = 0;
+    if (strncmp(answer, "HTTP/1.1 201", 12) == 0)
+        return;
+    (void)fprintf(stderr, "ingest_load: unexpected answer: %s\n", answer);
+    exit(1);
+}
+
+static void *run_client(void *context)
+{
+    (void)context;
+    int fd = connect_to_collector();
+    char head[256];
+    int head_size = snprintf(head, sizeof(head),
+                             "POST /api/v1/reports HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                             "Content-Length: %zu\r\n\r\n",
+                             load.size);
+    char *request = malloc((size_t)head_size + load.size);
+    if (request == NULL)
+        die("allocate");
+    memcpy(request, head, (size_t)head_size);
+    memcpy(request + head_size, load.body, load.size);
+    long number;
+    while ((number = atomic_fetch_add(&load.next, 1)) < load.count) {
+        char digits[16];
+        (void)snprintf(digits, sizeof(digits), "%012lx", (unsigned long)number + 1);
+        memcpy(request + head_size + load.id_offset + 24, digits, 12);
+        double began = now();
+        send_all(fd, request, (size_t)head_size + load.size);
+        read_answer(fd);
+        load.seconds[number] = now() - began;
+    }
+    free(request);
+    close(fd);
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 2;
+    long clients = strtol(argv[2], NULL, 10);
+    load.port = (int)strtol(argv[1], NULL, 10);
+    load.count = strtol(argv[3], NULL, 10);
+    load.seconds = calloc((size_t)load.count, sizeof(double));
+    pthread_t *threads = calloc((size_t)clients, sizeof(*threads));
+    if (load.seconds == NULL || threads == NULL)
+        die("allocate");
+    read_body(argv[4]);
+    double began = now();
+    for (long i = 0; i < clients; i++) {
+        if (pthread_create(&threads[i], NULL, run_client, NULL) != 0)
+            die("start a client");
+    }
+    for (long i = 0; i < clients; i++)
+        pthread_join(threads[i], NULL);
+    double took = now() - began;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    qsort(load.seconds, (size_t)load.count, sizeof(double), compare);
+    printf("{\"reports_per_second\":%.0f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
+           "\"load_cpu_seconds\":%.2f,\"seconds\":%.2f}\n",
+           (double)load.count / took, load.seconds[load.count / 2] * 1e3,
+           load.seconds[load.count * 99 / 100] * 1e3,
+           (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
+           took);
+    free(threads);
+    free(load.seconds);
+    free(load.body);
+    return 0;
+}
