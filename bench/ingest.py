@@ -85,6 +85,8 @@ def lists(build, count):
         db.executemany("INSERT INTO group_days VALUES(?, ?, 10)",
                        ((i, now_ms // 86400000 - day) for i in range(2, groups + 2)
                         for day in range(20)))
+        db.executemany("INSERT INTO group_releases VALUES(?, ?, 200, ?)",
+                       ((i + 2, f"1.{i % 50}", now_ms) for i in range(groups)))
         db.executemany(
             "INSERT INTO reports(id, revision, group_number, time, received, signal,"
             " signal_name, title, summary, release, environment, executable, hostname)"

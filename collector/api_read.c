@@ -32,6 +32,8 @@ void api_fail_store(struct http_request *request, enum ch_status status,
         http_fail(request, 404, "there is no such %s", what);
     else if (status == CH_ERR_MALFORMED)
         http_fail(request, 400, "cursor is not one of ours");
+    else if (status == CH_ERR_LIMIT)
+        http_fail(request, 503, "this took too long to find, ask for less");
     else
         http_fail(request, 503, "the store could not be read");
 }

@@ -48,6 +48,8 @@ void connections_remove(struct connections *connections, struct connection *conn
 void connections_allow(struct connections *connections, struct connection *connection,
                        int64_t allowed_ms)
 {
+    if (connection == NULL)
+        return;
     pthread_mutex_lock(&connections->lock);
     connection->deadline_ms = monotonic_ms() + allowed_ms;
     pthread_mutex_unlock(&connections->lock);
@@ -56,6 +58,8 @@ void connections_allow(struct connections *connections, struct connection *conne
 void connections_extend(struct connections *connections, struct connection *connection,
                         int64_t more_ms, int64_t most_ms)
 {
+    if (connection == NULL)
+        return;
     pthread_mutex_lock(&connections->lock);
     int64_t latest_ms = monotonic_ms() + most_ms;
     connection->deadline_ms += more_ms;

@@ -36,7 +36,8 @@ void connections_add(struct connections *connections, struct connection *connect
 // connections_remove stops watching it; its fd must still be open.
 void connections_remove(struct connections *connections, struct connection *connection);
 
-// connections_allow gives it allowed_ms from now, instead of what it had.
+// connections_allow gives it allowed_ms from now, instead of what it had. Here and in
+// connections_extend a NULL connection is one that nobody watches.
 void connections_allow(struct connections *connections, struct connection *connection,
                        int64_t allowed_ms);
 

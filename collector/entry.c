@@ -11,12 +11,10 @@ static const char live_group[] = "00000000000000000000000000000000";
 
 void entry_copy(char *out, size_t size, const char *string)
 {
-    size_t length = strnlen(string, size);
-    if (length == size) { // one byte too many: back to the start of a character
-        length = size - 1;
-        while (length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80)
-            length--;
-    }
+    size_t length = strnlen(string, size - 1);
+    // What is left out must begin with the first byte of a character.
+    while (length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80)
+        length--;
     memcpy(out, string, length);
     out[length] = 0;
 }

@@ -99,57 +99,48 @@ void html_escape(struct text *out, const char *string, size_t limit)
         text_appendf(out, " (%zu bytes in all)", size + strlen(string + size));
 }
 
-// write_number appends the number that conversion (what stands between % and its last
-// letter, inclusive) asks for.
-static void write_number(struct text *out, const char *conversion, size_t length,
-                         va_list *arguments)
+enum hole {
+    HOLE_NONE,
+    HOLE_PERCENT,
+    HOLE_STRING,
+    HOLE_CUT_STRING,
+    HOLE_INT,
+    HOLE_UNSIGNED,
+    HOLE_SIZE,
+    HOLE_LONG,
+    HOLE_UNSIGNED_LONG,
+    HOLE_HEX,
+};
+
+// hole_of names the conversion of length characters that follows a per cent sign.
+static enum hole hole_of(const char *conversion, size_t length)
 {
-    bool wide = length == 3;
-    switch (conversion[length - 1]) {
-    case 'd':
-        text_appendf(out, "%lld",
-                     wide ? va_arg(*arguments, long long)
-                          : (long long)va_arg(*arguments, int));
-        break;
-    case 'u':
-        text_appendf(out, "%llu",
-                     wide          ? va_arg(*arguments, unsigned long long)
-                     : length == 2 ? (unsigned long long)va_arg(*arguments, size_t)
-                                   : (unsigned long long)va_arg(*arguments, unsigned));
-        break;
-    case 'x':
-        text_appendf(out, "%llx", va_arg(*arguments, unsigned long long));
-        break;
-    default:
-        assert(!"html_write knows no such conversion");
+    static const struct {
+        const char *spelled;
+        enum hole hole;
+    } holes[] = { { "%", HOLE_PERCENT },      { "s", HOLE_STRING },
+                  { ".*s", HOLE_CUT_STRING }, { "d", HOLE_INT },
+                  { "u", HOLE_UNSIGNED },     { "zu", HOLE_SIZE },
+                  { "lld", HOLE_LONG },       { "llu", HOLE_UNSIGNED_LONG },
+                  { "llx", HOLE_HEX } };
+    for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
+        if (strlen(holes[i].spelled) == length &&
+            strncmp(holes[i].spelled, conversion, length) == 0)
+            return holes[i].hole;
     }
+    return HOLE_NONE;
 }
 
-static void write_hole(struct text *out, const char *conversion, size_t length,
-                       va_list *arguments)
+static void write_string(struct text *out, const char *string, int limit)
 {
-    if (conversion[0] == '%') {
-        text_append(out, "%", 1);
-        return;
-    }
-    if (conversion[length - 1] != 's') {
-        write_number(out, conversion, length, arguments);
-        return;
-    }
-    size_t limit = HTML_STRING_LIMIT;
-    if (length == 3) { // .*s
-        int precision = va_arg(*arguments, int);
-        limit = precision > 0 ? (size_t)precision : 0;
-    }
-    const char *string = va_arg(*arguments, const char *);
     if (string != NULL)
-        html_escape(out, string, limit);
+        html_escape(out, string, limit > 0 ? (size_t)limit : 0);
 }
 
 void html_write(struct text *out, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
+    va_list holes;
+    va_start(holes, format);
     while (*format != 0) {
         size_t plain = strcspn(format, "%");
         text_append(out, format, plain);
@@ -157,8 +148,40 @@ void html_write(struct text *out, const char *format, ...)
         if (*format == 0)
             break;
         size_t length = strcspn(format + 1, "sdux%") + 1;
-        write_hole(out, format + 1, length, &arguments);
+        int limit = HTML_STRING_LIMIT;
+        switch (hole_of(format + 1, length)) {
+        case HOLE_PERCENT:
+            text_append(out, "%", 1);
+            break;
+        case HOLE_CUT_STRING:
+            limit = va_arg(holes, int);
+            write_string(out, va_arg(holes, const char *), limit);
+            break;
+        case HOLE_STRING:
+            write_string(out, va_arg(holes, const char *), limit);
+            break;
+        case HOLE_INT:
+            text_appendf(out, "%d", va_arg(holes, int));
+            break;
+        case HOLE_UNSIGNED:
+            text_appendf(out, "%u", va_arg(holes, unsigned));
+            break;
+        case HOLE_SIZE:
+            text_appendf(out, "%zu", va_arg(holes, size_t));
+            break;
+        case HOLE_LONG:
+            text_appendf(out, "%lld", va_arg(holes, long long));
+            break;
+        case HOLE_UNSIGNED_LONG:
+            text_appendf(out, "%llu", va_arg(holes, unsigned long long));
+            break;
+        case HOLE_HEX:
+            text_appendf(out, "%llx", va_arg(holes, unsigned long long));
+            break;
+        case HOLE_NONE:
+            assert(!"html_write knows no such conversion");
+        }
         format += 1 + length;
     }
-    va_end(arguments);
+    va_end(holes);
 }

@@ -28,29 +28,32 @@ static bool split(const char *address, char *host, size_t host_size, const char 
     return true;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static bool is_loopback(const union address *address)
 {
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    }
-    const struct sockaddr_in6 *in6 = (const void *)address;
-    return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+    if (address->any.sa_family == AF_INET)
+        return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
 }
 
 // describe fills out from what its socket is bound to.
 static enum ch_status describe(struct listener *out)
 {
-    struct sockaddr_storage bound;
+    union address bound = { 0 };
     socklen_t size = sizeof(bound);
     char host[INET6_ADDRSTRLEN];
     char port[8];
-    if (getsockname(out->fd, (struct sockaddr *)&bound, &size) != 0 ||
-        getnameinfo((struct sockaddr *)&bound, size, host, sizeof(host), port,
-                    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (getsockname(out->fd, &bound.any, &size) != 0 ||
+        getnameinfo(&bound.any, size, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return CH_ERR_IO;
-    bool six = bound.ss_family == AF_INET6;
-    out->loopback = is_loopback((struct sockaddr *)&bound);
+    bool six = bound.any.sa_family == AF_INET6;
+    out->loopback = is_loopback(&bound);
     snprintf(out->address, sizeof(out->address), "%s%s%s:%s", six ? "[" : "", host,
              six ? "]" : "", port);
     return CH_OK;

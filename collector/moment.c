@@ -57,14 +57,13 @@ static enum ch_status read_offset(const char *at, int64_t *out)
         *out = 0;
         return CH_OK;
     }
-    unsigned hours = 0;
-    unsigned minutes = 0;
-    int end = 0;
-    if ((at[0] != '+' && at[0] != '-') ||
-        sscanf(at + 1, "%2u:%2u%n", &hours, &minutes, &end) != 2 || at[1 + end] != 0 ||
-        hours > 23 || minutes > 59)
+    struct tm tm = { 0 };
+    if (at[0] != '+' && at[0] != '-')
         return CH_ERR_MALFORMED;
-    int64_t ms = (int64_t)hours * HOUR_MS + (int64_t)minutes * MINUTE_MS;
+    const char *end = strptime(at + 1, "%H:%M", &tm);
+    if (end == NULL || *end != 0)
+        return CH_ERR_MALFORMED;
+    int64_t ms = tm.tm_hour * (int64_t)HOUR_MS + tm.tm_min * (int64_t)MINUTE_MS;
     *out = at[0] == '-' ? -ms : ms;
     return CH_OK;
 }

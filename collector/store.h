@@ -128,6 +128,7 @@ CH_CHECKED enum ch_status store_add(struct store *store, struct store_upload *up
 
 // store_list_reports visits reports, the latest crash first, and writes the cursor of
 // the next listing to next: empty at the end. CH_ERR_MALFORMED: not a cursor of ours.
+// CH_ERR_LIMIT, here and below: looking took too long.
 CH_CHECKED enum ch_status store_list_reports(struct store *store,
                                              const struct store_filter *filter,
                                              store_report_fn *visit, void *context,

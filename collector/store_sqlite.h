@@ -9,7 +9,10 @@
 
 #include "collector/store_backend.h"
 
-enum { STORE_SQLITE_READERS = 8 };
+enum {
+    STORE_SQLITE_READERS = 8,
+    STORE_SQLITE_QUERY_MS = 10000, // a longer query is given up
+};
 
 struct store_sqlite_writer {
     sqlite3 *db;
@@ -26,16 +29,16 @@ struct store_sqlite {
 };
 
 // store_sqlite_list_reports and its neighbours are store.h's reading functions.
-enum ch_status store_sqlite_list_reports(struct store *store,
+enum ch_status store_sqlite_list_reports(struct store *base,
                                          const struct store_filter *filter,
                                          store_report_fn *visit, void *context,
                                          char next[STORE_CURSOR_SIZE]);
-enum ch_status store_sqlite_list_groups(struct store *store,
+enum ch_status store_sqlite_list_groups(struct store *base,
                                         const struct store_filter *filter,
                                         store_group_fn *visit, void *context,
                                         char next[STORE_CURSOR_SIZE]);
-enum ch_status store_sqlite_find_group(struct store *store, const char *id,
+enum ch_status store_sqlite_find_group(struct store *base, const char *id,
                                        store_group_fn *visit, void *context);
-enum ch_status store_sqlite_find_report(struct store *store, const char *id,
+enum ch_status store_sqlite_find_report(struct store *base, const char *id,
                                         store_body_fn *visit, void *context);
-enum ch_status store_sqlite_count(struct store *store, struct store_totals *out);
+enum ch_status store_sqlite_count(struct store *base, struct store_totals *out);

@@ -17,18 +17,31 @@ struct query {
     int count;
 };
 
-static sqlite3 *borrow_reader(struct store_sqlite *store)
+enum { STEPS_A_LOOK = 20000 }; // of SQLite's machine, between two looks at the clock
+
+// is_late ends a query when its time, a moment, has come.
+static int is_late(void *context)
+{
+    return moment_now() >= *(const int64_t *)context;
+}
+
+// borrow_reader waits for a free connection. Its queries end at *until_ms, which this
+// sets and which must outlive them.
+static sqlite3 *borrow_reader(struct store_sqlite *store, int64_t *until_ms)
 {
     pthread_mutex_lock(&store->lock);
     while (store->idle_count == 0)
         pthread_cond_wait(&store->returned, &store->lock);
     sqlite3 *reader = store->idle[--store->idle_count];
     pthread_mutex_unlock(&store->lock);
+    *until_ms = moment_now() + STORE_SQLITE_QUERY_MS;
+    sqlite3_progress_handler(reader, STEPS_A_LOOK, is_late, until_ms);
     return reader;
 }
 
 static void return_reader(struct store_sqlite *store, sqlite3 *reader)
 {
+    sqlite3_progress_handler(reader, 0, NULL, NULL);
     pthread_mutex_lock(&store->lock);
     store->idle[store->idle_count++] = reader;
     pthread_cond_signal(&store->returned);
@@ -87,12 +100,12 @@ static void narrow(struct query *query, const struct store_filter *filter)
                  filter->query);
 }
 
+// asks_of_reports says whether only reports can tell if a group passes.
 static bool asks_of_reports(const struct store_filter *filter)
 {
-    return filter->release != NULL || filter->environment != NULL ||
-           filter->signal_name != NULL || filter->signal != 0 ||
-           filter->since_ms != 0 || filter->until_ms != 0 || filter->tag_count != 0 ||
-           filter->query != NULL;
+    return filter->environment != NULL || filter->signal_name != NULL ||
+           filter->signal != 0 || filter->since_ms != 0 || filter->until_ms != 0 ||
+           filter->tag_count != 0 || filter->query != NULL;
 }
 
 // add_cursor goes on behind the row a cursor names: `time.number`, as write_cursor
@@ -100,14 +113,16 @@ static bool asks_of_reports(const struct store_filter *filter)
 static enum ch_status add_cursor(struct query *query, const char *sql,
                                  const char *cursor)
 {
-    long long time_ms = 0;
-    long long number = 0;
-    int end = 0;
+    static const char digits[] = "0123456789";
     if (cursor == NULL)
         return CH_OK;
-    if (sscanf(cursor, "%18lld.%18lld%n", &time_ms, &number, &end) != 2 ||
-        cursor[end] != 0)
+    size_t first = strspn(cursor, digits);
+    size_t second = cursor[first] == '.' ? strspn(cursor + first + 1, digits) : 0;
+    if (first == 0 || first > 18 || second == 0 || second > 18 ||
+        cursor[first + 1 + second] != 0)
         return CH_ERR_MALFORMED;
+    int64_t time_ms = strtoll(cursor, NULL, 10);
+    int64_t number = strtoll(cursor + first + 1, NULL, 10);
     add_number(query, sql, time_ms);
     add_number(query, "", number);
     return CH_OK;
@@ -134,6 +149,14 @@ static sqlite3_stmt *prepare(sqlite3 *reader, const struct query *query)
             sqlite3_bind_int64(statement, i + 1, query->values[i].number);
     }
     return statement;
+}
+
+// finished is the status of a statement that has given its last row.
+static enum ch_status finished(int result)
+{
+    if (result == SQLITE_DONE)
+        return CH_OK;
+    return result == SQLITE_INTERRUPT ? CH_ERR_LIMIT : CH_ERR_IO;
 }
 
 static const char *column_text(sqlite3_stmt *row, int column)
@@ -184,7 +207,7 @@ static enum ch_status list_reports(sqlite3_stmt *row, size_t limit,
         number = sqlite3_column_int64(row, REPORT_NUMBER);
         visit(context, &report);
     }
-    return result == SQLITE_DONE ? CH_OK : CH_ERR_IO;
+    return finished(result);
 }
 
 enum ch_status store_sqlite_list_reports(struct store *base,
@@ -210,7 +233,8 @@ enum ch_status store_sqlite_list_reports(struct store *base,
                (int64_t)filter->limit + 1);
 
     struct store_sqlite *store = (struct store_sqlite *)base;
-    sqlite3 *reader = borrow_reader(store);
+    int64_t until_ms = 0;
+    sqlite3 *reader = borrow_reader(store, &until_ms);
     sqlite3_stmt *rows = prepare(reader, &query);
     next[0] = 0;
     status = rows != NULL ? list_reports(rows, filter->limit, visit, context, next)
@@ -311,7 +335,7 @@ static enum ch_status list_groups(sqlite3_stmt *row, struct group_reader *reader
         number = sqlite3_column_int64(row, GROUP_NUMBER);
         visit_group(row, reader, visit, context);
     }
-    return result == SQLITE_DONE ? CH_OK : CH_ERR_IO;
+    return finished(result);
 }
 
 // run_group_query hands out the groups that a query selects, at most limit.
@@ -320,7 +344,8 @@ static enum ch_status run_group_query(struct store_sqlite *store,
                                       store_group_fn *visit, void *context,
                                       char next[STORE_CURSOR_SIZE])
 {
-    sqlite3 *reader = borrow_reader(store);
+    int64_t until_ms = 0;
+    sqlite3 *reader = borrow_reader(store, &until_ms);
     struct group_reader group_reader;
     bool ready = group_reader_init(&group_reader, reader);
     sqlite3_stmt *rows = prepare(reader, query);
@@ -343,6 +368,12 @@ enum ch_status store_sqlite_list_groups(struct store *base,
     add_sql(&query, "SELECT " GROUP_COLUMNS " FROM groups g WHERE 1");
     if (filter->group != NULL)
         add_text(&query, " AND g.fingerprint = ?", filter->group);
+    // Every such group holds a report of that release: far fewer are looked into.
+    if (filter->release != NULL)
+        add_text(&query,
+                 " AND EXISTS(SELECT 1 FROM group_releases s WHERE"
+                 " s.group_number = g.number AND s.release = ? AND s.count > 0)",
+                 filter->release);
     if (asks_of_reports(filter)) {
         add_sql(&query,
                 " AND EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number");
@@ -396,7 +427,8 @@ enum ch_status store_sqlite_find_report(struct store *base, const char *id,
              " JOIN bodies b ON b.report = r.number WHERE r.id = ?",
              id);
     struct store_sqlite *store = (struct store_sqlite *)base;
-    sqlite3 *reader = borrow_reader(store);
+    int64_t until_ms = 0;
+    sqlite3 *reader = borrow_reader(store, &until_ms);
     sqlite3_stmt *row = prepare(reader, &query);
     enum ch_status status = CH_ERR_IO;
     int result = row != NULL ? sqlite3_step(row) : SQLITE_ERROR;
@@ -424,7 +456,8 @@ enum ch_status store_sqlite_count(struct store *base, struct store_totals *out)
     CH_CLEANUP(query_deinit) struct query query = { 0 };
     add_sql(&query, "SELECT (SELECT coalesce(sum(count), 0) FROM groups),"
                     " (SELECT count(*) FROM groups)");
-    sqlite3 *reader = borrow_reader(store);
+    int64_t until_ms = 0;
+    sqlite3 *reader = borrow_reader(store, &until_ms);
     sqlite3_stmt *row = prepare(reader, &query);
     enum ch_status status = CH_ERR_IO;
     if (row != NULL && sqlite3_step(row) == SQLITE_ROW) {

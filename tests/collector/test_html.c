@@ -72,7 +72,7 @@ static void html_fills_the_holes_of_a_format(void **state)
     struct text out = { 0 };
     const char *volatile nothing = NULL;
     html_write(&out, "<b title=\"%s\">%.*s</b> %d %u %zu %lld %llx 100%%%s", "\"", 2,
-               "a<b", -1, 2u, (size_t)3, -4ll, 255ull, nothing);
+               "a<b", -1, 2u, (size_t)3, -4LL, 255ULL, nothing);
     char got[128];
     (void)snprintf(got, sizeof(got), "%s", out.bytes);
     text_deinit(&out);
