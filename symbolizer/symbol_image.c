@@ -152,32 +152,49 @@ static void set_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
     frame->start = function.start;
 }
 
-// find_scopes walks from the innermost inlined call out to the function. Where a call
-// was made is a property of what was called, so it goes to the frame after.
+// name_scope names the frame of scope, and gives the place it was called from: that is
+// a property of what was called, but belongs to the frame after.
+static bool name_scope(struct symbol_image *image, struct unit *unit, uint32_t scope,
+                       struct symbol_frame *frame, struct symbol_frame *out_caller)
+{
+    const struct unit_site *site = unit_site_of(&image->units, unit, scope);
+    if (site == NULL)
+        return false;
+    frame->raw_name = site->raw_name;
+    frame->of_source = site->of_source;
+    frame->function = site->name != NULL ? site->name : site->raw_name;
+    frame->inlined = unit->scopes.scopes[scope].inlined;
+    *out_caller = (struct symbol_frame){ .file = site->call_file,
+                                         .line = site->call_line,
+                                         .column = site->call_column,
+                                         .entry = frame->entry,
+                                         .start = frame->start };
+    return true;
+}
+
+// find_scopes walks from the innermost inlined call out to the function.
 static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
                           struct symbol_frame frames[SYMBOL_FRAMES_MAX])
 {
     size_t count = 0;
     uint32_t scope = address_map_find(&unit->scopes.map, vaddr);
-    while (scope != UNIT_SCOPE_NONE && count < SYMBOL_FRAMES_MAX) {
-        const struct unit_site *site = unit_site_of(&image->units, unit, scope);
-        if (site == NULL)
-            break;
+    struct symbol_frame caller;
+    while (scope != UNIT_SCOPE_NONE &&
+           name_scope(image, unit, scope, &frames[count], &caller)) {
         struct symbol_frame *frame = &frames[count++];
-        frame->raw_name = site->raw_name;
-        frame->of_source = site->of_source;
-        frame->function = site->name != NULL ? site->name : site->raw_name;
-        frame->inlined = unit->scopes.scopes[scope].inlined;
-        if (!frame->inlined)
+        if (!frame->inlined) {
             set_start(unit, scope, vaddr, frame);
+            return count;
+        }
+        if (count == SYMBOL_FRAMES_MAX) {
+            frame->inlined = false; // there is always one that is not
+            return count;
+        }
+        frames[count] = caller;
         scope = unit->scopes.scopes[scope].parent;
-        if (scope == UNIT_SCOPE_NONE || count == SYMBOL_FRAMES_MAX)
-            break;
-        frames[count] = (struct symbol_frame){ .file = site->call_file,
-                                               .line = site->call_line,
-                                               .column = site->call_column };
     }
-    return count;
+    // Damaged files have calls inlined into no function: its name is not known here.
+    return count != 0 ? count + 1 : 0;
 }
 
 static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,

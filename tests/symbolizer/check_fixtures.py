@@ -4,12 +4,16 @@
 # comes in, and taken apart as packages do; their names must stay the same, or be
 # missing for the reason that is said. Each check is a function whose name says what.
 
+import base64
+import functools
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import compare_names
 
@@ -191,6 +195,59 @@ def debug_information_shared_by_dwz_is_followed(folder):
     assert len(names(path, text)) == len(whole)
 
 
+def a_report_is_named_on_a_machine_that_has_only_debug_files(folder):
+    path = build(folder)
+    rows = [l.split() for l in run("nm", path).split("\n") if l.endswith(" plain_sum")]
+    address = int(rows[0][0], 16)
+    build_id = [l.split()[-1] for l in run("readelf", "-n", path).split("\n")
+                if "Build ID" in l][0]
+    store = os.path.join(folder, "store")
+    os.mkdir(store)
+    take_apart(path, os.path.join(store, "shapes.debug"))
+    # version 0 of 64-bit words, pc (absolute), end
+    value = (0x550000000000 + address).to_bytes(8, "big")
+    cbf = base64.b64encode(bytes([2, 0x1f]) + value + bytes([0])).decode()
+    report = {"threads": [{"backtrace": {"cbf": cbf}}],
+              "images": [{"path": "/gone/shapes", "build_id": build_id,
+                          "base": "0x550000000000", "end_of_text": "0x550000100000"}]}
+    os.remove(path)
+    for options, wanted in (((), None), (("--debug-dir", store), "plain_sum")):
+        named = json.loads(run(CRASHHOOK, "symbolize", "-", *options,
+                               text=json.dumps(report)))
+        frame = named["threads"][0]["backtrace"]["frames"][-1]
+        assert frame.get("function") == wanted, frame
+        assert (frame.get("symbol_status") == "no-image-file") == (wanted is None), frame
+    output = os.path.join(folder, "out.json")
+    assert run(CRASHHOOK, "symbolize", "-", "--debug-dir", store, "-o", output,
+               text=json.dumps(report)) == ""
+    with open(output, encoding="utf-8") as file:
+        assert json.load(file) == named
+
+
+def a_debuginfod_server_is_asked_when_its_url_is_given(folder):
+    path = build(folder)
+    text = addresses_of(path)
+    whole = names(path, text)
+    build_id = [l.split()[-1] for l in run("readelf", "-n", path).split("\n")
+                if "Build ID" in l][0]
+    served = os.path.join(folder, "served", "buildid", build_id)
+    os.makedirs(served)
+    take_apart(path, os.path.join(served, "debuginfo"))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler,
+                                directory=os.path.join(folder, "served"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    os.environ["DEBUGINFOD_CACHE_PATH"] = os.path.join(folder, "cache")
+    try:
+        os.environ["DEBUGINFOD_URLS"] = url
+        assert with_lines(names(path, text)) == 0, "asked without --debuginfod"
+        del os.environ["DEBUGINFOD_URLS"]
+        assert names(path, text, "--debuginfod", url) == whole
+    finally:
+        server.shutdown()
+
+
 def a_file_that_is_no_program_is_refused_in_one_line(folder):
     for content in (b"", b"hello", b"\x7fELF", b"\x7fELF\x02\x01\x01" + b"\0" * 57):
         path = os.path.join(folder, "odd")
@@ -226,6 +283,8 @@ CHECKS = [
     a_stripped_program_keeps_the_names_it_exports,
     minidebuginfo_names_what_strip_took,
     debug_information_shared_by_dwz_is_followed,
+    a_report_is_named_on_a_machine_that_has_only_debug_files,
+    a_debuginfod_server_is_asked_when_its_url_is_given,
     a_file_that_is_no_program_is_refused_in_one_line,
     the_text_form_is_that_of_addr2line_with_columns,
 ]
