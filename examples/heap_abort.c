@@ -4,6 +4,7 @@
 // escaped for the index in a buffer of the path's own length, but a quotation mark
 // becomes three characters: the thread whose request holds one writes over the heap.
 // The C library notices when that thread frees its next buffer, and aborts.
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,8 @@ int main(void)
     static struct shard shards[WORKERS];
     pthread_t threads[WORKERS];
 
+    // A heap for each worker, so that none waits for another.
+    mallopt(M_ARENA_MAX, 2 * WORKERS);
     pthread_barrier_init(&all_started, NULL, WORKERS);
     for (int i = 0; i < WORKERS; i++) {
         shards[i].number = i;
