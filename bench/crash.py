@@ -61,33 +61,40 @@ def medians(runs, key):
     return statistics.median(run[key] for run in runs)
 
 
-def agent_alone(build, folder):
-    """A copy of the agent without the programs beside it: it ends where it would go on
-    as `crashhook finish`, so its peak memory is that of the held phase."""
-    path = os.path.join(folder, "crashhook-agent")
-    shutil.copy(os.path.join(build, "libexec", "crashhook", "crashhook-agent"), path)
-    return path
+def agent_peak_mb(build, folder, command, spool, alone):
+    """The agent's peak memory in MB. Alone: a copy of it without the programs beside
+    it, so that it ends where it would go on as `crashhook finish`."""
+    agent = os.path.join(build, "libexec", "crashhook", "crashhook-agent")
+    if alone:
+        agent = shutil.copy(agent, os.path.join(folder, "crashhook-agent"))
+    peak = os.path.join(folder, "peak")
+    empty(spool)
+    wrapper = os.path.join(folder, "agent.sh")
+    with open(wrapper, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\nexec {build}/bench/agent_peak {peak} {agent} \"$@\"\n")
+    os.chmod(wrapper, 0o755)
+    run_once(build, command, spool, CRASHHOOK_AGENT=wrapper)
+    with open(peak, encoding="ascii") as file:
+        return int(file.read()) / 1024
 
 
 def measure(build, folder, row, command, runs):
     spool = os.path.join(folder, "spool")
-    alone, watched, held = [], [], []
+    alone, watched = [], []
     for _ in range(runs):
         alone.append(run_once(build, command, "-"))
         empty(spool)
         watched.append(run_once(build, command, spool))
         if watched[-1]["raw_us"] < 0:
             sys.exit(f"crash.py: row {row}: no report")
-    empty(spool)
-    held.append(run_once(build, command, spool, CRASHHOOK_AGENT=agent_alone(build, folder)))
     return {
         "none": medians(alone, "gone_us") / 1000,
         "gone": medians(watched, "gone_us") / 1000,
         "raw": medians(watched, "raw_us") / 1000,
         "done": medians(watched, "done_us") / 1000,
         "report": medians(watched, "report_bytes") / 1000,
-        "held_mb": medians(held, "agent_kb") / 1024,
-        "free_mb": medians(watched, "agent_kb") / 1024,
+        "held_mb": agent_peak_mb(build, folder, command, spool, True),
+        "free_mb": agent_peak_mb(build, folder, command, spool, False),
     }
 
 

@@ -3,8 +3,7 @@
 // crash_timer SPOOL COMMAND...: runs COMMAND, which writes the time to its standard
 // output and crashes, and prints what became of it on one line of JSON: microseconds
 // from that time until the process was gone, until a report was in SPOOL, and until the
-// report was last rewritten; the size of the report; and the most memory that a process
-// left behind by COMMAND took. A SPOOL of `-` expects no report.
+// report was last rewritten; and the size of the report. A SPOOL of `-` expects none.
 //
 // It is the subreaper of its descendants, so the agent becomes its child when the
 // program has died.
@@ -18,7 +17,6 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,7 +28,6 @@ struct result {
     int64_t raw_ns;
     int64_t done_ns;
     int64_t report_bytes;
-    long agent_kb;
     int status;
 };
 
@@ -90,16 +87,13 @@ static void note_events(int watch, const char *spool, struct result *result)
 static bool reap(pid_t program, struct result *result)
 {
     for (;;) {
-        struct rusage used;
         int status;
-        pid_t pid = wait4(-1, &status, WNOHANG, &used);
+        pid_t pid = waitpid(-1, &status, WNOHANG);
         if (pid <= 0)
             return pid == 0;
         if (pid == program) {
             result->gone_ns = now_ns();
             result->status = status;
-        } else if (used.ru_maxrss > result->agent_kb) {
-            result->agent_kb = used.ru_maxrss;
         }
     }
 }
@@ -132,10 +126,10 @@ static double since_crash_us(const struct result *result, int64_t ns)
 static void print(const struct result *r)
 {
     printf("{\"signal\": %d, \"gone_us\": %.1f, \"raw_us\": %.1f, \"done_us\": %.1f, "
-           "\"report_bytes\": %ld, \"agent_kb\": %ld}\n",
+           "\"report_bytes\": %ld}\n",
            WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0,
            since_crash_us(r, r->gone_ns), since_crash_us(r, r->raw_ns),
-           since_crash_us(r, r->done_ns), (long)r->report_bytes, r->agent_kb);
+           since_crash_us(r, r->done_ns), (long)r->report_bytes);
 }
 
 int main(int argc, char **argv)
