@@ -49,7 +49,8 @@ static const char *base_name(const char *path)
 static void write_place(const struct render *render)
 {
     struct text CH_CLEANUP(text_deinit) place = { 0 };
-    const json_t *frame = render_frames_place(report_crashed_thread(render->report));
+    const json_t *frame =
+        render_frames_place(render->report, report_crashed_thread(render->report));
     if (frame == NULL)
         return;
     text_append_string(&place, report_string(frame, "function") ? " in " : " at ");
@@ -215,7 +216,7 @@ static struct render_frames frames_of(const struct render *render)
 static void write_crashed_thread(const struct render *render)
 {
     const json_t *thread = report_crashed_thread(render->report);
-    const json_t *frame = render_frames_place(thread);
+    const json_t *frame = render_frames_place(render->report, thread);
     const struct render_frames frames = frames_of(render);
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     if (thread == NULL)

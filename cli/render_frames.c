@@ -63,7 +63,7 @@ void render_frames_append_line(const json_t *frame, bool base_name, struct text 
         text_appendf(out, ":%" PRId64, column);
 }
 
-const json_t *render_frames_place(const json_t *thread)
+const json_t *render_frames_place(const json_t *report, const json_t *thread)
 {
     const json_t *frames = report_frames(thread);
     const json_t *innermost = NULL;
@@ -74,7 +74,8 @@ const json_t *render_frames_place(const json_t *thread)
             continue;
         if (innermost == NULL)
             innermost = frame;
-        bool own = !report_flag(frame, "system") && json_object_get(frame, "image");
+        bool own = !report_frame_is_system(report, frame) &&
+                   report_image(report, frame) != NULL;
         if (own && (function == NULL || !fingerprint_only_reports(function)))
             return frame;
     }
@@ -124,7 +125,7 @@ static void write_frame(const struct render_frames *frames, const json_t *frame,
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     struct text CH_CLEANUP(text_deinit) place = { 0 };
     struct text CH_CLEANUP(text_deinit) detail = { 0 };
-    bool system = report_flag(frame, "system");
+    bool system = report_frame_is_system(frames->report, frame);
     bool is_inline = report_flag(frame, "inline");
 
     render_frames_append_name(frames->report, frame,

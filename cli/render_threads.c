@@ -136,7 +136,7 @@ static void append_header(const json_t *threads, const struct keyed *group,
 static void append_brief(const json_t *report, const json_t *thread, struct text *out)
 {
     const json_t *innermost = json_array_get(report_frames(thread), 0);
-    const json_t *own = render_frames_place(thread);
+    const json_t *own = render_frames_place(report, thread);
     if (own == NULL)
         return;
     text_append_string(out, ": ");

@@ -186,8 +186,6 @@ static struct hash hash_frame(const struct fingerprint_frame *frame)
     if (frame->function != NULL) {
         hash_field(&hash, frame->function, plain_length(frame->function));
         hash_field(&hash, name, strlen(name));
-    } else if (frame->image == NULL) {
-        hash_field(&hash, "?", 1); // code in no image has nothing stable to it
     } else {
         const char *id = frame->build_id != NULL ? frame->build_id : name;
         hash_field(&hash, id, strlen(id));
@@ -228,6 +226,8 @@ void fingerprint_init(struct fingerprint *fingerprint, int signal, const char *k
 void fingerprint_add(struct fingerprint *fingerprint,
                      const struct fingerprint_frame *frame)
 {
+    if (frame->function == NULL && frame->image == NULL)
+        return; // nothing about it is the same the next time
     if (!fingerprint->inside && frame->function != NULL &&
         fingerprint_only_reports(frame->function))
         return;

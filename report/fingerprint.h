@@ -6,7 +6,8 @@
 // It hashes the signal, the kind and the innermost frames of the crashed thread, in the
 // form of this version of the rules:
 //   1. A frame is its function and the file name of its image; one without a name is
-//      its image's build id and offset. Addresses never count.
+//      its image's build id and offset. Addresses never count, nor do frames with
+//      neither name nor image.
 //   2. Frames at the inner end that only report a failure are left out: abort, raise,
 //      assertions, fortify and stack checks, the heap's own checks, terminate, panics.
 //   3. Direct recursion counts once. Inline frames count like any other.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "report/report_id.h"
+#include "report/system_image.h"
 
 #define SCHEMA "crashhook.report/1"
 
@@ -452,6 +453,15 @@ bool report_frame_is_code(const json_t *frame)
     return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
 }
 
+bool report_frame_is_system(const json_t *report, const json_t *frame)
+{
+    const json_t *said = json_object_get(frame, "system");
+    const char *path = report_string(report_image(report, frame), "path");
+    if (json_is_boolean(said))
+        return json_is_true(said);
+    return path != NULL && system_image(path);
+}
+
 json_t *report_image(const json_t *report, const json_t *frame)
 {
     int64_t image = report_integer(frame, "image", -1);
@@ -468,7 +478,7 @@ static void add_frame(struct fingerprint *fingerprint, const json_t *report,
         .function = report_string(frame, "function"),
         .image = path != NULL ? path : report_string(image, "name"),
         .build_id = report_string(image, "build_id"),
-        .system = report_flag(frame, "system"),
+        .system = report_frame_is_system(report, frame),
     };
     (void)report_address(frame, "image_offset", &key.image_offset);
     fingerprint_add(fingerprint, &key);

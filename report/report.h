@@ -65,6 +65,10 @@ json_t *report_frames(const json_t *thread);
 // report_frame_is_code is true for frames that stand for code: no omit and no trunc.
 bool report_frame_is_code(const json_t *frame);
 
+// report_frame_is_system: the frame is in code of the system, as it says itself or as
+// the path of its image does.
+bool report_frame_is_system(const json_t *report, const json_t *frame);
+
 // report_image is the image that the frame lies in, or NULL.
 json_t *report_image(const json_t *report, const json_t *frame);
 

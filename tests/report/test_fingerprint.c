@@ -97,6 +97,23 @@ static void fingerprint_uses_build_id_and_offset_where_no_name_is(void **state)
     assert_same_group(a, c);
 }
 
+static void fingerprint_leaves_out_code_that_is_nowhere(void **state)
+{
+    (void)state;
+    struct fingerprint plain;
+    struct fingerprint wild;
+    char first[FINGERPRINT_SIZE];
+    char second[FINGERPRINT_SIZE];
+    fingerprint_init(&plain, SIGSEGV, "wild-jump");
+    fingerprint_init(&wild, SIGSEGV, "wild-jump");
+    fingerprint_add(&wild, &(struct fingerprint_frame){ .image_offset = 4711 });
+    fingerprint_add(&plain, &(struct fingerprint_frame)FRAME("call"));
+    fingerprint_add(&wild, &(struct fingerprint_frame)FRAME("call"));
+    fingerprint_finish(&plain, first);
+    fingerprint_finish(&wild, second);
+    assert_string_equal(first, second);
+}
+
 static void fingerprint_skips_frames_that_only_report_the_failure(void **state)
 {
     (void)state;
@@ -200,6 +217,7 @@ int main(void)
         cmocka_unit_test(fingerprint_differs_by_function_signal_and_kind),
         cmocka_unit_test(fingerprint_ignores_the_path_of_an_image_and_the_build),
         cmocka_unit_test(fingerprint_uses_build_id_and_offset_where_no_name_is),
+        cmocka_unit_test(fingerprint_leaves_out_code_that_is_nowhere),
         cmocka_unit_test(fingerprint_skips_frames_that_only_report_the_failure),
         cmocka_unit_test(fingerprint_keeps_an_abort_in_the_middle_of_the_stack),
         cmocka_unit_test(fingerprint_counts_recursion_once),
