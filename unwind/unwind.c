@@ -285,11 +285,11 @@ static enum ch_status check_step(struct walk *w, const struct unwind_state *next
     // A PC of 0 is how C libraries mark the outermost frame of a thread.
     if (next_pc == 0)
         return CH_END;
-    // Only what was interrupted may lie on another stack, or have a crooked one. What
-    // pushes nothing may have called nothing: it is innermost.
-    bool leaf = w->frame.kind == UNWIND_KIND_PC && next_sp == sp &&
-                w->space->arch->link != UNWIND_NO_LINK;
-    if (!signal && (next_sp % WORD != 0 || (next_sp <= sp && !leaf)))
+    // Only what was interrupted may lie on another stack, or have a crooked one. Where
+    // the return address is in a register, only the innermost frame may have no stack.
+    bool empty = w->frame.kind == UNWIND_KIND_PC && next_sp == sp &&
+                 next_pc != pc_of(w, &w->state);
+    if (!signal && (next_sp % WORD != 0 || (next_sp <= sp && !empty)))
         return CH_ERR_MALFORMED;
     if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))
         return CH_ERR_MALFORMED;
