@@ -43,29 +43,31 @@ static enum ch_status find_cfa(const struct row_step *step,
     return CH_OK;
 }
 
-// find_value runs a register's rule, which is neither SAME nor UNDEFINED.
-static enum ch_status find_value(const struct row_step *step,
+static bool is_in_memory(const struct unwind_rule *rule)
+{
+    return rule->kind == UNWIND_AT_CFA || rule->kind == UNWIND_AT_REGISTER ||
+           rule->kind == UNWIND_AT_EXPRESSION;
+}
+
+// find_place runs a register's rule, which is neither SAME nor UNDEFINED, up to the
+// register's value or the address of the word that has it.
+static enum ch_status find_place(const struct row_step *step,
                                  const struct unwind_state *state,
                                  const struct unwind_rule *rule, uint64_t cfa,
                                  uint64_t *out)
 {
     uint64_t base = cfa;
-    enum ch_status status = CH_OK;
     if (rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION) {
         const struct dwarf_expression expression = { rule->expression,
                                                      rule->expression_size };
-        status = dwarf_expression_run(&expression, step->memory, state, &cfa, &base);
-    } else {
-        if (rule->kind == UNWIND_REGISTER_PLUS || rule->kind == UNWIND_AT_REGISTER)
-            status = read_register(state, rule->reg, &base);
-        base += (uint64_t)rule->offset;
+        return dwarf_expression_run(&expression, step->memory, state, &cfa, out);
     }
-    if (status != CH_OK)
-        return status;
-    if (rule->kind == UNWIND_AT_CFA || rule->kind == UNWIND_AT_REGISTER ||
-        rule->kind == UNWIND_AT_EXPRESSION)
-        return memory_read_word(step->memory, base, out);
-    *out = base;
+    if (rule->kind == UNWIND_REGISTER_PLUS || rule->kind == UNWIND_AT_REGISTER) {
+        enum ch_status status = read_register(state, rule->reg, &base);
+        if (status != CH_OK)
+            return status;
+    }
+    *out = base + (uint64_t)rule->offset;
     return CH_OK;
 }
 
@@ -83,12 +85,24 @@ static enum ch_status find_return(const struct row_step *step,
             return CH_END;
         status = read_register(state, step->arch->link, &address);
     } else {
-        status = find_value(step, state, rule, cfa, &address);
+        status = find_place(step, state, rule, cfa, &address);
+        if (status == CH_OK && is_in_memory(rule))
+            status = memory_read_word(step->memory, address, &address);
     }
     if (status != CH_OK)
         return status;
     *out = unwind_arch_address(step->arch, address);
     return CH_OK;
+}
+
+// is_stale says whether the frame has given the register back already. A frame saves
+// registers below its CFA. GCC leaves the rule of a realigned frame's rbp, *(rbp), in
+// force after `leave` has made rbp the caller's, whose frame lies above.
+static bool is_stale(const struct row_step *step, const struct unwind_rule *rule,
+                     uint64_t place, uint64_t cfa)
+{
+    return step->exact && !(step->row->flags & UNWIND_SIGNAL_FRAME) && place >= cfa &&
+           (rule->kind == UNWIND_AT_REGISTER || rule->kind == UNWIND_AT_EXPRESSION);
 }
 
 // find_register finds one register of the caller. What cannot be found is not known;
@@ -97,13 +111,20 @@ static struct recovered find_register(const struct row_step *step,
                                       const struct unwind_state *state, uint16_t reg,
                                       const struct unwind_rule *rule, uint64_t cfa)
 {
+    struct recovered same = { .reg = reg,
+                              .known = unwind_state_knows(state, reg),
+                              .value = state->registers.value[reg] };
     struct recovered found = { .reg = reg };
-    if (rule->kind == UNWIND_SAME) {
-        found.known = unwind_state_knows(state, reg);
-        found.value = state->registers.value[reg];
-    } else if (rule->kind != UNWIND_UNDEFINED) {
-        found.known = find_value(step, state, rule, cfa, &found.value) == CH_OK;
-    }
+    if (rule->kind == UNWIND_SAME)
+        return same;
+    if (rule->kind == UNWIND_UNDEFINED)
+        return found;
+    found.known = find_place(step, state, rule, cfa, &found.value) == CH_OK;
+    if (!found.known || !is_in_memory(rule))
+        return found;
+    if (is_stale(step, rule, found.value, cfa))
+        return same;
+    found.known = memory_read_word(step->memory, found.value, &found.value) == CH_OK;
     return found;
 }
 
