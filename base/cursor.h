@@ -11,6 +11,7 @@
 //
 // Parsers touch input through these functions and in no other way.
 #pragma once
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -112,22 +113,56 @@ static inline uint64_t cursor_uint(struct cursor *c, size_t size)
 
 static inline uint8_t cursor_u8(struct cursor *c)
 {
-    return (uint8_t)cursor_uint(c, 1);
+    const uint8_t *bytes = cursor_take(c, 1);
+    return bytes != NULL ? bytes[0] : 0;
 }
 
 static inline uint16_t cursor_u16(struct cursor *c)
 {
-    return (uint16_t)cursor_uint(c, 2);
+    const uint8_t *bytes = cursor_take(c, sizeof(uint16_t));
+    uint16_t value = 0;
+    if (bytes != NULL)
+        memcpy(&value, bytes, sizeof(value));
+    return c->big_endian ? be16toh(value) : le16toh(value);
 }
 
 static inline uint32_t cursor_u32(struct cursor *c)
 {
-    return (uint32_t)cursor_uint(c, 4);
+    const uint8_t *bytes = cursor_take(c, sizeof(uint32_t));
+    uint32_t value = 0;
+    if (bytes != NULL)
+        memcpy(&value, bytes, sizeof(value));
+    return c->big_endian ? be32toh(value) : le32toh(value);
 }
 
 static inline uint64_t cursor_u64(struct cursor *c)
 {
-    return cursor_uint(c, 8);
+    const uint8_t *bytes = cursor_take(c, sizeof(uint64_t));
+    uint64_t value = 0;
+    if (bytes != NULL)
+        memcpy(&value, bytes, sizeof(value));
+    return c->big_endian ? be64toh(value) : le64toh(value);
+}
+
+// cursor_u32_at gives the number at offset from the cursor's first byte, without moving;
+// 0 where it is not there. It is for tables that are searched, not read.
+static inline uint32_t cursor_u32_at(const struct cursor *c, size_t offset)
+{
+    uint32_t value = 0;
+    size_t size = (size_t)(c->end - c->begin);
+    if (offset < size && size - offset >= sizeof(value))
+        memcpy(&value, c->begin + offset, sizeof(value));
+    return c->big_endian ? be32toh(value) : le32toh(value);
+}
+
+// cursor_u64_at is cursor_u32_at for 8 bytes.
+static inline uint64_t cursor_u64_at(const struct cursor *c, size_t offset)
+{
+    uint64_t value = 0;
+    size_t size = (size_t)(c->end - c->begin);
+    if (offset < size && size - offset >= sizeof(value))
+        memcpy(&value, c->begin + offset, sizeof(value));
+    return c->big_endian ? be64toh(value) : le64toh(value);
 }
 
 // cursor_sint_be reads a two's-complement number of 1 to 8 bytes, most significant
@@ -140,6 +175,10 @@ static inline int64_t cursor_sint_be(struct cursor *c, size_t size)
         return 0;
     }
     uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
+    if (c->end - bytes >= 8) { // all but the last few: one load and a shift
+        memcpy(&value, bytes, sizeof(value));
+        return (int64_t)be64toh(value) >> (64 - 8 * size);
+    }
     for (size_t i = 0; i < size; i++)
         value = value << 8 | bytes[i];
     return (int64_t)value;

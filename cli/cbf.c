@@ -51,7 +51,7 @@ static enum ch_status print_frames(struct cbf_reader *reader, struct printer *pr
 {
     for (;;) {
         struct cbf_frame frame;
-        *out_offset = cbf_reader_offset(reader);
+        *out_offset = reader->offset;
         enum ch_status status = cbf_next_frame(reader, &frame);
         if (status != CH_OK)
             return status;
@@ -102,7 +102,7 @@ static enum ch_status print_instructions(struct cbf_reader *reader,
 {
     for (;;) {
         struct cbf_instruction instruction;
-        *out_offset = cbf_reader_offset(reader);
+        *out_offset = reader->offset;
         enum ch_status status = cbf_next_instruction(reader, &instruction);
         if (status != CH_OK)
             return status;

@@ -42,12 +42,8 @@ enum ch_status cbf_reader_init(struct cbf_reader *reader, const void *bytes,
         return CH_ERR_UNSUPPORTED;
     reader->word_bits = 16u << (info & 3);
     reader->address_mask = UINT64_MAX >> (64 - reader->word_bits);
+    reader->offset = cursor_offset(&reader->input);
     return CH_OK;
-}
-
-size_t cbf_reader_offset(const struct cbf_reader *reader)
-{
-    return cursor_offset(&reader->input);
 }
 
 // read_count reads size bytes as a number and keeps its low 64 bits, as Swift does:
@@ -96,17 +92,18 @@ static enum ch_status read_operand(struct cbf_reader *reader, uint8_t op,
 enum ch_status cbf_next_instruction(struct cbf_reader *reader,
                                     struct cbf_instruction *out)
 {
-    struct cursor start = reader->input;
-    if (reader->complete || cursor_left(&start) == 0)
+    struct cursor *input = &reader->input;
+    if (cursor_ok(input) && (reader->complete || cursor_left(input) == 0))
         return CH_END;
 
-    struct cbf_instruction read = { .offset = cursor_offset(&start) };
-    enum ch_status status = read_operand(reader, cursor_u8(&reader->input), &read);
+    struct cbf_instruction read = { .offset = reader->offset };
+    enum ch_status status = read_operand(reader, cursor_u8(input), &read);
     if (status != CH_OK) {
-        reader->input = start;
+        cursor_poison(input);
         return status;
     }
-    read.size = cursor_offset(&reader->input) - read.offset;
+    reader->offset = cursor_offset(input);
+    read.size = reader->offset - read.offset;
     if (read.op >= CBF_PC && read.op <= CBF_ASYNC)
         reader->address = read.address;
     *out = read;
@@ -115,7 +112,6 @@ enum ch_status cbf_next_instruction(struct cbf_reader *reader,
 
 enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
 {
-    struct cursor start = reader->input;
     struct cbf_instruction read;
     enum ch_status status = cbf_next_instruction(reader, &read);
     if (status != CH_OK)
@@ -127,7 +123,8 @@ enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
         return CH_END;
     case CBF_REP:
         if (last->times == 0) {
-            reader->input = start;
+            reader->offset = read.offset;
+            cursor_poison(&reader->input);
             return CH_ERR_MALFORMED;
         }
         // The specification leaves a count of no repeats open; Swift repeats once.

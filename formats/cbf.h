@@ -59,6 +59,7 @@ struct cbf_reader {
     unsigned word_bits; // 16, 32 or 64
     unsigned version;
     bool complete;         // end or trunc was read
+    size_t offset;         // of the instruction to come, or of the one that failed
     uint64_t address;      // the last one computed
     struct cbf_frame last; // what rep repeats; times is 0 before any frame
 };
@@ -70,7 +71,7 @@ CH_CHECKED enum ch_status cbf_reader_init(struct cbf_reader *reader, const void 
 
 // cbf_next_instruction reads one instruction, expanding nothing. CH_END: after end or
 // trunc, or where the data stops between instructions (complete tells them apart).
-// After a failure reader->input is where the bad instruction begins.
+// After a failure there is nothing more to read.
 CH_CHECKED enum ch_status cbf_next_instruction(struct cbf_reader *reader,
                                                struct cbf_instruction *out);
 
@@ -78,10 +79,6 @@ CH_CHECKED enum ch_status cbf_next_instruction(struct cbf_reader *reader,
 // times saying how often. CH_END and failures as above; a rep of nothing is malformed.
 CH_CHECKED enum ch_status cbf_next_frame(struct cbf_reader *reader,
                                          struct cbf_frame *out);
-
-// cbf_reader_offset is where in the data the reader stands: after a failure, the
-// offset of the instruction that failed.
-size_t cbf_reader_offset(const struct cbf_reader *reader);
 
 enum cbf_dialect {
     CBF_SPECIFIED, // first address absolute, `end` at the end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/sframe.h"
 
-#include "base/checked.h"
+#include <endian.h>
+#include <string.h>
 
 enum {
     MAGIC = 0xdee2,
@@ -118,22 +119,27 @@ bool sframe_section_usable(const struct sframe_section *section)
            section->field_starts;
 }
 
-// entry_cursor stands at function index, of which there is one: the layout was checked.
-static struct cursor entry_cursor(const struct sframe_section *section, uint32_t index)
+// entry_offset is where function index, of which there is one, stands in the section.
+static inline size_t entry_offset(const struct sframe_section *section, uint32_t index)
 {
-    struct cursor c = section->bytes;
-    c.at = c.begin + section->functions_offset +
+    return section->functions_offset +
            (size_t)index * function_entry_size(section->version);
-    return c;
 }
 
-// read_start reads a function's start as its distance from the section's first byte.
-static int64_t read_start(const struct sframe_section *section, struct cursor *c)
+// start_at is the start of function index as a distance from the section's first byte.
+static inline int64_t start_at(const struct sframe_section *section, uint32_t index)
 {
-    int64_t field = section->field_starts ? (int64_t)cursor_offset(c) : 0;
+    size_t offset = entry_offset(section, index);
+    int64_t field = section->field_starts ? (int64_t)offset : 0;
     if (section->version < 3)
-        return (int32_t)cursor_u32(c) + field;
-    return (int64_t)(cursor_u64(c) + (uint64_t)field);
+        return (int32_t)cursor_u32_at(&section->bytes, offset) + field;
+    return (int64_t)(cursor_u64_at(&section->bytes, offset) + (uint64_t)field);
+}
+
+static uint32_t size_at(const struct sframe_section *section, uint32_t index)
+{
+    size_t behind_start = section->version < 3 ? 4 : 8;
+    return cursor_u32_at(&section->bytes, entry_offset(section, index) + behind_start);
 }
 
 // read_kind takes a function's info bytes apart. Bits and kinds nobody has defined yet
@@ -168,9 +174,10 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     if (index >= section->function_count)
         return CH_ERR_NOT_FOUND;
 
-    struct cursor c = entry_cursor(section, index);
-    struct sframe_function function = { .field_offset = cursor_offset(&c) };
-    function.start = section->vaddr + (uint64_t)read_start(section, &c);
+    struct sframe_function function = { .field_offset = entry_offset(section, index) };
+    function.start = section->vaddr + (uint64_t)start_at(section, index);
+    struct cursor c = section->bytes;
+    cursor_seek(&c, function.field_offset + (section->version < 3 ? 4 : 8));
     function.size = cursor_u32(&c);
     size_t rows_at = cursor_u32(&c);
     uint8_t info;
@@ -200,20 +207,6 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     return CH_OK;
 }
 
-// start_at is the start of function index as a distance from the section.
-static int64_t start_at(const struct sframe_section *section, uint32_t index)
-{
-    struct cursor c = entry_cursor(section, index);
-    return read_start(section, &c);
-}
-
-static uint32_t size_at(const struct sframe_section *section, uint32_t index)
-{
-    struct cursor c = entry_cursor(section, index);
-    cursor_skip(&c, section->version < 3 ? 4 : 8);
-    return cursor_u32(&c);
-}
-
 // covers is whether function index covers the code at distance. Functions may lie 2^63
 // away in a made-up section, so the difference is taken unsigned.
 static bool covers(const struct sframe_section *section, uint32_t index,
@@ -223,19 +216,63 @@ static bool covers(const struct sframe_section *section, uint32_t index,
     return offset < size_at(section, index);
 }
 
+// load_start reads a start as it stands at bytes.
+static inline int64_t load_start(const uint8_t *bytes, bool wide, bool big_endian)
+{
+    uint64_t value = 0;
+    uint32_t narrow;
+    if (wide) {
+        memcpy(&value, bytes, sizeof(value));
+        return (int64_t)(big_endian ? be64toh(value) : le64toh(value));
+    }
+    memcpy(&narrow, bytes, sizeof(narrow));
+    return (int32_t)(big_endian ? be32toh(narrow) : le32toh(narrow));
+}
+
+// last_start is the last function that starts at or before distance, or the first one.
+// This is where a lookup spends its time. The layout was checked when the section was
+// opened, so nothing is checked here; a step has no branch on what it read, which
+// nothing could predict, and has both places it may go to next fetched while it waits.
+// It is compiled for each width and order of starts.
+static inline __attribute__((always_inline)) uint32_t
+last_start(const struct sframe_section *section, int64_t distance, bool wide,
+           bool big_endian)
+{
+    const uint8_t *bytes = section->bytes.begin;
+    const size_t entry = function_entry_size(section->version);
+    const size_t field_mask = section->field_starts ? SIZE_MAX : 0;
+    size_t low = section->functions_offset;
+    for (size_t count = section->function_count; count > 1;) {
+        size_t half = count / 2;
+        size_t middle = low + half * entry;
+        count -= half;
+        size_t next = count / 2 * entry;
+        __builtin_prefetch(&bytes[low + next]);
+        __builtin_prefetch(&bytes[middle + next]);
+        uint64_t start = (uint64_t)load_start(&bytes[middle], wide, big_endian);
+        start += middle & field_mask;
+        low = (int64_t)start <= distance ? middle : low;
+    }
+    return (uint32_t)((low - section->functions_offset) / entry);
+}
+
+static uint32_t find_last_start(const struct sframe_section *section, int64_t distance)
+{
+    bool big_endian = section->bytes.big_endian;
+    if (section->version < 3)
+        return big_endian ? last_start(section, distance, false, true)
+                          : last_start(section, distance, false, false);
+    return big_endian ? last_start(section, distance, true, true)
+                      : last_start(section, distance, true, false);
+}
+
 static enum ch_status find_by_halving(const struct sframe_section *section,
                                       int64_t distance, uint32_t *out)
 {
-    // Functions below low start at or before distance, those from high on behind it.
-    uint32_t low = 0;
-    uint32_t high = section->function_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (start_at(section, middle) <= distance)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = find_last_start(section, distance);
+    if (section->function_count == 0 || start_at(section, low) > distance)
+        return CH_ERR_NOT_FOUND;
+    low++;
     for (unsigned step = 0; low > 0 && step < EMPTY_RUN_MAX; step++) {
         low--;
         if (size_at(section, low) == 0)
@@ -280,9 +317,7 @@ enum ch_status sframe_find_row(const struct sframe_section *section,
     struct sframe_rows rows;
     struct sframe_row row;
     sframe_rows_init(&rows, section, function);
-    enum ch_status status = sframe_next_row(&rows, &row);
-    while (status == CH_OK && offset >= row.end)
-        status = sframe_next_row(&rows, &row);
+    enum ch_status status = sframe_seek_row(&rows, offset, &row);
     if (status != CH_OK)
         return status == CH_END ? CH_ERR_NOT_FOUND : status;
     if (offset < row.start)

@@ -123,6 +123,11 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec
 CH_CHECKED enum ch_status sframe_next_row(struct sframe_rows *rows,
                                           struct sframe_row *out);
 
+// sframe_seek_row reads the first row that ends behind offset, and passes over those
+// before it without reading their rules. CH_END: there is none.
+CH_CHECKED enum ch_status sframe_seek_row(struct sframe_rows *rows, uint64_t offset,
+                                          struct sframe_row *out);
+
 // sframe_find_row finds the function's row for pc, which it covers. CH_ERR_NOT_FOUND:
 // its rows begin behind pc, or it has none.
 CH_CHECKED enum ch_status sframe_find_row(const struct sframe_section *section,

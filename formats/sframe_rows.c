@@ -28,10 +28,15 @@ struct words {
 
 static int64_t take_signed(struct words *words)
 {
-    uint64_t value = cursor_uint(&words->input, words->size);
-    unsigned unused = 64 - 8 * words->size;
     words->count--;
-    return (int64_t)(value << unused) >> unused;
+    switch (words->size) {
+    case 1:
+        return (int8_t)cursor_u8(&words->input);
+    case 2:
+        return (int16_t)cursor_u16(&words->input);
+    default:
+        return (int32_t)cursor_u32(&words->input);
+    }
 }
 
 static uint64_t take_unsigned(struct words *words)
@@ -163,6 +168,19 @@ static enum ch_status read_flex(const struct sframe_section *section,
     return CH_OK;
 }
 
+// take_start reads a row's start, which has 1, 2 or 4 bytes.
+static inline uint32_t take_start(struct cursor *input, unsigned row_type)
+{
+    switch (row_type) {
+    case 0:
+        return cursor_u8(input);
+    case 1:
+        return cursor_u16(input);
+    default:
+        return cursor_u32(input);
+    }
+}
+
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *section,
                       const struct sframe_function *function)
 {
@@ -171,8 +189,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec
                                   .input = section->bytes,
                                   .left = function->row_count };
     cursor_seek(&rows->input, function->rows_offset);
-    rows->next_start =
-        (uint32_t)cursor_uint(&rows->input, (size_t)1 << function->row_type);
+    rows->next_start = take_start(&rows->input, function->row_type);
 }
 
 // range_end is the offset behind the last one that rows can hold for.
@@ -181,16 +198,23 @@ static uint32_t range_end(const struct sframe_function *function)
     return function->mask ? function->block_size : function->size;
 }
 
+// A row's bytes, before its rules are read from them.
+struct raw_row {
+    uint32_t start;
+    uint32_t end;
+    uint8_t info;
+    struct words words;
+};
+
 // read_end reads the start of the row behind, which is where this one ends.
-static enum ch_status read_end(struct sframe_rows *rows, struct sframe_row *row)
+static enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
 {
     uint32_t end = range_end(rows->function);
     row->end = end;
     if (rows->left == 0)
         return CH_OK;
 
-    size_t start_size = (size_t)1 << rows->function->row_type;
-    rows->next_start = (uint32_t)cursor_uint(&rows->input, start_size);
+    rows->next_start = take_start(&rows->input, rows->function->row_type);
     if (!cursor_ok(&rows->input))
         return CH_OK; // the next call says so
     // A row may begin at the very end, where it holds for nothing.
@@ -198,6 +222,41 @@ static enum ch_status read_end(struct sframe_rows *rows, struct sframe_row *row)
         return CH_ERR_MALFORMED;
     row->end = rows->next_start;
     return CH_OK;
+}
+
+static inline enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
+{
+    if (rows->left == 0)
+        return CH_END;
+    out->start = rows->next_start;
+    out->info = cursor_u8(&rows->input);
+    unsigned size_code = out->info >> 5 & 3;
+    out->words.count = out->info >> 1 & WORDS_MAX;
+    out->words.size = 1u << size_code;
+    out->words.input =
+        cursor_child(&rows->input, (size_t)out->words.count * out->words.size);
+    if (!cursor_ok(&rows->input))
+        return CH_ERR_TRUNCATED;
+    if (size_code == 3)
+        return CH_ERR_UNSUPPORTED;
+    if (rows->next_start > range_end(rows->function))
+        return CH_ERR_MALFORMED;
+    rows->left--;
+    return read_end(rows, out);
+}
+
+static enum ch_status read_rules(const struct sframe_rows *rows, struct raw_row *raw,
+                                 struct sframe_row *out)
+{
+    const struct sframe_function *function = rows->function;
+    out->start = raw->start;
+    out->end = raw->end;
+    out->flags = (raw->info & ROW_MANGLED ? UNWIND_RA_MANGLED : 0) |
+                 (function->signal ? UNWIND_SIGNAL_FRAME : 0) |
+                 (function->key_b ? UNWIND_KEY_B : 0);
+    if (function->flex)
+        return read_flex(rows->section, &raw->words, out);
+    return read_default(rows->section, raw->info & ROW_BASE_SP, &raw->words, out);
 }
 
 // outermost_row stands for version 3's function without rows: the walk ends there.
@@ -216,30 +275,21 @@ static enum ch_status outermost_row(struct sframe_rows *rows, struct sframe_row 
 
 enum ch_status sframe_next_row(struct sframe_rows *rows, struct sframe_row *out)
 {
-    const struct sframe_function *function = rows->function;
-    if (function->row_count == 0)
+    if (rows->function->row_count == 0)
         return outermost_row(rows, out);
-    if (rows->left == 0)
-        return CH_END;
+    struct raw_row raw;
+    enum ch_status status = read_raw(rows, &raw);
+    return status == CH_OK ? read_rules(rows, &raw, out) : status;
+}
 
-    uint8_t info = cursor_u8(&rows->input);
-    unsigned size_code = info >> 5 & 3;
-    struct words words = { .count = info >> 1 & WORDS_MAX, .size = 1u << size_code };
-    words.input = cursor_child(&rows->input, (size_t)words.count * words.size);
-    if (!cursor_ok(&rows->input))
-        return CH_ERR_TRUNCATED;
-    if (size_code == 3)
-        return CH_ERR_UNSUPPORTED;
-    if (rows->next_start > range_end(function))
-        return CH_ERR_MALFORMED;
-
-    rows->left--;
-    out->start = rows->next_start;
-    out->flags = (info & ROW_MANGLED ? UNWIND_RA_MANGLED : 0) |
-                 (function->signal ? UNWIND_SIGNAL_FRAME : 0) |
-                 (function->key_b ? UNWIND_KEY_B : 0);
-    enum ch_status status =
-        function->flex ? read_flex(rows->section, &words, out)
-                       : read_default(rows->section, info & ROW_BASE_SP, &words, out);
-    return status == CH_OK ? read_end(rows, out) : status;
+enum ch_status sframe_seek_row(struct sframe_rows *rows, uint64_t offset,
+                               struct sframe_row *out)
+{
+    if (rows->function->row_count == 0)
+        return outermost_row(rows, out);
+    struct raw_row raw;
+    enum ch_status status = read_raw(rows, &raw);
+    while (status == CH_OK && raw.end <= offset)
+        status = read_raw(rows, &raw);
+    return status == CH_OK ? read_rules(rows, &raw, out) : status;
 }
