@@ -144,8 +144,8 @@ static inline uint64_t cursor_u64(struct cursor *c)
     return c->big_endian ? be64toh(value) : le64toh(value);
 }
 
-// cursor_u32_at gives the number at offset from the cursor's first byte, without moving;
-// 0 where it is not there. It is for tables that are searched, not read.
+// cursor_u32_at gives the number at offset from the cursor's first byte, without
+// moving; 0 where it is not there. It is for tables that are searched, not read.
 static inline uint32_t cursor_u32_at(const struct cursor *c, size_t offset)
 {
     uint32_t value = 0;
