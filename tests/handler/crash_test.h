@@ -8,6 +8,11 @@
 #include "handler/real_crash.h"
 #include "support/test.h"
 
+// A wait that should not be lasts at least the default CRASHHOOK_TIMEOUT of 30 s, or
+// the 20 s that a lingering agent takes; a busy machine takes its time for everything
+// else.
+enum { SOON_MS = 10000 };
+
 static struct real_crash run;
 
 static int crash_test_forget(void **state)

@@ -122,6 +122,6 @@ int main(void)
         return 1;
     // The free phase: the process must not have to wait for it.
     if (strcmp(how, "linger") == 0)
-        sleep(5);
+        sleep(20);
     return 0;
 }

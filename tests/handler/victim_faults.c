@@ -105,12 +105,13 @@ static void in_loader_lock(void)
 // malloc finds its heap damaged and aborts, its lock held.
 static void in_malloc(void)
 {
-    char *block = malloc(24);
-    for (volatile int i = 0; i < 40; i++) // over the size of what follows
+    // Behind a pointer, or a compiler leaves out what is not used.
+    void *(*volatile allocate)(size_t) = malloc;
+    volatile char *block = allocate(24);
+    for (int i = 0; i < 40; i++) // over the size of what follows
         block[i] = (char)0xff;
-    free(malloc(1 << 20));
-    for (size_t size = 32; size < 1 << 16; size *= 2)
-        block[0] = *(volatile char *)malloc(size);
+    for (size_t size = 32; size < 1 << 22; size *= 2)
+        (void)allocate(size);
 }
 
 static void out_of_memory(void)
