@@ -137,10 +137,10 @@ def crash(scene, entry, noise, chance):
     return reports[0], scene.core(process.pid)
 
 
-def gdb_frames(executable, core):
+def gdb_frames(executable, core, gdb="gdb"):
     here = os.path.dirname(os.path.realpath(__file__))
     done = subprocess.run(
-        ["gdb", "-q", "-nx", "-batch", "-ex", "set debuginfod enabled off",
+        [gdb, "-q", "-nx", "-batch", "-ex", "set debuginfod enabled off",
          "-ex", f"file {executable}", "-ex", f"core-file {core}",
          "-x", os.path.join(here, "gdb_frames.py")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Cores of aarch64 programs, cross-built here and crashed under qemu-user: they have no
+# table of mapped files, no siginfo, and none of their programs' code.
+
+import glob
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import unittest
+
+import gdb_compare
+import harness
+from harness import Scene, crashed_thread, frames_of, names_of
+
+COMPILER, CXX = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"
+QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+SYSROOT = "/usr/aarch64-linux-gnu"
+PROGRAM = os.path.join(harness.SOURCE, "tests", "integration", "programs", "core_threads.c")
+LINE = harness.crash_line("tests/integration/programs/core_threads.c")
+FLAGS = ["-g", "-O1", "-pthread", "-fno-optimize-sibling-calls"]
+DESCENT = ["crash"] + 6 * ["descend"] + ["main"]
+
+
+class ForeignScene(Scene):
+    """A scene in which programs are built for aarch64 and leave qemu's cores."""
+
+    def build(self, name, *flags, compiler=COMPILER, source=PROGRAM):
+        path = os.path.join(self.folder, name)
+        subprocess.run([compiler, *FLAGS, *flags, "-o", path, source], check=True)
+        return path
+
+    def crash(self, path, *arguments):
+        """Runs a program under qemu until it crashes; the core that qemu left."""
+        # The name that qemu gives a core starts with the program's.
+        pattern = os.path.join(self.folder, f"qemu_{os.path.basename(path)}_*.core")
+
+        def allow_core():
+            size = resource.RLIM_INFINITY
+            resource.setrlimit(resource.RLIMIT_CORE, (size, size))
+
+        process = subprocess.run([QEMU, "-L", SYSROOT, path, *arguments], cwd=self.folder,
+                                 preexec_fn=allow_core, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, check=False)
+        assert process.returncode < 0, f"{path} ended with {process.returncode}"
+        # qemu dies of the signal itself, and leaves a core of its own.
+        for own in glob.glob(os.path.join(self.folder, "core*")):
+            os.remove(own)
+        cores = glob.glob(pattern)
+        assert len(cores) == 1, f"{cores} of {path}"
+        return cores[0]
+
+    def report(self, core, *options):
+        done = self.command("core", core, "--json", "--limit", "none", *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def kinds_of(thread):
+    return {frame["trust"] for frame in frames_of(thread)}
+
+
+class CoresOfQemu(unittest.TestCase):
+    def setUp(self):
+        self.scene = ForeignScene()
+        self.addCleanup(shutil.rmtree, self.scene.folder, True)
+
+    def check(self, report, names, last="_start"):
+        thread = crashed_thread(report)
+        told = names_of(thread)
+        self.assertEqual(told[:len(names)], names)
+        self.assertEqual(told[-1], last)
+        self.assertEqual(thread["backtrace"]["ended"], "end-of-stack")
+        self.assertEqual(report["problems"], [])
+        self.assertEqual(report["host"]["arch"], "aarch64")
+
+    def test_a_static_program_is_named_to_its_start(self):
+        path = self.scene.build("fixed", "-static")
+        report = self.scene.report(self.scene.crash(path), "--exe", path)
+        self.check(report, DESCENT)
+        first = frames_of(crashed_thread(report))[0]
+        self.assertEqual((first["file"], first["line"]), (PROGRAM, LINE))
+        self.assertEqual(report["crash"]["name"], "SIGSEGV")
+        self.assertEqual(report["process"]["arguments"], [path])
+        self.assertIn("x30", crashed_thread(report)["registers"])
+
+    def test_libraries_are_found_under_the_sysroot(self):
+        path = self.scene.build("moving")
+        report = self.scene.report(self.scene.crash(path, "0", "abort"), "--exe", path,
+                                   "--sysroot", SYSROOT)
+        names = names_of(crashed_thread(report))
+        self.assertIn("abort", names)
+        self.check(report, names[:names.index("abort") + 1] + DESCENT)
+        self.assertEqual(report["crash"]["kind"], "abort")
+        paths = [image["path"] for image in report["images"]]
+        self.assertEqual(paths[0], path)
+        self.assertIn("/lib/ld-linux-aarch64.so.1", paths)
+        self.assertTrue(any(p.endswith("/libc.so.6") for p in paths), paths)
+        self.assertTrue(all("build_id" in image for image in report["images"]))
+
+    def test_a_call_from_a_signal_handler_is_followed_through_the_signal(self):
+        path = self.scene.build("handling")
+        report = self.scene.report(self.scene.crash(path, "0", "handler"), "--exe", path,
+                                   "--sysroot", SYSROOT)
+        names = names_of(crashed_thread(report))
+        self.assertEqual(names[:5], ["crash", "descend", "descend", "descend", "on_signal"])
+        self.assertIn("raise", " ".join(names))
+        self.check(report, names)
+        self.assertIn("main", names)
+
+    def test_code_without_frame_pointers_is_unwound_by_its_tables(self):
+        path = self.scene.build("bare", "-fomit-frame-pointer", "-O2", "-fno-inline",
+                                "-fno-ipa-cp")
+        report = self.scene.report(self.scene.crash(path), "--exe", path, "--sysroot",
+                                   SYSROOT)
+        self.check(report, ["crash"])
+        self.assertIn("main", names_of(crashed_thread(report)))
+        self.assertEqual(kinds_of(crashed_thread(report)), {"context", "cfi"})
+
+    def test_an_uncaught_exception_shows_who_threw_it(self):
+        source = os.path.join(harness.SOURCE, "examples", "uncaught.cpp")
+        path = self.scene.build("throwing", "-static", compiler=CXX, source=source)
+        report = self.scene.report(self.scene.crash(path), "--exe", path)
+        names = names_of(crashed_thread(report))
+        self.assertEqual(report["crash"]["name"], "SIGABRT")
+        self.assertIn("main", names)
+        self.assertTrue(any("throw" in name for name in names), names)
+        self.check(report, names)
+
+    @unittest.skipIf(shutil.which("gdb-multiarch") is None, "no gdb for aarch64 here")
+    def test_every_thread_has_the_frames_that_gdb_finds(self):
+        # Static alone: of others gdb does not find where qemu has loaded them.
+        path = self.scene.build("many", "-static")
+        core = self.scene.crash(path, "20")
+        report = self.scene.report(core, "--exe", path)
+        theirs = gdb_compare.gdb_frames(path, core, "gdb-multiarch")
+        problems, threads, frames = gdb_compare.compare(
+            "aarch64", report, theirs, gdb_compare.Differences())
+        self.assertEqual(problems, [])
+        self.assertEqual(threads, 21)
+        self.assertGreater(frames, 200)
+        print(f"{threads} threads, {frames} frames", file=sys.stderr)
+
+    def test_another_program_is_refused_by_its_entry_point(self):
+        path = self.scene.build("right", "-static")
+        other = self.scene.build("wrong", "-static", "-O3")
+        core = self.scene.crash(path)
+        report = self.scene.report(core, "--exe", other)
+        told = " ".join(problem["status"] for problem in report["problems"])
+        self.assertRegex(told, "is not the program of the core|is another build")
+        report = self.scene.report(core, "--exe", "/bin/true")
+        told = " ".join(problem["status"] for problem in report["problems"])
+        self.assertIn("is of another machine than the core", told)
+
+    def test_without_the_program_the_report_says_what_is_needed(self):
+        path = self.scene.build("lost", "-static")
+        core = self.scene.crash(path)
+        os.remove(path)
+        report = self.scene.report(core)
+        told = " ".join(problem["status"] for problem in report["problems"])
+        self.assertIn("--exe", told)
+        self.assertEqual(len(frames_of(crashed_thread(report))) > 0, True)
+
+
+if __name__ == "__main__":
+    if QEMU is None or shutil.which(COMPILER) is None:
+        print("test_core_aarch64: no qemu-user or no cross compiler here")
+        sys.exit(77)
+    harness.main()
