@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +22,7 @@ static void fail_upload(struct http_request *request, enum ch_status status)
         http_fail(request, 400, "the file is not of build ID %.140s", request->id);
         break;
     default:
-        http_fail(request, 503, "the debug file could not be stored: %s",
-                  strerrordesc_np(errno));
+        http_fail(request, 503, "the debug file could not be stored");
     }
 }
 

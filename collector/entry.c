@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/function_name.h"
 #include "collector/moment.h"
 #include "report/report.h"
 
@@ -56,7 +57,11 @@ static void write_title(const json_t *report, const char *signal_name,
     const char *function = report_string(frame, "function");
     char title[1024];
     if (function != NULL) {
-        snprintf(title, sizeof(title), "%s in %s", signal_name, function);
+        struct text name = { 0 };
+        function_name_shorten(&name, function, sizeof(title));
+        snprintf(title, sizeof(title), "%s in %s", signal_name,
+                 name.bytes != NULL ? name.bytes : function);
+        text_deinit(&name);
     } else if (frame != NULL) {
         const char *image = report_string(report_image(report, frame), "name");
         const char *offset = report_string(frame, "image_offset");

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/page_sections.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/function_name.h"
 #include "collector/html.h"
 #include "collector/page.h"
 #include "report/report.h"
 
-enum { FRAMES_SHOWN = 300, ARGUMENTS_SHOWN = 24, NAMES_IN_A_FOLD = 4 };
+enum {
+    FRAMES_SHOWN = 300,
+    ARGUMENTS_SHOWN = 24,
+    NAMES_IN_A_FOLD = 4,
+    REPEATS_FOLDED = 3
+};
 
 // Why an unwind ended, for those that did not reach the end of the stack.
 static const struct {
@@ -79,7 +86,7 @@ static void write_place(struct text *out, const json_t *report, const json_t *fr
             html_write(out, "<i>:%lld</i>", column);
         html_write(out, "</span>");
     }
-    if (image != NULL)
+    if (image != NULL && report_string(frame, "function") != NULL)
         html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
                    image, 20, report_string(frame, "image_offset"));
     html_write(out, "<span class=\"address\">%.*s</span>", 20,
@@ -138,25 +145,65 @@ static void write_gap(struct text *out, const json_t *frame)
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
 }
 
+// write_function writes a function's name, its parameters apart.
+static void write_function(struct text *out, const char *function)
+{
+    struct text name = { 0 };
+    function_name_shorten(&name, function, PAGE_NAME);
+    if (name.size != 0) {
+        size_t end = function_name_parameters(name.bytes);
+        struct text head = { 0 };
+        text_append(&head, name.bytes, end);
+        html_write(out, "<code title=\"%.*s\">%.*s<span>%.*s</span></code>", PAGE_NAME,
+                   function, PAGE_NAME, head.bytes, PAGE_NAME, name.bytes + end);
+        text_deinit(&head);
+    }
+    text_deinit(&name);
+}
+
+// write_name writes what a frame is called by: its function, else where it lies.
+static void write_name(struct text *out, const json_t *report, const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    const char *image = report_string(report_image(report, frame), "name");
+    if (function != NULL)
+        write_function(out, function);
+    else if (image != NULL)
+        html_write(out, "<code class=\"nameless\">%.*s+%.*s</code>", PAGE_SHORT, image,
+                   20, report_string(frame, "image_offset"));
+    else
+        html_write(out, "<code class=\"nameless\">%.*s</code>", 20,
+                   report_string(frame, "address"));
+}
+
+// frame_number is how far from the innermost the frame at index is, those that were
+// left out counted.
+static uint64_t frame_number(const json_t *frames, size_t index)
+{
+    uint64_t number = index;
+    for (size_t i = 0; i < index; i++) {
+        int64_t left_out = report_integer(json_array_get(frames, i), "count", 1);
+        number += left_out > 1 ? (uint64_t)left_out - 1 : 0;
+    }
+    return number;
+}
+
 // write_frame writes the frame at index; fault marks the one to look at first.
-static void write_frame(struct text *out, const json_t *report, const json_t *frame,
+static void write_frame(struct text *out, const json_t *report, const json_t *frames,
                         size_t index, bool fault)
 {
+    const json_t *frame = json_array_get(frames, index);
     if (!report_frame_is_code(frame)) {
         write_gap(out, frame);
         return;
     }
-    const char *function = report_string(frame, "function");
     bool is_inline = report_flag(frame, "inline");
     html_write(out,
-               "<li class=\"frame%s%s\"><span class=\"index\">%zu</span><div>"
+               "<li class=\"frame%s%s\"><span class=\"index\">%llu</span><div>"
                "<div class=\"function\">",
-               is_system(frame) ? " system" : "", fault ? " fault" : "", index);
-    if (function != NULL)
-        html_write(out, "<code>%.*s</code>", PAGE_NAME, function);
-    else
-        html_write(out, "<code class=\"nameless\">%.*s</code>", 20,
-                   report_string(frame, "address"));
+               is_system(frame) ? " system" : "", fault ? " fault" : "",
+               (unsigned long long)frame_number(frames, index));
+    write_name(out, report, frame);
     if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
@@ -199,8 +246,43 @@ static void write_fold(struct text *out, const json_t *report, const json_t *fra
     write_fold_names(out, frames, start, end);
     html_write(out, "</span></summary><ol class=\"frames\">\n");
     for (size_t i = start; i < end; i++)
-        write_frame(out, report, json_array_get(frames, i), i, false);
+        write_frame(out, report, frames, i, false);
     html_write(out, "</ol></details></li>\n");
+}
+
+// repeat_end gives the index behind the frames at start and after that are one place of
+// one function again and again.
+static size_t repeat_end(const json_t *frames, size_t start)
+{
+    const char *address = report_string(json_array_get(frames, start), "address");
+    size_t i = start;
+    while (address != NULL && i < json_array_size(frames)) {
+        const char *next = report_string(json_array_get(frames, i), "address");
+        if (next == NULL || strcmp(next, address) != 0)
+            break;
+        i++;
+    }
+    return i;
+}
+
+// write_repeat writes a frame once and folds its repetitions, when
+// there are enough; it gives the index behind what it wrote.
+static size_t write_repeat(struct text *out, const json_t *report, const json_t *frames,
+                           size_t start, size_t shown, bool fault)
+{
+    size_t end = repeat_end(frames, start);
+    end = end < shown ? end : shown;
+    write_frame(out, report, frames, start, fault);
+    if (end < start + 1 + REPEATS_FOLDED)
+        return start + 1;
+    html_write(out,
+               "<li class=\"fold\"><details><summary><span>the same call %zu times"
+               " more</span></summary><ol class=\"frames\">\n",
+               end - start - 1);
+    for (size_t i = start + 1; i < end; i++)
+        write_frame(out, report, frames, i, false);
+    html_write(out, "</ol></details></li>\n");
+    return end;
 }
 
 static bool has_own_frames(const json_t *frames)
@@ -240,11 +322,12 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
     for (size_t i = 0; i < shown && !page_is_full(out);) {
         size_t end = folding ? fold_end(frames, i) : i;
         end = end < shown ? end : shown;
-        if (end > i)
+        if (end > i) {
             write_fold(out, report, frames, i, end);
-        else
-            write_frame(out, report, json_array_get(frames, i), i, open++ == 0);
-        i = end > i ? end : i + 1;
+            i = end;
+        } else {
+            i = write_repeat(out, report, frames, i, shown, open++ == 0);
+        }
     }
     html_write(out, "</ol>\n");
     if (shown < count)

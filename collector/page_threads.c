@@ -9,7 +9,7 @@
 
 enum { STACKS_SHOWN = 100, NAMES_SHOWN = 12, REGISTERS_SHOWN = 128 };
 
-// Threads with equal stacks, under the first of them.
+// Threads that are in the same functions, under the first of them.
 struct stack {
     const json_t *thread;
     uint64_t hash;
@@ -30,6 +30,28 @@ static uint64_t hash_string(uint64_t hash, const char *string)
     return (hash ^ 0xff) * 0x100000001b3;
 }
 
+// frame_key is what makes two frames alike to a reader: the function, else the place.
+static const char *frame_key(const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    return function != NULL ? function : report_string(frame, "address");
+}
+
+static bool frames_alike(const json_t *a, const json_t *b)
+{
+    size_t count = json_array_size(a);
+    if (count != json_array_size(b))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *first = frame_key(json_array_get(a, i));
+        const char *second = frame_key(json_array_get(b, i));
+        if (first == NULL || second == NULL ? first != second
+                                            : strcmp(first, second) != 0)
+            return false;
+    }
+    return true;
+}
+
 static uint64_t hash_frames(const json_t *frames)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -37,7 +59,7 @@ static uint64_t hash_frames(const json_t *frames)
     json_t *frame;
     json_array_foreach(frames, i, frame)
     {
-        hash = hash_string(hash, report_string(frame, "address"));
+        hash = hash_string(hash, frame_key(frame));
     }
     return hash;
 }
@@ -59,7 +81,7 @@ static void add_thread(struct stacks *stacks, const json_t *thread)
     uint64_t hash = hash_frames(frames);
     for (size_t i = 0; i < stacks->count; i++) {
         struct stack *stack = &stacks->stacks[i];
-        if (stack->hash != hash || !json_equal(report_frames(stack->thread), frames))
+        if (stack->hash != hash || !frames_alike(report_frames(stack->thread), frames))
             continue;
         stack->count++;
         add_name(stack, thread);
@@ -98,6 +120,10 @@ static void write_stack(struct text *out, const json_t *report,
                state != NULL && stack->count == 1 ? " \u00b7 state " : "",
                stack->count == 1 ? 8 : 0, state);
     page_frames_write(out, report, stack->thread);
+    if (stack->count > 1)
+        html_write(out,
+                   "<p class=\"cut\">Lines and addresses are those of thread %lld.</p>",
+                   (long long)report_integer(stack->thread, "tid", 0));
     html_write(out, "</details></li>\n");
 }
 
@@ -120,9 +146,10 @@ void page_threads_write_others(struct text *out, const json_t *report)
         return;
     html_write(out,
                "<section class=\"card\" id=\"threads\"><h2>%s <small>%zu in %zu%s"
-               " different stacks</small></h2><ol class=\"stacks\">\n",
+               " %s</small></h2><ol class=\"stacks\">\n",
                crashed != NULL ? "Other threads" : "Threads", others, stacks.count,
-               stacks.left_out != 0 ? " or more" : "");
+               stacks.left_out != 0 ? " or more" : "",
+               stacks.count == 1 ? "stack" : "different stacks");
     size_t shown = 0;
     while (shown < stacks.count && !page_is_full(out))
         write_stack(out, report, &stacks.stacks[shown++]);

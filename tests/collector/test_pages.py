@@ -141,9 +141,19 @@ class Pages(unittest.TestCase):
         self.assertIn("The stack goes on.", text)
         self.assertIn("no-rule", text)
         self.assertIn("scan", text)
-        text = self.visit(self.address("overflow"))
+        text = self.visit(self.address("overflow"), shot="overflow")
         self.assertIn("41\u2009872 frames left out", text)
+        self.assertIn("\n41896\nparse_value\n", text)
         self.assertIn("What could not be read", text)
+
+    def test_recursion_is_folded(self):
+        report = sample_reports.overflow(900)
+        for frame in report["threads"][0]["backtrace"]["frames"][:24]:
+            frame["address"] = "0x55d2c4a07010"
+        self.collector.post(report)
+        text = self.visit("/reports/" + report["id"], shot="recursion")
+        self.assertIn("the same call 23 times more", text)
+        self.assertEqual(text.count("\nparse_value\n"), 2)
 
     def test_everything_is_there_without_scripts(self):
         self.visit(self.address("null_write"))
