@@ -166,12 +166,14 @@ static int run_upload(const struct options *options)
     if (session.settings.url == NULL)
         return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "
                             "target");
-    if (session_open_spool(&session, SPOOL_WRITE) != CH_OK ||
+    // Who watches may be there before the first crash.
+    bool watch = options_given(options, "watch");
+    if (session_open_spool(&session, watch ? SPOOL_CREATE : SPOOL_WRITE) != CH_OK ||
         delivery_init(&delivery, &session, say_line, &said) != CH_OK)
         return COMMAND_FAILED;
     if (delivery.queue.targets.count == 0)
         return COMMAND_FAILED;
-    if (options_given(options, "watch"))
+    if (watch)
         return upload_watch(&delivery);
     delivery.progress = show_progress;
     int result = upload_now(&delivery);

@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -119,6 +120,20 @@ static struct curl_slist *request_headers(const struct http_request *request)
     return headers;
 }
 
+// set_authorities trusts whom the curl command would: a bundle named in the
+// environment, else the system's.
+static void set_authorities(void)
+{
+    static const char *const variables[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE" };
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *bundle = getenv(variables[i]);
+        if (bundle != NULL && *bundle != 0) {
+            curl_easy_setopt(client, CURLOPT_CAINFO, bundle);
+            return;
+        }
+    }
+}
+
 static void set_options(const struct http_request *request,
                         const struct curl_slist *headers, struct transfer *transfer)
 {
@@ -129,6 +144,7 @@ static void set_options(const struct http_request *request,
     curl_easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
+    set_authorities();
     curl_easy_setopt(client, CURLOPT_HTTPHEADER, headers);
     if (request->body != NULL) {
         curl_easy_setopt(client, CURLOPT_POST, 1L);

@@ -55,7 +55,7 @@ class Scene:
     def environment(self, variables):
         kept = {k: v for k, v in os.environ.items()
                 if not k.startswith("CRASHHOOK_") and k not in ("NO_COLOR", "LD_PRELOAD")}
-        return {**kept, "CRASHHOOK_SPOOL": self.spool, **variables}
+        return {**kept, "CRASHHOOK_SPOOL": self.spool, "no_proxy": "127.0.0.1", **variables}
 
     def start(self, *arguments, inherit=(), **variables):
         return subprocess.Popen([CRASHHOOK, *arguments], cwd=self.folder, text=True,

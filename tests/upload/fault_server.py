@@ -84,12 +84,14 @@ endless_continue = forever(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 class FaultServer:
-    def __init__(self, *behaviours):
+    def __init__(self, *behaviours, tls=None):
+        self.tls = tls  # an ssl.SSLContext: it speaks https
         self.behaviours = list(behaviours) or [take]
         self.requests = []
         self.arrived = threading.Condition()
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        scheme = "https" if tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{self.socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self):
@@ -121,6 +123,12 @@ class FaultServer:
         return request
 
     def _serve(self, connection):
+        try:
+            if self.tls:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+        except OSError:  # the client did not like us
+            connection.close()
+            return
         with connection:
             request = self._read(connection)
             if request is None:

@@ -10,6 +10,7 @@ import pty
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -79,7 +80,7 @@ class Spool:
     def start(self, *arguments, **variables):
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("CRASHHOOK_")}
-        environment.update({"CRASHHOOK_TIMEOUT": "2s", **variables})
+        environment.update({"CRASHHOOK_TIMEOUT": "2s", "no_proxy": "127.0.0.1", **variables})
         return subprocess.Popen(self.command(*arguments), env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -228,6 +229,24 @@ class Failures(unittest.TestCase):
             self.assertIn("307", line)
             self.assertEqual(other.requests, [])
 
+    def test_a_certificate_nobody_vouches_for_is_refused(self):
+        with Spool() as spool:
+            key = os.path.join(spool.folder, "key.pem")
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+                            "-keyout", key, "-out", key + ".crt", "-subj",
+                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                           check=True, stderr=subprocess.DEVNULL)
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(key + ".crt", key)
+            with FaultServer(tls=tls) as server:
+                refused = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="900ms")
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn("certificate", refused.stderr_text)
+                self.assertEqual(server.requests, [])
+                trusted = spool.upload("--url", server.url, SSL_CERT_FILE=key + ".crt",
+                                       CURL_CA_BUNDLE="")
+                self.assertEqual(trusted.returncode, 0, trusted.stderr_text)
+
     def test_a_wrong_token_leaves_the_report_pending(self):
         self.assertIn("401: no such token",
                       self.pending_after(answer(401, b'{"error":"no such token"}')))
@@ -310,6 +329,19 @@ class Sharing(unittest.TestCase):
                 watcher.send_signal(signal.SIGTERM)
                 watcher.communicate(timeout=20)
             self.assertEqual(server.ids(), spool.ids)
+
+    def test_watch_may_start_before_there_is_a_spool(self):
+        with Spool(0) as spool, FaultServer() as server:
+            os.rmdir(spool.path)
+            watcher = spool.start("--url", server.url, "--watch")
+            try:
+                while not os.path.isdir(spool.path) and watcher.poll() is None:
+                    time.sleep(0.01)
+                spool.add(1)
+                server.await_requests(1)
+            finally:
+                watcher.kill()
+                watcher.communicate(timeout=20)
 
     def test_watch_asks_a_server_in_trouble_again(self):
         with Spool(1) as spool, FaultServer(answer(500), take) as server:
