@@ -167,19 +167,20 @@ static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
     return CH_OK;
 }
 
-// forget_names takes away what an earlier run added.
+// forget_names copies frames without what an earlier run added.
 static enum ch_status forget_names(const json_t *frames, json_t **out)
 {
     json_t *kept = json_array();
     if (kept == NULL)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < json_array_size(frames); i++) {
-        json_t *frame = json_array_get(frames, i);
-        if (!json_is_object(frame) || json_is_true(json_object_get(frame, "inline")))
+        json_t *named = json_array_get(frames, i);
+        if (!json_is_object(named) || json_is_true(json_object_get(named, "inline")))
             continue;
+        json_t *frame = json_copy(named);
         for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
-            json_object_del(frame, named_keys[k]);
-        if (json_array_append(kept, frame) != 0) {
+            (void)json_object_del(frame, named_keys[k]);
+        if (frame == NULL || json_array_append_new(kept, frame) != 0) {
             json_decref(kept);
             return CH_ERR_NO_MEMORY;
         }
@@ -188,11 +189,11 @@ static enum ch_status forget_names(const json_t *frames, json_t **out)
     return CH_OK;
 }
 
-enum ch_status report_frames_prepare(json_t *backtrace,
+enum ch_status report_frames_prepare(const json_t *backtrace,
                                      const struct report_images *images,
                                      json_t **out_frames)
 {
-    json_t *frames = json_object_get(backtrace, "frames");
+    const json_t *frames = json_object_get(backtrace, "frames");
     json_t *ready = NULL;
     enum ch_status status = json_is_array(frames) ? forget_names(frames, &ready)
                                                   : frames_from_cbf(backtrace, &ready);
@@ -204,8 +205,6 @@ enum ch_status report_frames_prepare(json_t *backtrace,
         json_decref(ready);
         return status;
     }
-    if (json_object_set_new(backtrace, "frames", ready) != 0)
-        return CH_ERR_NO_MEMORY;
     *out_frames = ready;
     return CH_OK;
 }

@@ -43,9 +43,10 @@ CH_CHECKED enum ch_status report_images_read(struct report_images *out,
 // report_images_deinit frees what images hold.
 void report_images_deinit(struct report_images *images);
 
-// report_frames_prepare makes one backtrace of the report ready and gives its frames.
+// report_frames_prepare gives the frames of one backtrace, ready, as a new array; the
+// backtrace stays as it is.
 // CH_ERR_NOT_FOUND: it has neither frames nor CBF that can be read.
-CH_CHECKED enum ch_status report_frames_prepare(json_t *backtrace,
+CH_CHECKED enum ch_status report_frames_prepare(const json_t *backtrace,
                                                 const struct report_images *images,
                                                 json_t **out_frames);
 

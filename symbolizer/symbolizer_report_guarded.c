@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "symbolizer/report_frames.h"
-#include "symbolizer/report_watch.h"
+#include "symbolizer/naming.h"
 
 // What a child may use. Debug files are mapped, so address space is mostly theirs.
 #define CHILD_ADDRESS_SPACE (8ull << 30)
@@ -27,10 +26,9 @@ enum { RETRIES_MAX = 8 };
 
 struct guard {
     json_t *report;
-    const struct symbolizer_options *options;
+    struct naming naming;
     volatile uint32_t *image_at_work; // shared with the child
     bool *refused;
-    size_t image_count;
     int64_t deadline_ms; // of all attempts
     int64_t attempt_ms;  // of the child at work
 };
@@ -67,15 +65,28 @@ static void enter_child(const struct guard *guard)
         set_limit(RLIMIT_AS, CHILD_ADDRESS_SPACE);
 }
 
-static _Noreturn void run_child(const struct guard *guard, int to_parent)
+// write_names sends what was found at each place, in the order of places.
+static enum ch_status write_names(const struct naming *naming, int to_parent)
+{
+    json_t *all = json_array();
+    enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CH_OK && i < naming->lookup_count; i++)
+        if (json_array_append(all, naming->lookups[i].names) != 0)
+            status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK && json_dumpfd(all, to_parent, JSON_COMPACT) != 0)
+        status = CH_ERR_IO;
+    json_decref(all);
+    return status;
+}
+
+static _Noreturn void run_child(struct guard *guard, int to_parent)
 {
     enter_child(guard);
-    struct report_watch watch = { .image_at_work = guard->image_at_work,
+    struct naming_watch watch = { .image_at_work = guard->image_at_work,
                                   .refused = guard->refused };
-    enum ch_status status =
-        report_watch_symbolize(guard->report, guard->options, &watch);
-    if (status == CH_OK && json_dumpfd(guard->report, to_parent, JSON_COMPACT) != 0)
-        status = CH_ERR_IO;
+    enum ch_status status = naming_look_up(&guard->naming, &watch);
+    if (status == CH_OK)
+        status = write_names(&guard->naming, to_parent);
     _exit((int)status);
 }
 
@@ -105,18 +116,26 @@ static enum ch_status read_result(const struct guard *guard, int from, struct te
     }
 }
 
-// take_result makes report what the child made of it.
-static enum ch_status take_result(json_t *report, const struct text *result)
+static bool is_names(const json_t *names)
 {
-    json_t *named = json_loadb(result->bytes, result->size, 0, NULL);
-    if (!json_is_object(named)) {
-        json_decref(named);
-        return CH_ERR_MALFORMED;
-    }
-    json_object_clear(report);
-    int failed = json_object_update(report, named);
-    json_decref(named);
-    return failed == 0 ? CH_OK : CH_ERR_NO_MEMORY;
+    bool right = json_array_size(names) != 0;
+    for (size_t i = 0; i < json_array_size(names); i++)
+        right = right && json_is_object(json_array_get(names, i));
+    return right;
+}
+
+// take_names takes in what the child found. What is not of the form it has is refused:
+// a child that read a hostile file is not to be trusted.
+static enum ch_status take_names(struct naming *naming, const struct text *result)
+{
+    json_t *all = json_loadb(result->bytes, result->size, 0, NULL);
+    bool right = json_is_array(all) && json_array_size(all) == naming->lookup_count;
+    for (size_t i = 0; right && i < naming->lookup_count; i++)
+        right = is_names(json_array_get(all, i));
+    for (size_t i = 0; right && i < naming->lookup_count; i++)
+        naming->lookups[i].names = json_incref(json_array_get(all, i));
+    json_decref(all);
+    return right ? CH_OK : CH_ERR_MALFORMED;
 }
 
 // end_child waits for the child and says how it ended.
@@ -155,7 +174,7 @@ static enum ch_status run_once(struct guard *guard)
     if (child > 0)
         status = end_child(child, read_result(guard, ends[0], &result));
     close(ends[0]);
-    return status == CH_OK ? take_result(guard->report, &result) : status;
+    return status == CH_OK ? take_names(&guard->naming, &result) : status;
 }
 
 // add_problem says in the report what went wrong; image: where, or REPORT_NO_IMAGE.
@@ -188,7 +207,7 @@ static enum ch_status run_retrying(struct guard *guard)
         image = *guard->image_at_work;
         bool blamed = status == CH_ERR_FAULT || status == CH_ERR_LIMIT ||
                       status == CH_ERR_NO_MEMORY;
-        if (!blamed || image >= guard->image_count || guard->refused[image])
+        if (!blamed || image >= guard->naming.images.count || guard->refused[image])
             break;
         guard->refused[image] = true;
         add_problem(guard, status, image);
@@ -198,30 +217,35 @@ static enum ch_status run_retrying(struct guard *guard)
     return status;
 }
 
+// guard_names looks the places of guard's naming up, in children.
+static enum ch_status guard_names(struct guard *guard)
+{
+    void *shared = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return CH_ERR_NO_MEMORY;
+    guard->image_at_work = shared;
+    guard->refused = calloc(guard->naming.images.count + 1, sizeof(guard->refused[0]));
+    enum ch_status status =
+        guard->refused != NULL ? run_retrying(guard) : CH_ERR_NO_MEMORY;
+    free(guard->refused);
+    munmap(shared, sizeof(uint32_t));
+    return status;
+}
+
 enum ch_status symbolizer_report_guarded(json_t *report,
                                          const struct symbolizer_options *options)
 {
-    if (!json_is_object(report) || !json_is_array(json_object_get(report, "threads")))
-        return CH_ERR_MALFORMED;
     if (options->level == SYMBOLIZE_OFF)
         return CH_OK;
     uint32_t timeout_ms =
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
-    struct guard guard = { .report = report,
-                           .options = options,
-                           .image_count =
-                               json_array_size(json_object_get(report, "images")),
-                           .deadline_ms = now_ms() + timeout_ms };
-    guard.refused = calloc(guard.image_count + 1, sizeof(guard.refused[0]));
-    void *shared = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    enum ch_status status = CH_ERR_NO_MEMORY;
-    if (guard.refused != NULL && shared != MAP_FAILED) {
-        guard.image_at_work = shared;
-        status = run_retrying(&guard);
-    }
-    if (shared != MAP_FAILED)
-        munmap(shared, sizeof(uint32_t));
-    free(guard.refused);
+    struct guard guard = { .report = report, .deadline_ms = now_ms() + timeout_ms };
+    enum ch_status status = naming_init(&guard.naming, report, options);
+    if (status == CH_OK)
+        status = guard_names(&guard);
+    if (status == CH_OK)
+        status = naming_write(&guard.naming, report);
+    naming_deinit(&guard.naming);
     return status;
 }

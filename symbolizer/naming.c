@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/naming.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/array.h"
+#include "symbolizer/frame_names.h"
+#include "symbolizer/report_frames.h"
+#include "symbolizer/symbol_image.h"
+
+void naming_deinit(struct naming *naming)
+{
+    for (size_t i = 0; i < naming->backtrace_count; i++)
+        json_decref(naming->backtraces[i].frames);
+    for (size_t i = 0; i < naming->lookup_count; i++)
+        json_decref(naming->lookups[i].names);
+    free(naming->lookups);
+    free(naming->backtraces);
+    report_images_deinit(&naming->images);
+}
+
+static bool is_return_address(const json_t *frame)
+{
+    const char *kind = json_string_value(json_object_get(frame, "kind"));
+    return kind != NULL && strcmp(kind, "ra") == 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct naming_lookup *a = left;
+    const struct naming_lookup *b = right;
+    if (a->place.image != b->place.image)
+        return a->place.image < b->place.image ? -1 : 1;
+    if (a->place.offset != b->place.offset)
+        return a->place.offset < b->place.offset ? -1 : 1;
+    return (int)a->after_call - (int)b->after_call;
+}
+
+static enum ch_status collect_frame(struct naming *naming, const json_t *frame)
+{
+    struct naming_lookup lookup = { .after_call = is_return_address(frame) };
+    if (report_frame_place(frame, &lookup.place) != CH_OK)
+        return CH_OK;
+    if (!array_reserve(&naming->lookups, &naming->lookup_capacity, naming->lookup_count,
+                       sizeof(lookup)))
+        return CH_ERR_NO_MEMORY;
+    naming->lookups[naming->lookup_count++] = lookup;
+    return CH_OK;
+}
+
+static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace)
+{
+    json_t *frames;
+    enum ch_status status = report_frames_prepare(backtrace, &naming->images, &frames);
+    if (status == CH_ERR_NOT_FOUND)
+        return CH_OK; // a thread that could not be unwound
+    if (status != CH_OK)
+        return status;
+    if (!array_reserve(&naming->backtraces, &naming->backtrace_capacity,
+                       naming->backtrace_count, sizeof(naming->backtraces[0]))) {
+        json_decref(frames);
+        return CH_ERR_NO_MEMORY;
+    }
+    naming->backtraces[naming->backtrace_count++] =
+        (struct naming_backtrace){ .backtrace = backtrace, .frames = frames };
+    for (size_t i = 0; status == CH_OK && i < json_array_size(frames); i++)
+        status = collect_frame(naming, json_array_get(frames, i));
+    return status;
+}
+
+enum ch_status naming_init(struct naming *naming, json_t *report,
+                           const struct symbolizer_options *options)
+{
+    *naming = (struct naming){ .options = options };
+    if (!json_is_object(report) || !json_is_array(json_object_get(report, "threads")))
+        return CH_ERR_MALFORMED;
+    json_t *threads = json_object_get(report, "threads");
+    enum ch_status status = report_images_read(&naming->images, report);
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
+        json_t *backtrace = json_object_get(json_array_get(threads, i), "backtrace");
+        if (json_is_object(backtrace))
+            status = collect_backtrace(naming, backtrace);
+    }
+    if (status != CH_OK || naming->lookup_count == 0)
+        return status;
+    qsort(naming->lookups, naming->lookup_count, sizeof(naming->lookups[0]), by_place);
+    size_t kept = 1;
+    for (size_t i = 1; i < naming->lookup_count; i++)
+        if (by_place(&naming->lookups[i], &naming->lookups[kept - 1]) != 0)
+            naming->lookups[kept++] = naming->lookups[i];
+    naming->lookup_count = kept;
+    return CH_OK;
+}
+
+// joined writes first and second to buffer, or gives fallback where they do not fit.
+static const char *joined(const char *first, const char *second, const char *fallback,
+                          char buffer[PATH_MAX])
+{
+    int length = snprintf(buffer, PATH_MAX, "%s%s", first, second);
+    return length > 0 && length < PATH_MAX ? buffer : fallback;
+}
+
+// image_path is where the file of an image is on this machine: the home folder comes
+// back in front of a path that was masked, then the sysroot.
+static const char *image_path(const struct naming *naming, const char *path,
+                              char buffers[2][PATH_MAX])
+{
+    const struct symbolizer_options *options = naming->options;
+    if (options->home != NULL && strncmp(path, "~/", 2) == 0)
+        path = joined(options->home, path + 1, path, buffers[0]);
+    bool is_exe = options->exe != NULL && strcmp(path, options->exe) == 0;
+    if (options->sysroot == NULL || is_exe || path[0] != '/')
+        return path;
+    return joined(options->sysroot, path, path, buffers[1]);
+}
+
+static enum ch_status name_lookup(struct symbol_image *image,
+                                  struct naming_lookup *lookup,
+                                  const struct frame_image *common)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    size_t count = 0;
+    uint64_t vaddr = lookup->place.offset;
+    if (image != NULL) {
+        vaddr += symbol_image_base(image);
+        count = symbol_image_find(image, vaddr, frames);
+    }
+    return frame_names_make(frames, count, vaddr + lookup->after_call, common,
+                            &lookup->names);
+}
+
+static enum ch_status name_all(const struct naming *naming, struct symbol_image *image,
+                               struct naming_lookup *lookups, size_t count)
+{
+    struct frame_image common = { .path = "", .status = DEBUG_NO_IMAGE };
+    if (lookups->place.image < naming->images.count)
+        common.path = naming->images.items[lookups->place.image].path;
+    if (image != NULL)
+        common.status = symbol_image_status(image);
+    else if (lookups->place.image < naming->images.count)
+        common.status = DEBUG_DAMAGED;
+    if (naming->options->sanitize)
+        common.home = naming->options->home;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        status = name_lookup(image, &lookups[i], &common);
+    return status;
+}
+
+// name_image looks up all places of one image: it is open for no longer than that.
+static enum ch_status name_image(const struct naming *naming,
+                                 struct naming_lookup *lookups, size_t count)
+{
+    uint32_t index = lookups->place.image;
+    if (index >= naming->images.count ||
+        (naming->watch != NULL && naming->watch->refused[index]))
+        return name_all(naming, NULL, lookups, count);
+    if (naming->watch != NULL)
+        *naming->watch->image_at_work = index;
+
+    const struct symbolizer_options *options = naming->options;
+    const struct report_image *from = &naming->images.items[index];
+    struct debug_search search = { .debug_dirs = options->debug_dirs,
+                                   .debug_dir_count = options->debug_dir_count,
+                                   .debuginfod_url = options->debuginfod_url };
+    char buffers[2][PATH_MAX];
+    struct symbol_image *image;
+    enum ch_status status =
+        symbol_image_open(&image, image_path(naming, from->path, buffers), &from->id,
+                          &search, options->level == SYMBOLIZE_FAST);
+    if (status != CH_OK)
+        return status;
+    status = name_all(naming, image, lookups, count);
+    symbol_image_close(image);
+    if (naming->watch != NULL)
+        *naming->watch->image_at_work = REPORT_NO_IMAGE;
+    return status;
+}
+
+enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *watch)
+{
+    size_t begin = 0;
+    naming->watch = watch;
+    for (size_t i = 1; i <= naming->lookup_count; i++) {
+        struct naming_lookup *first = &naming->lookups[begin];
+        if (i < naming->lookup_count &&
+            naming->lookups[i].place.image == first->place.image)
+            continue;
+        enum ch_status status = name_image(naming, first, i - begin);
+        if (status != CH_OK)
+            return status;
+        begin = i;
+    }
+    return CH_OK;
+}
+
+static const json_t *names_of(const struct naming *naming, const json_t *frame)
+{
+    struct naming_lookup key = { .after_call = is_return_address(frame) };
+    if (report_frame_place(frame, &key.place) != CH_OK)
+        return NULL;
+    const struct naming_lookup *found =
+        bsearch(&key, naming->lookups, naming->lookup_count, sizeof(key), by_place);
+    return found != NULL ? found->names : NULL;
+}
+
+static enum ch_status write_names(const struct naming *naming,
+                                  const struct naming_backtrace *at)
+{
+    json_t *named = json_array();
+    enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++) {
+        json_t *frame = json_array_get(at->frames, i);
+        status = frame_names_apply(names_of(naming, frame), frame, named);
+    }
+    if (status != CH_OK) {
+        json_decref(named);
+        return status;
+    }
+    return json_object_set_new(at->backtrace, "frames", named) == 0 ? CH_OK
+                                                                    : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status naming_write(const struct naming *naming, json_t *report)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
+        status = write_names(naming, &naming->backtraces[i]);
+    if (status == CH_OK &&
+        json_object_set_new(report, "revision", json_integer(1)) != 0)
+        status = CH_ERR_NO_MEMORY;
+    return status;
+}

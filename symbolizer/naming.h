@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A naming is the work on one report in three steps: list every place that frames are
+// at, look the places up, write the names into the frames. Only the second touches
+// debug files, so only it needs a guard, and what it brings back is a name for each
+// place and nothing else of the report.
+//
+// The report is not changed before the last step.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/status.h"
+#include "symbolizer/report_frames.h"
+#include "symbolizer/symbolizer.h"
+
+// A naming_lookup is one place and, once it was looked up, the names there.
+struct naming_lookup {
+    struct report_place place;
+    bool after_call; // place is one before the address that frames have
+    json_t *names;   // NULL: not looked up
+};
+
+// A naming_backtrace is a backtrace of the report and its frames without old names.
+struct naming_backtrace {
+    json_t *backtrace; // borrowed
+    json_t *frames;
+};
+
+// A naming_watch lets a guard see which image is at work, and keep it from some.
+struct naming_watch {
+    volatile uint32_t *image_at_work; // an index of images, or REPORT_NO_IMAGE
+    const bool *refused;              // by index of images
+};
+
+struct naming {
+    const struct symbolizer_options *options;
+    const struct naming_watch *watch;
+    struct report_images images;
+    struct naming_backtrace *backtraces;
+    size_t backtrace_count;
+    size_t backtrace_capacity;
+    struct naming_lookup *lookups; // by image and offset, each once
+    size_t lookup_count;
+    size_t lookup_capacity;
+};
+
+// naming_init lists the places of report, which must outlive naming. Whatever it
+// returns, naming is to be deinited. CH_ERR_MALFORMED: it is no report.
+CH_CHECKED enum ch_status naming_init(struct naming *naming, json_t *report,
+                                      const struct symbolizer_options *options);
+
+// naming_deinit frees what naming holds.
+void naming_deinit(struct naming *naming);
+
+// naming_look_up looks all places up. watch may be NULL.
+CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
+                                         const struct naming_watch *watch);
+
+// naming_write puts the names into report and sets its revision to 1.
+CH_CHECKED enum ch_status naming_write(const struct naming *naming, json_t *report);
