@@ -142,6 +142,23 @@ static int print_core(const struct core_command *command, struct capture *captur
     return session_print_raw(&command->session, &raw, as_json);
 }
 
+// fill_descriptors: the kernel starts us with the core as stdin and nothing else; what
+// is opened later may not become stdout or stderr. Messages go to the kernel's log.
+static void fill_descriptors(void)
+{
+    bool no_stderr = fcntl(STDERR_FILENO, F_GETFD) < 0;
+    int fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = dup(fd);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+    int log = no_stderr ? open("/dev/kmsg", O_WRONLY | O_CLOEXEC) : -1;
+    if (log < 0)
+        return;
+    (void)dup2(log, STDERR_FILENO);
+    (void)close(log);
+}
+
 // become_finish goes on as the command that takes over after any crash.
 static int become_finish(const struct core_command *command, const char *id,
                          int lock_fd)
@@ -149,6 +166,7 @@ static int become_finish(const struct core_command *command, const char *id,
     char lock[16];
     (void)snprintf(lock, sizeof(lock), "%d", lock_fd);
     (void)fcntl(lock_fd, F_SETFD, 0);
+    (void)alarm(0);
     // The kernel lets the process go once its pipe is closed.
     int null = open("/dev/null", O_RDWR);
     if (null >= 0)
@@ -210,6 +228,8 @@ static bool parse_pid(const char *text, pid_t *out)
 static int report_core(struct core_command *command, bool as_json)
 {
     struct core_capture core;
+    if (command->store)
+        (void)alarm((unsigned)(command->session.settings.timeout_ms / 1000 + 1));
     enum ch_status status = core_capture_open(&core, command->fd, &command->options);
     if (status != CH_OK)
         return command_fail("cannot read '%s': %s", command->name, why_not(status));
@@ -225,6 +245,8 @@ static int run_core(const struct options *options)
     const char *pid = options_value(options, "pid");
     command.name = options->arguments[0];
     command.store = options_given(options, "store");
+    if (command.store)
+        fill_descriptors();
     session_init(&command.session, options);
     command.options.settings = &command.session.settings;
     if (pid != NULL && !parse_pid(pid, &command.options.pid))
