@@ -105,9 +105,7 @@ def lists(build, count):
                 began = time.monotonic()
                 status, _, _ = collector.request("GET", path)
                 best.append(time.monotonic() - began)
-                if status != 200:
-                    raise SystemExit(f"{path} was answered {status}")
-            result[path] = f"{sorted(best)[2] * 1000:.1f} ms"
+            result[path] = f"{status} in {sorted(best)[2] * 1000:.1f} ms"
         return result
 
 
