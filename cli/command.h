@@ -55,6 +55,7 @@ extern const struct command doctor_command;
 extern const struct command cbf_encode_command;
 extern const struct command images_decode_command;
 extern const struct command images_encode_command;
+extern const struct command record_command;
 extern const struct command sframe_dump_command;
 extern const struct command sframe_lookup_command;
 extern const struct command symbolize_command;

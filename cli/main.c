@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
     &symbolize_command,
     &doctor_command,
     &finish_command,
+    &record_command,
 };
 // clang-format on
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };

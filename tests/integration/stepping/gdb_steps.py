@@ -18,7 +18,7 @@ def frames():
             pcs.append(frame.pc())
         try:
             frame = frame.older()
-        except gdb.MemoryError:
+        except gdb.error:
             break
     return pcs
 

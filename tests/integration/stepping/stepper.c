@@ -5,10 +5,10 @@
 //
 //   STOP PC|SFRAME|DWARF|LIBUNWIND
 //
-// where STOP counts all instructions, and the three are our frames' addresses by each
-// way to unwind, each with what it rests on, and how the walk ended. In the program
-// itself every stop is chosen, in libraries one of EVERY, by SEED. gdb_steps.py chooses
-// the same.
+// after lines `code START END` for the executable mappings. STOP counts all
+// instructions; the three are our frames' addresses by each way to unwind, each with
+// what it rests on, and how the walk ended. In the program itself every stop is chosen,
+// in libraries one of EVERY, by SEED. gdb_steps.py chooses the same.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,6 +103,11 @@ static void prepare(struct stepper *s)
     unwind_space_set_code(s->space, images_is_code, &s->images);
     const struct target_image *program =
         images_find(&s->images, read_registers(s).value[UNWIND_PC]);
+    for (size_t i = 0; i < s->images.mapping_count; i++) {
+        const struct target_mapping *mapping = &s->images.mappings[i];
+        if (images_is_code(&s->images, mapping->start))
+            printf("code %lx %lx\n", mapping->start, mapping->end);
+    }
     s->program_start = program->base;
     s->program_end = program->end;
 }

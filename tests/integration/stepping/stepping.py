@@ -5,7 +5,9 @@
 # gdb's: once preferring SFrame, once by DWARF alone. In libraries, where most
 # instructions run, a part of the stops is looked at, chosen by the seed.
 #
-# A difference counts as known only if stepping_differences.txt lists it. Prints how many
+# A difference counts as known only if stepping_differences.txt lists it; where gdb's own
+# frames leave the code (the same file says where and why), ours must agree up to there.
+# Prints how many
 # stops and frames were compared, and fails below what is stated here. libunwind walks
 # the same stops over our memory, as a second opinion: where it differs is counted.
 
@@ -67,10 +69,12 @@ def read_stops(text):
 
 
 def ours(program, every, seed):
+    """Our stops, and the ranges of executable memory."""
     command = [os.path.join(BUILD, "tests/stepper"), program, str(every), str(seed),
                str(LIMIT)]
-    return read_stops(subprocess.run(command, check=True, capture_output=True,
-                                     text=True).stdout)
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    code = [line.split() for line in text.splitlines() if line.startswith("code ")]
+    return read_stops(text), [(int(low, 16), int(high, 16)) for _, low, high in code]
 
 
 def gdbs(program, every, seed):
@@ -88,8 +92,14 @@ def known_differences():
     return {tuple(part.strip() for part in line.split("|")[:3]) for line in lines}
 
 
+def up_to_nowhere(pcs, code):
+    """The frames before the first that is in no executable memory."""
+    good = [any(low <= int(pc, 16) < high for low, high in code) for pc in pcs]
+    return pcs[:good.index(False)] if False in good else pcs
+
+
 class Count(collections.Counter):
-    def compare(self, variant, our_stops, gdb_stops, known):
+    def compare(self, variant, our_stops, code, gdb_stops, known):
         """Counts what one variant gives, and prints what differs."""
         name = " ".join(variant)
         both = our_stops.keys() & gdb_stops.keys()
@@ -105,6 +115,10 @@ class Count(collections.Counter):
                     continue
                 self[means] += 1
                 if means == "libunwind":
+                    continue
+                good = up_to_nowhere(truth, code)
+                if len(good) < len(truth) and frames[:len(good)] == good:
+                    self["nowhere"] += 1
                     continue
                 if (name, means, f"{int(key.split()[1], 16) & 0xfff:03x}") in known:
                     self["known"] += 1
@@ -123,11 +137,11 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             program = build(variant, folder)
             every = EVERY[variant[0]]
-            count.compare(variant, ours(program, every, seed), gdbs(program, every, seed),
-                          known)
+            our_stops, code = ours(program, every, seed)
+            count.compare(variant, our_stops, code, gdbs(program, every, seed), known)
     print(f"stepping: seed {seed}, {count['stops']} stops, {count['frames']} frames compared "
           f"with gdb's, {count['sframe']} of them by SFrame; {count['different']} stops "
-          f"differ, {count['known']} as known; libunwind differs from gdb at "
+          f"differ, {count['known']} as known; gdb leaves the code at {count['nowhere']}; libunwind differs from gdb at "
           f"{count['libunwind']}; {count['unmatched']} stops were made by one side only")
     low = {what: count[what] for what, least in MINIMUM.items() if count[what] < least}
     if low:
@@ -135,6 +149,9 @@ def main():
     if count["unmatched"] > count["stops"] // 20:
         print("stepping: the two runs of a program were not alike")
         low["unmatched"] = True
+    if count["nowhere"] > count["stops"] // 200:
+        print("stepping: gdb left the code too often")
+        low["nowhere"] = True
     return 1 if low or count["different"] else 0
 
 
