@@ -19,7 +19,8 @@ struct cfi_builder {
 static inline void cfi_put(struct cfi_builder *b, const void *bytes, size_t size)
 {
     assert(size <= sizeof(b->bytes) - b->size);
-    memcpy(b->bytes + b->size, bytes, size);
+    if (size != 0)
+        memcpy(b->bytes + b->size, bytes, size);
     b->size += size;
 }
 
