@@ -57,19 +57,22 @@ static uint64_t read_count(struct cursor *input, size_t size)
     return cursor_uint(input, size);
 }
 
-static enum ch_status read_operand(struct cbf_reader *reader, uint8_t op,
-                                   struct cbf_instruction *out)
+static inline __attribute__((always_inline)) enum ch_status
+read_operand(struct cbf_reader *reader, uint8_t op, struct cbf_instruction *out)
 {
     struct cursor *input = &reader->input;
     if (op >= OP_PC && op < OP_OMIT) {
         out->op = CBF_PC + (op >> 4) - 1;
         out->absolute = op & ABSOLUTE;
         out->value = (uint64_t)cursor_sint_be(input, (op & 7) + 1u);
+        if (!cursor_ok(input))
+            return CH_ERR_TRUNCATED;
         out->value &= reader->address_mask;
         // The specification wants the first address absolute; Swift 6.2 writes it as
         // the distance from zero, where reader->address begins.
         out->address = out->value + (out->absolute ? 0 : reader->address);
         out->address &= reader->address_mask;
+        reader->address = out->address;
     } else if (op >= OP_OMIT && op < OP_REP) {
         out->op = CBF_OMIT;
         out->value = (op & 0x1f) + 1u;
@@ -89,31 +92,40 @@ static enum ch_status read_operand(struct cbf_reader *reader, uint8_t op,
     return cursor_ok(input) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-enum ch_status cbf_next_instruction(struct cbf_reader *reader,
-                                    struct cbf_instruction *out)
+// read_instruction is compiled into both readers below, so that neither copies what
+// only the other needs.
+static inline __attribute__((always_inline)) enum ch_status
+read_instruction(struct cbf_reader *reader, struct cbf_instruction *out)
 {
     struct cursor *input = &reader->input;
-    if (cursor_ok(input) && (reader->complete || cursor_left(input) == 0))
-        return CH_END;
+    if (cursor_left(input) == 0 || reader->complete)
+        return cursor_ok(input) ? CH_END : CH_ERR_TRUNCATED;
 
-    struct cbf_instruction read = { .offset = reader->offset };
-    enum ch_status status = read_operand(reader, cursor_u8(input), &read);
+    *out = (struct cbf_instruction){ .offset = reader->offset };
+    enum ch_status status = read_operand(reader, cursor_u8(input), out);
     if (status != CH_OK) {
         cursor_poison(input);
         return status;
     }
     reader->offset = cursor_offset(input);
-    read.size = reader->offset - read.offset;
-    if (read.op >= CBF_PC && read.op <= CBF_ASYNC)
-        reader->address = read.address;
-    *out = read;
+    out->size = reader->offset - out->offset;
     return CH_OK;
+}
+
+enum ch_status cbf_next_instruction(struct cbf_reader *reader,
+                                    struct cbf_instruction *out)
+{
+    struct cbf_instruction read;
+    enum ch_status status = read_instruction(reader, &read);
+    if (status == CH_OK)
+        *out = read;
+    return status;
 }
 
 enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
 {
     struct cbf_instruction read;
-    enum ch_status status = cbf_next_instruction(reader, &read);
+    enum ch_status status = read_instruction(reader, &read);
     if (status != CH_OK)
         return status;
 

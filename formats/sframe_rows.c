@@ -3,6 +3,10 @@
 // Rows: a start, an info byte, and up to 15 words of 1, 2 or 4 bytes.
 #include "formats/sframe.h"
 
+// What a search does for each row it passes over is compiled into it, which keeps the
+// place it has come to in registers.
+#define INLINE static inline __attribute__((always_inline))
+
 enum {
     WORDS_MAX = 15,
 
@@ -169,7 +173,7 @@ static enum ch_status read_flex(const struct sframe_section *section,
 }
 
 // take_start reads a row's start, which has 1, 2 or 4 bytes.
-static inline uint32_t take_start(struct cursor *input, unsigned row_type)
+INLINE uint32_t take_start(struct cursor *input, unsigned row_type)
 {
     switch (row_type) {
     case 0:
@@ -203,11 +207,11 @@ struct raw_row {
     uint32_t start;
     uint32_t end;
     uint8_t info;
-    struct words words;
+    size_t words_offset; // in the section
 };
 
 // read_end reads the start of the row behind, which is where this one ends.
-static enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
+INLINE enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
 {
     uint32_t end = range_end(rows->function);
     row->end = end;
@@ -224,17 +228,16 @@ static enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
     return CH_OK;
 }
 
-static inline enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
+INLINE enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
 {
     if (rows->left == 0)
         return CH_END;
     out->start = rows->next_start;
     out->info = cursor_u8(&rows->input);
+    out->words_offset = cursor_offset(&rows->input);
     unsigned size_code = out->info >> 5 & 3;
-    out->words.count = out->info >> 1 & WORDS_MAX;
-    out->words.size = 1u << size_code;
-    out->words.input =
-        cursor_child(&rows->input, (size_t)out->words.count * out->words.size);
+    size_t count = out->info >> 1 & WORDS_MAX;
+    cursor_skip(&rows->input, count << size_code);
     if (!cursor_ok(&rows->input))
         return CH_ERR_TRUNCATED;
     if (size_code == 3)
@@ -245,8 +248,8 @@ static inline enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *
     return read_end(rows, out);
 }
 
-static enum ch_status read_rules(const struct sframe_rows *rows, struct raw_row *raw,
-                                 struct sframe_row *out)
+static enum ch_status read_rules(const struct sframe_rows *rows,
+                                 const struct raw_row *raw, struct sframe_row *out)
 {
     const struct sframe_function *function = rows->function;
     out->start = raw->start;
@@ -254,9 +257,13 @@ static enum ch_status read_rules(const struct sframe_rows *rows, struct raw_row 
     out->flags = (raw->info & ROW_MANGLED ? UNWIND_RA_MANGLED : 0) |
                  (function->signal ? UNWIND_SIGNAL_FRAME : 0) |
                  (function->key_b ? UNWIND_KEY_B : 0);
+    struct words words = { .input = rows->section->bytes,
+                           .count = raw->info >> 1 & WORDS_MAX,
+                           .size = 1u << (raw->info >> 5 & 3) };
+    cursor_seek(&words.input, raw->words_offset);
     if (function->flex)
-        return read_flex(rows->section, &raw->words, out);
-    return read_default(rows->section, raw->info & ROW_BASE_SP, &raw->words, out);
+        return read_flex(rows->section, &words, out);
+    return read_default(rows->section, raw->info & ROW_BASE_SP, &words, out);
 }
 
 // outermost_row stands for version 3's function without rows: the walk ends there.
@@ -288,8 +295,10 @@ enum ch_status sframe_seek_row(struct sframe_rows *rows, uint64_t offset,
     if (rows->function->row_count == 0)
         return outermost_row(rows, out);
     struct raw_row raw;
-    enum ch_status status = read_raw(rows, &raw);
+    struct sframe_rows at = *rows;
+    enum ch_status status = read_raw(&at, &raw);
     while (status == CH_OK && raw.end <= offset)
-        status = read_raw(rows, &raw);
-    return status == CH_OK ? read_rules(rows, &raw, out) : status;
+        status = read_raw(&at, &raw);
+    *rows = at;
+    return status == CH_OK ? read_rules(&at, &raw, out) : status;
 }
