@@ -75,7 +75,7 @@ def large_program(folder):
         with open(source, "w", encoding="ascii") as file:
             file.writelines(unit(number))
         objects.append(source[:-1] + "o")
-        commands.append(["gcc", "-O2", "-g", "-fno-eliminate-unused-debug-types", "-c",
+        commands.append(["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c",
                          source, "-o", objects[-1]])
     compile_in_parallel(commands)
     subprocess.run(["gcc", "-O2", "-g", "-fno-optimize-sibling-calls",
