@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 
 # Chosen so that the program has about 6 MB of text and 135 MB of DWARF.
 UNITS = 45
-TYPES_PER_UNIT = 8000
+TYPES_PER_UNIT = 17500
 FUNCTIONS_PER_UNIT = 700
 
 
