@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Local copies of a target's bytes, for parsers, which never see a memory_reader.
+//
+// Whoever unwinds an image copies its unwind section once; the caller's limit is what
+// an image may make us allocate.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The SFrame sections of a target's images, fetched when first asked for.
+//
+// A section that is missing, damaged or of an unknown version is remembered as such, so
+// that an image is asked once, however many frames are in it.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

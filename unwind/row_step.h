@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One step outward by an unwind row, whatever format the row came from.
+//
+// A row says where the caller's frame, return address and saved registers are; the step
+// reads them from the target's memory, and fails where it cannot.
 #pragma once
 #include "base/memory_reader.h"
 #include "formats/unwind_row.h"

@@ -239,7 +239,8 @@ static void core_arguments_come_whole_from_the_stack(void **state)
     // Where the stack is missing, the note has the words.
     text_clear(&out);
     memory.region_count = 0;
-    strcpy(core.process.arguments, "shop  --name two");
+    (void)snprintf(core.process.arguments, sizeof(core.process.arguments), "%s",
+                   "shop  --name two");
     core_arguments_read(&core, &reader, &out);
     bool words_equal =
         out.size == 16 && memcmp(out.bytes, "shop\0--name\0two", 16) == 0;

@@ -2,7 +2,6 @@
 //
 // Code whose every instruction the stepping harness stands at: prologues, epilogues,
 // calls through the PLT, leaves, alloca, realigned stacks, cold parts, tail calls.
-#include <alloca.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ KEEP int sum(int count, ...)
 
 KEEP int on_stack(size_t size)
 {
-    char *bytes = alloca(size);
+    char *bytes = __builtin_alloca(size);
     memset(bytes, 7, size);
     sink = bytes[size / 2];
     return leaf(bytes[0]) + sink;
@@ -48,7 +47,7 @@ KEEP int realigned(int a)
 KEEP int realigned_alloca(int a, size_t size)
 {
     __attribute__((aligned(32))) char block[64];
-    char *bytes = alloca(size);
+    char *bytes = __builtin_alloca(size);
     memset(block, a, sizeof(block));
     memcpy(bytes, block, size < sizeof(block) ? size : sizeof(block));
     sink = bytes[1];
