@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/function_name.h"
 #include "collector/moment.h"
+#include "report/readable_name.h"
 #include "report/report.h"
 
 static const char live_group[] = "00000000000000000000000000000000";
@@ -58,7 +58,7 @@ static void write_title(const json_t *report, const char *signal_name,
     char title[1024];
     if (function != NULL) {
         struct text name = { 0 };
-        function_name_shorten(&name, function, sizeof(title));
+        readable_name(function, &name);
         snprintf(title, sizeof(title), "%s in %s", signal_name,
                  name.bytes != NULL ? name.bytes : function);
         text_deinit(&name);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/function_name.h"
 #include "collector/html.h"
 #include "collector/page.h"
+#include "report/readable_name.h"
 #include "report/report.h"
 
 enum {
@@ -149,9 +149,9 @@ static void write_gap(struct text *out, const json_t *frame)
 static void write_function(struct text *out, const char *function)
 {
     struct text name = { 0 };
-    function_name_shorten(&name, function, PAGE_NAME);
+    readable_name(function, &name);
     if (name.size != 0) {
-        size_t end = function_name_parameters(name.bytes);
+        size_t end = readable_name_parameters(name.bytes);
         struct text head = { 0 };
         text_append(&head, name.bytes, end);
         html_write(out, "<code title=\"%.*s\">%.*s<span>%.*s</span></code>", PAGE_NAME,

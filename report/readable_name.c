@@ -62,6 +62,8 @@ static size_t match_alias(const char *text, const char **out)
         { "std::basic_string<char>", "std::string" },
         { "std::__cxx11::basic_string<wchar_t>", "std::wstring" },
         { "std::basic_string_view<char>", "std::string_view" },
+        { "std::basic_ostream<char>", "std::ostream" },
+        { "std::basic_istream<char>", "std::istream" },
         { "std::__cxx11::", "std::" },
         { "std::__1::", "std::" },
         { "(anonymous namespace)::", "" },
@@ -79,7 +81,7 @@ static size_t match_alias(const char *text, const char **out)
 void readable_name(const char *function, struct text *out)
 {
     // Longer ones are nobody's to read, and may be made to be slow.
-    enum { LONGEST = 16384 };
+    enum { LONGEST = 4096 };
     struct text CH_CLEANUP(text_deinit) plain = { 0 };
     if (strlen(function) > LONGEST) {
         text_append_string(out, function);
@@ -132,4 +134,19 @@ void readable_name_short(const char *function, struct text *out)
         text_append(out, name.bytes + start, end - start);
     else
         text_append(out, name.bytes, name.size);
+}
+
+size_t readable_name_parameters(const char *name)
+{
+    size_t length = strlen(name);
+    const char *last = strrchr(name, ')');
+    int depth = 0;
+    if (last == NULL)
+        return length;
+    for (size_t i = (size_t)(last - name) + 1; i-- > 0;) {
+        depth += (name[i] == ')') - (name[i] == '(');
+        if (depth == 0)
+            return i != 0 ? i : length;
+    }
+    return length;
 }

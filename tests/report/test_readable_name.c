@@ -58,12 +58,25 @@ static void readable_short_names_are_the_qualified_name_alone(void **state)
     assert_string_equal(said(readable_name_short, "(x)"), "(x)");
 }
 
+static void readable_names_tell_parameters_from_the_name(void **state)
+{
+    (void)state;
+    assert_int_equal(readable_name_parameters("f(int)"), 1);
+    assert_int_equal(readable_name_parameters("f"), 1);
+    assert_int_equal(readable_name_parameters("a::f(void (*)(int)) const"), 4);
+    assert_int_equal(readable_name_parameters("x::operator()(char)"), 13);
+    assert_int_equal(readable_name_parameters("(int)"), 5);
+    assert_int_equal(readable_name_parameters("f(a))"), 5);
+    assert_int_equal(readable_name_parameters(""), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readable_names_leave_defaults_of_templates_out),
         cmocka_unit_test(readable_names_leave_others_as_they_are),
         cmocka_unit_test(readable_short_names_are_the_qualified_name_alone),
+        cmocka_unit_test(readable_names_tell_parameters_from_the_name),
     };
     return cmocka_run_group_tests_name("report/readable_name", tests, NULL, NULL);
 }
