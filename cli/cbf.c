@@ -120,6 +120,8 @@ static int explain(enum ch_status status, const struct text *data, size_t offset
         return command_fail("cbf decode: more than %d frames, at offset %zu",
                             FRAMES_MAX, offset);
     case CH_ERR_TRUNCATED:
+        if (data->size == 0)
+            return command_fail("cbf decode: there is no data");
         return command_fail("cbf decode: the data ends inside the instruction at "
                             "offset %zu",
                             offset);
@@ -165,15 +167,19 @@ struct frame_in {
     uint64_t value;
 };
 
-// parse_number reads "0x…" or a JSON integer that is not negative.
-static bool parse_number(const json_t *json, uint64_t *out)
+static bool parse_address(const json_t *json, uint64_t *out)
 {
-    if (json_is_integer(json)) {
-        *out = (uint64_t)json_integer_value(json);
-        return json_integer_value(json) >= 0;
-    }
     const char *text = json_string_value(json);
     return text != NULL && command_parse_address(text, out);
+}
+
+static bool parse_count(const json_t *json, uint64_t *out)
+{
+    json_int_t count = json_integer_value(json);
+    if (!json_is_integer(json) || count < 0)
+        return false;
+    *out = (uint64_t)count;
+    return true;
 }
 
 // parse_frame reads one frame and returns what is wrong with it, or NULL.
@@ -192,10 +198,10 @@ static const char *parse_frame(const json_t *json, unsigned word_bits,
     if (out->kind == CBF_TRUNC)
         return NULL;
     if (out->kind == CBF_OMIT)
-        return parse_number(json_object_get(json, "count"), &out->value)
+        return parse_count(json_object_get(json, "count"), &out->value)
                    ? NULL
                    : "its \"count\" is no number from 0 on";
-    if (!parse_number(json_object_get(json, "address"), &out->value))
+    if (!parse_address(json_object_get(json, "address"), &out->value))
         return "its \"address\" is no \"0x…\"";
     return out->value > UINT64_MAX >> (64 - word_bits)
                ? "its \"address\" does not fit the word size"

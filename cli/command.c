@@ -73,11 +73,12 @@ enum ch_status command_read_file(const char *path, struct text *out)
 
 bool command_parse_address(const char *text, uint64_t *out)
 {
-    if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X') || text[2] == 0 ||
-        text[2 + strspn(text + 2, "0123456789abcdefABCDEF")] != 0)
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        text += 2;
+    if (text[0] == 0 || text[strspn(text, "0123456789abcdefABCDEF")] != 0)
         return false;
     errno = 0;
-    unsigned long long value = strtoull(text + 2, NULL, 16);
+    unsigned long long value = strtoull(text, NULL, 16);
     if (errno != 0)
         return false;
     *out = value;

@@ -45,7 +45,8 @@ int command_misused(const char *format, ...) CH_PRINTF(1, 2);
 // fails it has said why: `cannot read 'x': No such file or directory`.
 CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
 
-// command_parse_address reads an address as "0x…", and says whether it was one.
+// command_parse_address reads an address in hex, with or without 0x, and says whether
+// it was one.
 bool command_parse_address(const char *text, uint64_t *out);
 
 extern const struct command attach_command;

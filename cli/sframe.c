@@ -231,8 +231,10 @@ static enum ch_status open_file(const char *path, struct text *data,
     status = sframe_file_init(file, data->bytes, data->size);
     if (status == CH_ERR_NOT_FOUND)
         command_fail("'%s' has no .sframe section", path);
+    else if (status == CH_ERR_MALFORMED)
+        command_fail("cannot read '%s': it is no ELF file", path);
     else if (status != CH_OK)
-        command_fail("cannot read '%s': its ELF header is %s", path,
+        command_fail("cannot read '%s': its ELF headers are %s", path,
                      ch_status_name(status));
     if (status != CH_OK)
         return status;
@@ -362,7 +364,7 @@ static int run_lookup(const struct options *options)
     for (size_t i = 1; i < options->argument_count; i++) {
         uint64_t pc;
         if (!command_parse_address(options->arguments[i], &pc))
-            return command_misused("sframe lookup: '%s' is no address: write it as 0x…",
+            return command_misused("sframe lookup: '%s' is no address in hex",
                                    options->arguments[i]);
     }
     if (open_file(path, &data, &file, &offset, &section) != CH_OK)
