@@ -33,7 +33,8 @@ static void say(void *context, const char *format, ...)
 static void copy_registers(const struct core_thread *thread,
                            struct unwind_registers *out)
 {
-    for (size_t i = 0; i < CORE_REGISTERS && i < UNWIND_REGISTERS; i++)
+    _Static_assert((int)CORE_REGISTERS <= (int)UNWIND_REGISTERS, "all have a place");
+    for (size_t i = 0; i < CORE_REGISTERS; i++)
         out->value[i] = thread->registers[i];
 }
 

@@ -16,13 +16,18 @@
 #include "formats/elf.h"
 #include "formats/maps.h"
 
-enum { FILES_MAX = 1 << 16 };
+enum {
+    FILES_MAX = 1 << 16,
+    SHOWN_ID_BYTES = 8,
+    SHOWN_ID_SIZE = 2 * SHOWN_ID_BYTES + 1
+};
+_Static_assert((int)IMAGE_BUILD_ID_MAX <= (int)OUTLINE_BUILD_ID_MAX, "a build ID fits");
 
 // What the core itself says of an image whose file is to be found.
 struct wanted {
     const char *path; // as the core has it
     bool program;
-    const uint8_t *build_id;
+    uint8_t build_id[OUTLINE_BUILD_ID_MAX];
     size_t build_id_size; // 0: the core does not have it
 };
 
@@ -54,19 +59,21 @@ static bool keep_file(struct core_images *all, const char *path, int fd)
     return true;
 }
 
-static void hex_of(const uint8_t *id, size_t size, char out[2 * OUTLINE_BUILD_ID_MAX])
+// show_id writes enough of a build ID to tell two builds apart.
+static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZE])
 {
-    // Enough to tell two builds apart.
-    enum { SHOWN = 8 };
-    hex_encode(id, size < SHOWN ? size : SHOWN, out);
+    if (size == 0)
+        (void)snprintf(out, SHOWN_ID_SIZE, "none");
+    else
+        hex_encode(id, size < SHOWN_ID_BYTES ? size : SHOWN_ID_BYTES, out);
 }
 
 // is_wanted compares what file is with what the core says, and says where they differ.
 static bool is_wanted(const struct core_images *all, const struct wanted *wanted,
                       const char *file, const struct image_outline *outline)
 {
-    char theirs[2 * OUTLINE_BUILD_ID_MAX + 1];
-    char its[2 * OUTLINE_BUILD_ID_MAX + 1];
+    char theirs[SHOWN_ID_SIZE];
+    char its[SHOWN_ID_SIZE];
     if (outline->machine != all->core->machine) {
         all->say(all->say_context, "'%s' is of another machine than the core", file);
         return false;
@@ -76,11 +83,11 @@ static bool is_wanted(const struct core_images *all, const struct wanted *wanted
     if (outline->build_id_size == wanted->build_id_size &&
         memcmp(outline->build_id, wanted->build_id, wanted->build_id_size) == 0)
         return true;
-    hex_of(wanted->build_id, wanted->build_id_size, theirs);
-    hex_of(outline->build_id, outline->build_id_size, its);
+    show_id(wanted->build_id, wanted->build_id_size, theirs);
+    show_id(outline->build_id, outline->build_id_size, its);
     all->say(all->say_context,
-             "'%s' is another build than the core's '%s': its build ID is %s..., the "
-             "core's %s...",
+             "'%s' is another build than the core's '%s': its build ID begins with %s, "
+             "the core's with %s",
              file, wanted->path, its, theirs);
     return false;
 }
@@ -207,7 +214,7 @@ static enum ch_status use_run(struct core_images *all, const struct run *run)
     if (wanted.program)
         all->executable = path;
     if (image != NULL) {
-        wanted.build_id = image->build_id;
+        memcpy(wanted.build_id, image->build_id, image->build_id_size);
         wanted.build_id_size = image->build_id_size;
     }
     if (first->deleted && wanted.build_id_size == 0) {
@@ -278,7 +285,7 @@ static bool want_header(const struct core_images *all, uint64_t base,
     if (image_outline_read(&all->reader, base, true, in_core) != CH_OK)
         return false;
     found->bias = base - in_core->low;
-    found->wanted.build_id = in_core->build_id;
+    memcpy(found->wanted.build_id, in_core->build_id, in_core->build_id_size);
     found->wanted.build_id_size = in_core->build_id_size;
     return true;
 }
