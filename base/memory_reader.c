@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/cursor.h"
-
 // read_some calls the source once, and holds it to its contract.
 static size_t read_some(const struct memory_reader *reader, uint64_t address, void *to,
                         size_t length)
@@ -32,14 +30,15 @@ enum ch_status memory_read(const struct memory_reader *reader, uint64_t address,
 enum ch_status memory_read_word(const struct memory_reader *reader, uint64_t address,
                                 uint64_t *out)
 {
-    uint8_t bytes[8];
-    enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
-    if (status != CH_OK)
-        return status;
-
-    struct cursor c = cursor_over(bytes, sizeof(bytes));
-    c.big_endian = reader->big_endian;
-    *out = cursor_u64(&c);
+    // Every step of every walk reads words, so this takes no detour over a cursor.
+    const bool big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    uint64_t word;
+    if (reader->read(reader->source, address, &word, sizeof(word)) != sizeof(word)) {
+        enum ch_status status = memory_read(reader, address, &word, sizeof(word));
+        if (status != CH_OK)
+            return status;
+    }
+    *out = reader->big_endian != big_endian_host ? __builtin_bswap64(word) : word;
     return CH_OK;
 }
 

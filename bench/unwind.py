@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# unwind.py BUILD [RUNS]: crashhook's unwinder against others on the same stopped
+# processes, in turn. Prints the table of docs/performance.md, section Unwinding:
+# medians, in milliseconds from the process running to its frames in memory, and in
+# frames a second once it is stopped.
+
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+# name, threads, depth, what it is
+ROWS = [("b", 100, 30, "100 threads, 30 deep"), ("c", 1000, 30, "1,000 threads, 30 deep"),
+        ("d", 0, 100000, "100,000 deep"),
+        ("m", 100, -30, "100 threads, 30 deep, eight functions")]
+
+
+def commands(build, sframe):
+    ours = os.path.join(build, "bench", "bench_unwind")
+    peer = os.path.join(build, "bench", "peer_libunwind")
+    named = [("crashhook, SFrame first", [ours, "PID", "auto"])] if sframe else \
+            [("crashhook, DWARF", [ours, "PID", "dwarf"]),
+             ("crashhook, through libunwind", [ours, "PID", "libunwind"]),
+             ("libdwfl", [os.path.join(build, "bench", "peer_libdwfl"), "PID"]),
+             ("libunwind-ptrace, global cache", [peer, "PID", "global"]),
+             ("libunwind-ptrace, cache per thread", [peer, "PID", "thread"]),
+             ("libunwind-ptrace, no cache", [peer, "PID", "none"])]
+    tools = [] if sframe else [
+        ("eu-stack", ["eu-stack", "-n", "0", "-p", "PID"]),
+        ("gdb", ["gdb", "-nx", "-batch", "-p", "PID", "-ex", "thread apply all bt"]),
+        ("lldb", ["lldb", "-b", "-p", "PID", "-o", "bt all"])]
+    return named, [tool for tool in tools if shutil.which(tool[1][0])]
+
+
+def start(program, row):
+    resource.setrlimit(resource.RLIMIT_STACK, (256 << 20, resource.RLIM_INFINITY))
+    process = subprocess.Popen([program, str(row[1]), str(row[2])],
+                               stdout=subprocess.PIPE)
+    process.stdout.read(1)
+    # Its main thread has 100,000 calls to make after it has said so.
+    time.sleep(0.3)
+    return process
+
+
+def once(command, process, timeout):
+    command = [str(process.pid) if word == "PID" else word for word in command]
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=False, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout, (time.monotonic() - begin) * 1000
+
+
+def measure(named, tools, process, runs):
+    """Rows of (name, frames, ms, frames a second); every run goes round all of them."""
+    seen = {name: [] for name, _ in named + tools}
+    for turn in range(runs):
+        for name, command in named:
+            out = once(command, process, 60)
+            if out is not None and out[0]:
+                _, frames, ms, us = out[0].split()
+                seen[name].append((int(frames), float(ms), int(frames) / int(us) * 1e6))
+        # These take seconds; three times say enough.
+        for name, command in tools if turn < 3 else []:
+            out = once(command, process, 60)
+            if out is not None:
+                seen[name].append((0, out[1], 0))
+    return seen
+
+
+def print_rows(title, seen):
+    print(f"\n{title}\n\n| unwinder | frames | ms | frames/s when stopped |")
+    print("| --- | ---: | ---: | ---: |")
+    for name, values in seen.items():
+        if not values:
+            print(f"| {name} | - | > 60,000 | - |")
+            continue
+        frames, ms, rate = (statistics.median(v[i] for v in values) for i in range(3))
+        print(f"| {name} | {frames:,.0f} | {ms:,.1f} | "
+              f"{f'{rate / 1e6:.2f} M' if rate else '-'} |")
+
+
+def main():
+    build = os.path.realpath(sys.argv[1])
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    with tempfile.TemporaryDirectory() as folder:
+        for row in ROWS:
+            seen = {}
+            for sframe in (False, True):
+                program = os.path.join(folder, f"target{sframe}")
+                subprocess.run(["gcc", "-O2", "-fno-optimize-sibling-calls", "-pthread",
+                                *(["-Wa,--gsframe"] if sframe else []), "-o", program,
+                                os.path.join(HERE, "stack_target.c")], check=True)
+                process = start(program, row)
+                seen.update(measure(*commands(build, sframe), process, runs))
+                process.kill()
+                process.wait()
+            print_rows(f"{row[3]} ({row[0]})", seen)
+
+
+if __name__ == "__main__":
+    main()
