@@ -41,6 +41,7 @@ struct walk {
     bool first;
     bool lost;         // registers were lost since full
     bool in_libunwind; // libunwind's walk stands at this frame
+    bool had_rule;     // there are rules here, and they led nowhere
     unsigned signals;
     uint32_t scan_words;
 };
@@ -301,6 +302,7 @@ static enum ch_status try_step(struct walk *w, step_fn *step)
     struct unwind_state next = w->state;
     struct unwind_frame frame;
     enum ch_status status = step(w, &next, &frame);
+    w->had_rule = w->had_rule || status != CH_ERR_NOT_FOUND;
     if (status == CH_OK)
         status = check_step(w, &next, &frame);
     if (status != CH_OK) {
@@ -347,22 +349,27 @@ static bool find_lost(struct walk *w)
 static enum ch_status step(struct walk *w)
 {
     enum ch_status reason = CH_ERR_NOT_FOUND;
+    w->had_rule = false;
     if (w->first && !is_code(w->space, pc_of(w, &w->state)) &&
         try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
-        enum ch_status status = try_step(w, means[w->how][i]);
+        step_fn *way = means[w->how][i];
+        bool had_rule = w->had_rule;
+        enum ch_status status = try_step(w, way);
         if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&
-            means[w->how][i] == step_by_cfi) {
+            way == step_by_cfi) {
             // Once is enough: from here on DWARF keeps what it will need.
             w->how = SETTING_UNWIND_PRECISE;
             w->lost = !find_lost(w);
             status = try_step(w, step_by_cfi);
         }
-        if (status == CH_OK || status == CH_END)
+        // A frame pointer of 0 ends a chain, but not one that rules say goes on.
+        bool ends = status == CH_END && !(way == step_by_frame_pointer && had_rule);
+        if (status == CH_OK || ends)
             return status;
-        if (reason == CH_ERR_NOT_FOUND)
+        if (reason == CH_ERR_NOT_FOUND && status != CH_END)
             reason = status;
     }
     return reason;
