@@ -154,7 +154,7 @@ static void image_map_finds_prefixes_whose_codes_need_two_bytes(void **state)
     enum ch_status status = image_map_writer_init(&w, &out, 64, "", FOLDERS + 1);
     for (int i = 0; i <= FOLDERS && status == CH_OK; i++) {
         int folder = i < FOLDERS ? i : FOLDERS - 1;
-        int size = snprintf(path, sizeof(path), "/q%d/a", folder);
+        int size = snprintf(path, sizeof(path), "/q%04d/a", folder);
         struct image_map_image image = { .path = path, .path_size = (size_t)size };
         status = image_map_write(&w, &image);
     }
@@ -172,6 +172,34 @@ static void image_map_finds_prefixes_whose_codes_need_two_bytes(void **state)
     assert_int_equal(status, CH_OK);
     assert_int_equal(read, CH_OK);
     assert_true(found);
+}
+
+static void image_map_cuts_prefixes_at_backslashes_too(void **state)
+{
+    (void)state;
+    static const struct image_map_image images[] = {
+        { "D:\\a\\x", 6, NULL, 0, 0x10, 0x20 },
+        { "D:\\a\\y", 6, NULL, 0, 0x10, 0x20 },
+    };
+    // The second path is code 33 ("D:\a"), then "\y".
+    static const uint8_t second[] = { 0xa1, 0x02, '\\', 'y', 0x00 };
+    struct text out = { 0 };
+    struct image_map_writer w;
+    size_t known = 0;
+
+    enum ch_status status = image_map_writer_init(&w, &out, 64, "", 2);
+    for (size_t i = 0; i < 2 && status == CH_OK; i++)
+        status = image_map_write(&w, &images[i]);
+    image_map_writer_deinit(&w);
+    bool same =
+        out.size > sizeof(second) &&
+        memcmp(out.bytes + out.size - sizeof(second), second, sizeof(second)) == 0;
+    if (status == CH_OK)
+        status = read_paths(out.bytes, out.size, &known);
+    text_deinit(&out);
+    assert_int_equal(status, CH_END);
+    assert_true(same);
+    assert_int_equal(known, 2);
 }
 
 static int drain(const uint8_t *bytes, size_t size, void *context)
@@ -201,6 +229,7 @@ int main(void)
         cmocka_unit_test(image_map_gives_an_image_whose_path_was_cut),
         cmocka_unit_test(image_map_stops_at_a_path_that_expands_without_end),
         cmocka_unit_test(image_map_finds_prefixes_whose_codes_need_two_bytes),
+        cmocka_unit_test(image_map_cuts_prefixes_at_backslashes_too),
         cmocka_unit_test(image_map_survives_every_cut_and_flipped_bit),
     };
     return cmocka_run_group_tests_name("formats/image_map", tests, NULL, NULL);

@@ -124,6 +124,17 @@ static void sframe_believes_no_count_its_bytes_cannot_hold(void **state)
     }
 }
 
+static void sframe_refuses_rows_that_begin_among_the_functions(void **state)
+{
+    (void)state;
+    struct sframe_builder s = three_functions();
+    struct sframe_section section;
+    sframe_builder_build(&s);
+    s.out.bytes[24]--; // where rows begin
+    assert_int_equal(sframe_section_init(&section, s.out.bytes, s.out.size, 0),
+                     CH_ERR_MALFORMED);
+}
+
 static void sframe_counts_starts_from_their_fields_when_flagged(void **state)
 {
     (void)state;
@@ -138,7 +149,12 @@ static void sframe_counts_starts_from_their_fields_when_flagged(void **state)
         assert_int_equal(sframe_read_function(&section, 0, &f), CH_OK);
         assert_int_equal(f.start, VADDR + 28 - 0x20);
         assert_int_equal(sframe_read_function(&section, 1, &f), CH_OK);
-        assert_int_equal(f.start, VADDR + 28 + (version == 2 ? 20 : 16) + 0x200);
+        uint64_t start = VADDR + 28 + (version == 2 ? 20 : 16) + 0x200;
+        assert_int_equal(f.start, start);
+        assert_int_equal(sframe_find_function(&section, start, &f), CH_OK);
+        assert_int_equal(f.start, start);
+        assert_int_equal(sframe_find_function(&section, start - 1, &f),
+                         CH_ERR_NOT_FOUND);
     }
 }
 
@@ -152,6 +168,8 @@ static void sframe_finds_the_function_that_covers_an_address(void **state)
     assert_int_equal(sframe_find_function(&section, VADDR + 0x100, &f), CH_OK);
     assert_int_equal(sframe_find_function(&section, VADDR + 0x11f, &f), CH_OK);
     assert_int_equal(f.size, 0x20);
+    assert_int_equal(sframe_find_function(&section, VADDR + 0x200, &f), CH_OK);
+    assert_int_equal(f.size, 0x40);
     assert_int_equal(sframe_find_function(&section, VADDR + 0x120, &f),
                      CH_ERR_NOT_FOUND);
     assert_int_equal(sframe_find_function(&section, VADDR + 0xff, &f),
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(sframe_refuses_kinds_it_does_not_know),
         cmocka_unit_test(sframe_refuses_an_order_its_architecture_has_not),
         cmocka_unit_test(sframe_believes_no_count_its_bytes_cannot_hold),
+        cmocka_unit_test(sframe_refuses_rows_that_begin_among_the_functions),
         cmocka_unit_test(sframe_counts_starts_from_their_fields_when_flagged),
         cmocka_unit_test(sframe_finds_the_function_that_covers_an_address),
         cmocka_unit_test(sframe_steps_over_functions_without_code),

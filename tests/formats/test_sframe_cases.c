@@ -139,6 +139,46 @@ static int compare_case(const char *path)
     return failed;
 }
 
+// is_symbol is whether a symbol has this value and size.
+static bool is_symbol(const struct elf_view *elf, uint64_t value, uint64_t size)
+{
+    struct elf_section section;
+    struct elf_symbol symbol;
+    if (elf_view_find_section(elf, ".symtab", &section, NULL) != CH_OK)
+        return false;
+    struct cursor symbols = elf_section_cursor(elf, &section);
+    while (elf_next_symbol(elf, &symbols, &symbol) == CH_OK) {
+        if (symbol.value == value && symbol.size == size)
+            return true;
+    }
+    return false;
+}
+
+// count_symbols counts the functions of the file at path, and those that are symbols.
+static void count_symbols(const char *path, size_t *functions, size_t *symbols)
+{
+    struct sframe_file file;
+    struct sframe_section section;
+    struct sframe_function f;
+    struct sframe_start start;
+    size_t size = 0;
+    size_t offset = 0;
+    uint8_t *bytes = read_file(path, &size);
+    *functions = 0;
+    *symbols = 0;
+    enum ch_status status =
+        bytes != NULL ? sframe_file_init(&file, bytes, size) : CH_ERR_IO;
+    while (status == CH_OK &&
+           (status = sframe_file_next(&file, &offset, &section)) == CH_OK) {
+        for (uint32_t i = 0; sframe_read_function(&section, i, &f) == CH_OK; i++) {
+            sframe_file_start(&file, &section, i, &f, &start);
+            *functions += 1;
+            *symbols += start.known && is_symbol(&file.elf, start.vaddr, f.size);
+        }
+    }
+    free(bytes);
+}
+
 static int list_damaged(const uint8_t *bytes, size_t size, void *context)
 {
     (void)context;
@@ -206,6 +246,21 @@ static void every_function_and_row_is_read_as_binutils_reads_it(void **state)
     assert_int_equal(for_each_case(compare_case), 0);
 }
 
+static void functions_start_at_their_symbols_whatever_linked_them(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "gold-v1.so", "lld-v1.so", "ld-r-v1.o" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[4096];
+        size_t functions;
+        size_t symbols;
+        snprintf(path, sizeof(path), "%s/sframe/odd/%s", CASES, names[i]);
+        count_symbols(path, &functions, &symbols);
+        assert_int_equal(functions, 14);
+        assert_int_equal(symbols, 14);
+    }
+}
+
 static void damaged_sections_are_survived(void **state)
 {
     (void)state;
@@ -216,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_and_row_is_read_as_binutils_reads_it),
+        cmocka_unit_test(functions_start_at_their_symbols_whatever_linked_them),
         cmocka_unit_test(damaged_sections_are_survived),
     };
     return cmocka_run_group_tests_name("formats/sframe_cases", tests, NULL, NULL);

@@ -115,6 +115,10 @@ static void s390x_offsets_are_scaled_and_biased_and_name_registers(void **state)
     assert_rule(row.cfa, UNWIND_REGISTER_PLUS, UNWIND_S390X_SP, 176);
     assert_rule(row.ra, UNWIND_SAME, 0, 0);
     assert_rule(row.fp, UNWIND_REGISTER_PLUS, 17, 0);
+    // In version 3 an odd word is an offset like any other.
+    rows_of_bytes(&one, 3, SFRAME_S390X, 1, "\x00\x07\x02\x00\x23", 5);
+    assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
+    assert_rule(row.fp, UNWIND_AT_CFA, 0, 35);
 }
 
 static void a_row_without_words_is_outermost_since_version_2(void **state)
