@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/image_frames.h"
 #include "agent/read_file.h"
 #include "base/checked.h"
 #include "formats/elf.h"
@@ -156,6 +157,8 @@ static void read_segments(const struct first_page *page,
     if (!found)
         return;
     image->bias = image->base - (segment.vaddr & ~(uint64_t)(PAGE_BYTES - 1));
+    if (header->entry != 0)
+        image->entry = image->bias + header->entry;
     for (uint32_t i = 0; i < count; i++) {
         if (elf_read_segment(header, table, size, i, &segment) == CH_OK)
             note_segment(page, header, &segment, image);
@@ -286,25 +289,33 @@ enum ch_status images_list_for_unwinder(struct target_images *images)
     if (images->unwind == NULL)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < images->count; i++) {
-        const struct target_image *image = &images->images[i];
+        struct target_image *image = &images->images[i];
         images->unwind[i] = (struct unwind_image){
             .start = image->base,
             .end = image->end,
             .bias = image->bias,
+            .entry = image->entry,
             .sframe = image->sframe,
             .sframe_size = image->sframe_size,
             .eh_frame_hdr = image->eh_frame_hdr,
             .eh_frame_hdr_size = image->eh_frame_hdr_size,
         };
+        image_frames_find(image, &images->unwind[i]);
     }
     return CH_OK;
+}
+
+static void image_free(struct target_image *image)
+{
+    free(image->owned_path);
+    free(image->file);
 }
 
 // forget_images empties the list and keeps the mappings.
 static void forget_images(struct target_images *images)
 {
     for (size_t i = 0; i < images->count; i++)
-        free(images->images[i].owned_path);
+        image_free(&images->images[i]);
     free(images->images);
     free(images->unwind);
     images->images = NULL;

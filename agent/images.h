@@ -42,7 +42,8 @@ struct target_image {
     uint64_t base; // lowest mapped address
     uint64_t end;  // one past the last address its program headers claim
     uint64_t end_of_text;
-    uint64_t bias; // address - vaddr
+    uint64_t bias;  // address - vaddr
+    uint64_t entry; // where a program starts; 0: nowhere
     uint8_t build_id[IMAGE_BUILD_ID_MAX];
     size_t build_id_size;
     uint64_t dynamic; // address of its dynamic section; 0: none
@@ -50,6 +51,7 @@ struct target_image {
     uint64_t eh_frame_hdr_size;
     uint64_t sframe;
     uint64_t sframe_size; // 0: it has none
+    void *file;           // what image_frames_find had to read; NULL: nothing
 };
 
 struct target_images {
