@@ -293,8 +293,8 @@ static enum MHD_Result send_answer(struct call *call)
 }
 
 // on_request is called once for the head, then for pieces of the body, then with an
-// empty piece, and again with one after a resume. Its parameters are the library's.
-// NOLINTNEXTLINE(readability-function-size)
+// empty piece, and again with one after a resume.
+// NOLINTNEXTLINE(readability-function-size): its parameters are the library's
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *url, const char *method,
                                   const char *version, const char *bytes, size_t *size,

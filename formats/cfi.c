@@ -48,6 +48,7 @@ static size_t form_size(uint8_t encoding)
 static uint64_t read_signed(struct cursor *c, size_t size)
 {
     unsigned unused = 64 - 8 * (unsigned)size;
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): size > 0
     return (uint64_t)((int64_t)(cursor_uint(c, size) << unused) >> unused);
 }
 
