@@ -175,9 +175,14 @@ static inline int64_t cursor_sint_be(struct cursor *c, size_t size)
         return 0;
     }
     uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
-    if (c->end - bytes >= 8) { // all but the last few: one load and a shift
+    unsigned unused = 64 - 8 * (unsigned)size;
+    if (c->end - bytes >= 8) { // one load of 8 bytes that begins where the number does
         memcpy(&value, bytes, sizeof(value));
-        return (int64_t)be64toh(value) >> (64 - 8 * size);
+        return (int64_t)be64toh(value) >> unused;
+    }
+    if (c->at - c->begin >= 8) { // or ends where it does
+        memcpy(&value, c->at - 8, sizeof(value));
+        return (int64_t)(be64toh(value) << unused) >> unused;
     }
     for (size_t i = 0; i < size; i++)
         value = value << 8 | bytes[i];
