@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/abort_message.h"
+#include "agent/exception.h"
 #include "agent/facts.h"
 #include "agent/images.h"
 #include "agent/stop.h"
@@ -26,10 +28,13 @@ struct target_crash {
     uint64_t monotonic_ns;
     struct unwind_registers registers;
     uint64_t flags;
-    uint64_t fault_error; // x86-64: the processor's page fault code
-    uint64_t fault_trap;  // x86-64: the exception's number
-    bool dies;            // the process dies of it whatever happens
-    bool signal_only;     // info has nothing but the signal's number
+    uint64_t fault_error;       // x86-64: the processor's page fault code
+    uint64_t fault_trap;        // x86-64: the exception's number
+    bool dies;                  // the process dies of it whatever happens
+    bool signal_only;           // info has nothing but the signal's number
+    uint64_t abort_message;     // where glibc's __abort_msg is; 0: not known
+    uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
+    uint64_t terminate;         // where std::terminate is; 0: not known
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -56,9 +61,11 @@ struct capture {
     const char *tier;
     const struct unwind_arch *arch;
     struct stop stop;
-    struct target_memory memory; // of a live process
-    struct memory_reader reader; // of memory, or of a core
-    const char *core_name;       // of a core's first thread; NULL: /proc has the names
+    struct target_memory memory;           // of a live process
+    struct memory_reader reader;           // of memory, or of a core
+    char abort_message[ABORT_MESSAGE_MAX]; // what the C library said; empty: nothing
+    struct exception exception;            // that nobody caught; an empty type: none
+    const char *core_name; // of a core's first thread; NULL: /proc has the names
     struct target_images images;
     struct process_facts process;
     struct host_facts host;

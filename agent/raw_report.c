@@ -110,6 +110,30 @@ static enum crash_access access_of(const struct target_crash *crash)
 #endif
 }
 
+// read_words fills what the target's libraries said before it aborted; a text that
+// cannot be read is as good as none.
+static void read_words(struct capture *capture)
+{
+    const struct target_crash *crash = capture->crash;
+    if (crash->info.si_signo != SIGABRT)
+        return;
+    if (abort_message_read(&capture->reader, crash->abort_message,
+                           capture->abort_message) != CH_OK)
+        capture->abort_message[0] = 0;
+    struct exception_place place = {
+        .globals = crash->exception_globals,
+        .terminate = crash->terminate,
+        .sp = crash->registers.value[capture->arch->sp],
+    };
+    if (exception_read(&capture->reader, &place, &capture->exception) != CH_OK)
+        capture->exception.type[0] = 0;
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != 0 ? text : NULL;
+}
+
 static struct crash_facts crash_facts_of(const struct capture *capture,
                                          const char *thread_name)
 {
@@ -132,6 +156,9 @@ static struct crash_facts crash_facts_of(const struct capture *capture,
         .pid = capture->stop.pid,
         .system_call = info->si_signo == SIGSYS ? info->si_syscall : 0,
         .thread_name = thread_name,
+        .message = text_or_null(capture->abort_message),
+        .exception_type = text_or_null(capture->exception.type),
+        .exception_what = text_or_null(capture->exception.what),
     };
     facts.address_place = place_of(&capture->images, facts.address);
     facts.pc_place = place_of(&capture->images, facts.pc);
@@ -139,14 +166,28 @@ static struct crash_facts crash_facts_of(const struct capture *capture,
     return facts;
 }
 
+// write_exception writes what the message says once more, for programs.
+static void write_exception(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (facts->message != NULL || facts->exception_type == NULL)
+        return;
+    json_write_key(w, "exception");
+    json_write_object(w);
+    write_member(w, "type", facts->exception_type);
+    write_member(w, "what", facts->exception_what);
+    json_write_end(w, '}');
+}
+
 static void write_crash(struct json_writer *w, const struct capture *capture)
 {
     char name[RAW_THREAD_NAME_SIZE];
     struct text summary = { 0 };
+    struct text message = { 0 };
     raw_thread_name(capture, capture->crash->tid, name);
     struct crash_facts facts = crash_facts_of(capture, name);
 
     crash_summary(&facts, &summary);
+    crash_message(&facts, &message);
     json_write_key(w, "crash");
     json_write_object(w);
     write_count(w, "signal", (uint64_t)facts.signal);
@@ -162,6 +203,8 @@ static void write_crash(struct json_writer *w, const struct capture *capture)
     write_count(w, "thread", (uint64_t)capture->crash->tid);
     write_member(w, "kind", crash_kind(&facts));
     write_member(w, "summary", summary.bytes);
+    write_member(w, "message", message.bytes);
+    write_exception(w, &facts);
     if (facts.sent) {
         json_write_key(w, "sender");
         json_write_object(w);
@@ -170,6 +213,7 @@ static void write_crash(struct json_writer *w, const struct capture *capture)
         json_write_end(w, '}');
     }
     json_write_end(w, '}');
+    text_deinit(&message);
     text_deinit(&summary);
 }
 
@@ -443,6 +487,7 @@ enum ch_status raw_report_write(struct capture *capture,
     if (status != CH_OK)
         return status;
     if (capture->crash != NULL) {
+        read_words(capture);
         struct crash_facts facts = crash_facts_of(capture, "");
         fingerprint_init(&threads.fingerprint, facts.signal, crash_kind(&facts));
     }

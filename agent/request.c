@@ -99,6 +99,11 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     out->crash.realtime_ns = page.crash_realtime_ns;
     out->crash.monotonic_ns = page.crash_monotonic_ns;
     out->crash.dies = page.dies != 0;
+    out->crash.abort_message = page.abort_message;
+    out->crash.terminate = page.terminate;
+    if (page.thread_pointer != 0 && page.exception_globals != 0)
+        out->crash.exception_globals =
+            page.thread_pointer + (uint64_t)page.exception_globals;
     memcpy(&out->crash.info, page.siginfo, sizeof(out->crash.info));
     read_registers(page.registers, &out->crash);
     return CH_OK;

@@ -45,5 +45,6 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     bool used = (alternate.ss_flags & SS_DISABLE) == 0;
     page->alternate_stack = used ? (uintptr_t)alternate.ss_sp : 0;
     page->alternate_stack_bytes = used ? alternate.ss_size : 0;
+    page->thread_pointer = machine_thread_pointer();
     page->crashed_tid = sys_gettid();
 }

@@ -143,6 +143,7 @@ static int install(char *const *environment, const struct crashhook_options *opt
                                   .signals = settings.signals,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
                                   .keep_stderr = stderr_is_wanted(&settings) };
+    message_places_find(&wishes.messages);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;

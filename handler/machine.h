@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 
 #include "handler/request_page.h"
 
@@ -65,6 +68,15 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
 {
     for (int i = 0; i < NGREG; i++)
         out[i] = (uint64_t)context->uc_mcontext.gregs[i];
+}
+
+// machine_thread_pointer is where the thread's own storage begins. The kernel is asked:
+// a thread made without such storage has nothing to read it from.
+static inline uint64_t machine_thread_pointer(void)
+{
+    uint64_t pointer = 0;
+    machine_call(SYS_arch_prctl, ARCH_GET_FS, (long)&pointer, 0, 0, 0);
+    return pointer;
 }
 
 // machine_fault_wrote: the page fault of context was a write; false when unknown.
@@ -124,6 +136,13 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
     out[31] = context->uc_mcontext.sp;
     out[32] = context->uc_mcontext.pc;
     out[33] = context->uc_mcontext.pstate;
+}
+
+static inline uint64_t machine_thread_pointer(void)
+{
+    uint64_t pointer;
+    __asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+    return pointer;
 }
 
 static inline bool machine_fault_wrote(const ucontext_t *context)

@@ -106,6 +106,9 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->version = REQUEST_VERSION;
     page->size = sizeof(*page);
     page->keep_stderr = wishes->keep_stderr;
+    page->abort_message = wishes->messages.abort_message;
+    page->exception_globals = wishes->messages.exception_globals;
+    page->terminate = wishes->messages.terminate;
     return plan;
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "handler/crash.h"
+#include "handler/message_places.h"
 
 // A variable of the agent's environment; name is not terminated.
 struct plan_variable {
@@ -24,6 +25,7 @@ struct plan_wishes {
     uint64_t signals;
     uint64_t timeout_ns;
     bool keep_stderr;
+    struct message_places messages;
 };
 
 // plan_create maps and fills a plan. NULL: there is no memory.

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 1 };
+enum { REQUEST_VERSION = 2 };
 
 // REQUEST_RELEASE is the agent's whole answer: the process may die now.
 enum { REQUEST_RELEASE = 'R' };
@@ -55,4 +55,8 @@ struct request_page {
     uint64_t context_address; // of the ucontext_t, in the crashed process
     uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
+    uint64_t thread_pointer;   // of the thread that crashed; 0: not known
+    uint64_t abort_message;    // of glibc's __abort_msg; 0: none
+    int64_t exception_globals; // of libstdc++'s, from the thread pointer; 0: none
+    uint64_t terminate;        // std::terminate; 0: none
 };

@@ -62,6 +62,58 @@ static const char *bus_kind(const struct crash_facts *f)
                                                           : "unknown";
 }
 
+// How glibc's malloc begins what it says of a heap that is not as it left it.
+static const char *const heap_words[] = {
+    "malloc",
+    "free()",
+    "realloc()",
+    "corrupted ",
+    "double free",
+    "munmap_chunk()",
+    "mremap_",
+    "tcache_",
+    "unaligned ",
+    "invalid fastbin",
+    "break adjusted to free",
+};
+
+static bool begins(const char *text, const char *words)
+{
+    return strncmp(text, words, strlen(words)) == 0;
+}
+
+static bool is_heap_message(const char *message)
+{
+    for (size_t i = 0; i < sizeof(heap_words) / sizeof(heap_words[0]); i++) {
+        if (begins(message, heap_words[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_assertion(const char *message)
+{
+    return strstr(message, "Assertion `") != NULL ||
+           strstr(message, ": assertion failed: ") != NULL ||
+           strstr(message, ": Unexpected error: ") != NULL;
+}
+
+static const char *abort_kind(const struct crash_facts *f)
+{
+    const char *message = f->message;
+    if (message == NULL)
+        return f->exception_type != NULL ? "uncaught-exception" : "abort";
+    if (begins(message, "*** stack smashing detected"))
+        return "stack-smashing";
+    if (begins(message, "*** "))
+        return "fortify";
+    // malloc's own assertions are about the heap as well.
+    if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)
+        return "assertion";
+    return is_heap_message(message) || is_assertion(message) ? "heap-corruption"
+                                                             : "abort";
+}
+
 const char *crash_kind(const struct crash_facts *f)
 {
     // No fault happened where a signal was sent. A process that aborts is the
@@ -70,7 +122,7 @@ const char *crash_kind(const struct crash_facts *f)
         return "sent-by-process";
     switch (f->signal) {
     case SIGABRT:
-        return "abort";
+        return abort_kind(f);
     case SIGSEGV:
         return segv_kind(f);
     case SIGBUS:
@@ -139,11 +191,114 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
         text_append_string(out, ", which may not be accessed");
 }
 
+// A sentence quotes no more of a text than fits on a line or two.
+enum { QUOTED_BYTES = 240 };
+
+static void append_quoted(struct text *out, const char *words, size_t size)
+{
+    bool cut = size > QUOTED_BYTES;
+    if (cut) {
+        size = QUOTED_BYTES;
+        // Not within a character of several bytes.
+        while (size != 0 && ((unsigned char)words[size] & 0xc0) == 0x80)
+            size--;
+    }
+    text_append(out, words, size);
+    if (cut)
+        text_append_string(out, "...");
+}
+
+// append_expression quotes what was asserted, without the place, which the frames show.
+static void append_expression(struct text *out, const char *message)
+{
+    static const char before[] = "Assertion `";
+    const char *begin = strstr(message, before);
+    if (begin == NULL) {
+        append_quoted(out, message, strlen(message));
+        return;
+    }
+    begin += strlen(before);
+    size_t size = strlen(begin);
+    static const char after[] = "' failed.";
+    if (size >= strlen(after) && strcmp(begin + size - strlen(after), after) == 0)
+        size -= strlen(after);
+    append_quoted(out, begin, size);
+}
+
+static void summarize_exception(const struct crash_facts *f, struct text *out)
+{
+    text_append_string(out, "Uncaught exception ");
+    append_quoted(out, f->exception_type, strlen(f->exception_type));
+    if (f->exception_what == NULL)
+        return;
+    text_append_string(out, ": ");
+    append_quoted(out, f->exception_what, strlen(f->exception_what));
+}
+
+// append_complaint quotes "*** buffer overflow detected ***: terminated" without its
+// frame.
+static void append_complaint(struct text *out, const char *message)
+{
+    const char *begin = message + strlen("*** ");
+    const char *end = strstr(begin, " ***");
+    append_quoted(out, begin, end != NULL ? (size_t)(end - begin) : strlen(begin));
+}
+
+static void summarize_message(const char *kind, const char *message, struct text *out)
+{
+    static const struct {
+        const char *kind;
+        const char *words;
+    } heads[] = {
+        { "abort", "The program aborted: " },
+        { "heap-corruption", "Heap corruption: " },
+        { "fortify", "Stopped by a check of the C library: " },
+        { "assertion", "Assertion failed: " },
+    };
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        if (strcmp(kind, heads[i].kind) == 0)
+            text_append_string(out, heads[i].words);
+    }
+    if (strcmp(kind, "stack-smashing") == 0)
+        text_append_string(out, "A function wrote past its variables on the stack");
+    else if (strcmp(kind, "assertion") == 0)
+        append_expression(out, message);
+    else if (strcmp(kind, "fortify") == 0)
+        append_complaint(out, message);
+    else
+        append_quoted(out, message, strlen(message));
+}
+
+// summarize_abort says what led to abort, where that is known.
+static void summarize_abort(const struct crash_facts *f, const char *kind,
+                            struct text *out)
+{
+    if (f->message != NULL)
+        summarize_message(kind, f->message, out);
+    else if (f->exception_type != NULL)
+        summarize_exception(f, out);
+    else
+        text_append_string(out, "The program aborted");
+}
+
+void crash_message(const struct crash_facts *f, struct text *out)
+{
+    if (f->message != NULL) {
+        text_append_string(out, f->message);
+        return;
+    }
+    if (f->exception_type == NULL)
+        return;
+    text_appendf(out, "uncaught exception %s", f->exception_type);
+    if (f->exception_what != NULL)
+        text_appendf(out, ": %s", f->exception_what);
+}
+
 void crash_summary(const struct crash_facts *f, struct text *out)
 {
     const char *kind = crash_kind(f);
-    if (strcmp(kind, "abort") == 0) {
-        text_append_string(out, "The program aborted");
+    if (f->signal == SIGABRT && strcmp(kind, "sent-by-process") != 0) {
+        summarize_abort(f, kind, out);
         return;
     }
     if (f->sent) {

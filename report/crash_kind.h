@@ -3,7 +3,8 @@
 // What kind of crash it was, and one sentence that says so to a person.
 //
 // A pure function of what the kernel told (signal, code, address, the processor's fault
-// code) and of where the addresses in question lie. It claims no more than those show:
+// code), of where the addresses in question lie, and of the words that the C and C++
+// libraries left before they aborted. It claims no more than those show:
 // what they leave open is "unknown".
 #pragma once
 #include <stdbool.h>
@@ -44,6 +45,9 @@ struct crash_facts {
     struct crash_place pc_place;
     struct crash_place sp_place;
     const char *thread_name;
+    const char *message; // what the C library said before it aborted; NULL: nothing
+    const char *exception_type; // of the C++ exception nobody caught; NULL: none
+    const char *exception_what; // its text; NULL: not known
 };
 
 // crash_kind is the report's crash.kind ("null-dereference").
@@ -51,6 +55,9 @@ const char *crash_kind(const struct crash_facts *facts);
 
 // crash_summary appends the sentence for crash.summary.
 void crash_summary(const struct crash_facts *facts, struct text *out);
+
+// crash_message appends the text for crash.message, or nothing where there is none.
+void crash_message(const struct crash_facts *facts, struct text *out);
 
 // crash_has_address is true where the signal's address is that of the fault.
 bool crash_has_address(const struct crash_facts *facts);

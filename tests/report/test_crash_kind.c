@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "support/test.h"
 
@@ -149,6 +150,87 @@ static void crash_by_abort_is_told_from_a_signal_of_another_process(void **state
     expect(&self, "sent-by-process", "SIGFPE raised by the program itself");
 }
 
+static void crash_by_abort_says_what_the_c_library_said(void **state)
+{
+    static const struct {
+        const char *message;
+        const char *kind;
+        const char *summary;
+    } cases[] = {
+        { "prog: a.c:7: main: Assertion `x > 0' failed.", "assertion",
+          "Assertion failed: x > 0" },
+        { "Fatal glibc error: malloc.c:2599 (sysmalloc): assertion failed: old_top",
+          "heap-corruption",
+          "Heap corruption: Fatal glibc error: malloc.c:2599 (sysmalloc): assertion "
+          "failed: old_top" },
+        { "Fatal glibc error: a.c:1 (f): assertion failed: y", "assertion",
+          "Assertion failed: Fatal glibc error: a.c:1 (f): assertion failed: y" },
+        { "double free or corruption (out)", "heap-corruption",
+          "Heap corruption: double free or corruption (out)" },
+        { "malloc(): corrupted top size", "heap-corruption",
+          "Heap corruption: malloc(): corrupted top size" },
+        { "corrupted size vs. prev_size", "heap-corruption",
+          "Heap corruption: corrupted size vs. prev_size" },
+        { "*** stack smashing detected ***: terminated", "stack-smashing",
+          "A function wrote past its variables on the stack" },
+        { "*** buffer overflow detected ***: terminated", "fortify",
+          "Stopped by a check of the C library: buffer overflow detected" },
+        { "*** ", "fortify", "Stopped by a check of the C library: " },
+        { "The futex facility returned an unexpected error code.", "abort",
+          "The program aborted: The futex facility returned an unexpected error "
+          "code." },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct crash_facts f = { .signal = SIGABRT,
+                                 .sent = true,
+                                 .sender = 42,
+                                 .pid = 42,
+                                 .message = cases[i].message };
+        expect(&f, cases[i].kind, cases[i].summary);
+    }
+}
+
+static void crash_summary_quotes_no_more_than_a_line_or_two(void **state)
+{
+    (void)state;
+    char message[4096];
+    struct text out = { 0 };
+    memset(message, 'x', sizeof(message) - 1);
+    message[sizeof(message) - 1] = 0;
+    struct crash_facts f = { .signal = SIGABRT, .sent = true, .message = message };
+    crash_summary(&f, &out);
+    size_t size = out.size;
+    text_deinit(&out);
+    assert_true(size < 300);
+}
+
+static void crash_by_an_exception_names_its_type_and_text(void **state)
+{
+    (void)state;
+    struct text out = { 0 };
+    char seen[256];
+    struct crash_facts f = { .signal = SIGABRT,
+                             .sent = true,
+                             .exception_type = "ledger::closed" };
+    expect(&f, "uncaught-exception", "Uncaught exception ledger::closed");
+    f.exception_what = "no such page";
+    expect(&f, "uncaught-exception", "Uncaught exception ledger::closed: no such page");
+    crash_message(&f, &out);
+    snprintf(seen, sizeof(seen), "%s", out.bytes);
+    text_deinit(&out);
+    assert_string_equal(seen, "uncaught exception ledger::closed: no such page");
+}
+
+static void crash_by_a_signal_of_another_process_has_no_message_kind(void **state)
+{
+    (void)state;
+    struct crash_facts f = {
+        .signal = SIGABRT, .sent = true, .sender = 7, .pid = 42, .message = "malloc()"
+    };
+    expect(&f, "sent-by-process", "SIGABRT sent by process 7");
+}
+
 static void crash_of_other_signals_has_its_kind(void **state)
 {
     (void)state;
@@ -181,6 +263,10 @@ int main(void)
         cmocka_unit_test(crash_elsewhere_is_unknown_and_says_what_was_tried),
         cmocka_unit_test(crash_past_the_end_of_a_mapped_file_is_told),
         cmocka_unit_test(crash_by_abort_is_told_from_a_signal_of_another_process),
+        cmocka_unit_test(crash_by_abort_says_what_the_c_library_said),
+        cmocka_unit_test(crash_summary_quotes_no_more_than_a_line_or_two),
+        cmocka_unit_test(crash_by_an_exception_names_its_type_and_text),
+        cmocka_unit_test(crash_by_a_signal_of_another_process_has_no_message_kind),
         cmocka_unit_test(crash_of_other_signals_has_its_kind),
     };
     return cmocka_run_group_tests_name("report/crash_kind", tests, NULL, NULL);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the C and C++ libraries keep what they say before they abort: glibc the line
+// that assert, malloc or a fortified function wrote, libstdc++ the exception that
+// nobody caught.
+//
+// Looked for once, at install, so that nothing is searched in a crash. What libstdc++
+// keeps is a thread's own. Where it is loaded with the program, it lies at one distance
+// from every thread's pointer, and the distance is all that has to be known; of a
+// libstdc++ that dlopen brings later, nothing is.
+#pragma once
+#include <stdint.h>
+
+struct message_places {
+    uint64_t abort_message;    // of __abort_msg, a pointer; 0: not known
+    int64_t exception_globals; // distance from the thread pointer; 0: not known
+    uint64_t terminate;        // std::terminate; 0: not known
+};
+
+// message_places_find fills out with what this process has.
+void message_places_find(struct message_places *out);
+
+// abort_message_place is the address of glibc's __abort_msg, or NULL. The shared and
+// the static library find it each in their own way.
+const void *abort_message_place(void);

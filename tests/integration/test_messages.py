@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that its C or C++ library ends says why in its report, in whatever way the
+# handler came into it, and dies as it would have.
+
+import signal
+import unittest
+
+import harness
+from harness import Scene
+
+PRELOADED = "alone"
+LINKED = ("shared", "static", "all_static")
+
+# What the program does: the kind, and a pattern for all of the message.
+SAYS = {
+    "assert": ("assertion", r".*says_why\.c:\d+: fail_assert: "
+                            r"Assertion `more_than_fits < 10' failed\."),
+    "smash": ("stack-smashing", r"\*\*\* stack smashing detected \*\*\*: terminated"),
+    "fortify": ("fortify", r"\*\*\* buffer overflow detected \*\*\*: terminated"),
+    "double_free": ("heap-corruption", r"free\(\): double free detected in tcache 2"),
+    "wild_free": ("heap-corruption", r"free\(\): invalid pointer"),
+}
+
+# How it is thrown: the exception's type and its text.
+THROWS = {
+    "main": ("std::runtime_error", "cannot open ledger 'q3'"),
+    "thread": ("std::runtime_error", "cannot open ledger 'q3'"),
+    "custom": ("ledger::closed", None),
+    "int": ("int", None),
+    "second_base": ("ledger::refused", "the second base"),
+    "again": ("std::out_of_range", "no such page"),
+    "kept": ("std::invalid_argument", "kept for later"),
+    "system": ("std::filesystem::__cxx11::filesystem_error",
+               "cannot read: Permission denied"),
+}
+
+
+class Messages(unittest.TestCase):
+    def crash(self, program, how, kind):
+        """The crash of the one report that a program leaves, which SIGABRT ended."""
+        with Scene() as scene:
+            if kind != PRELOADED:
+                scene.preload = None
+            ended = scene.run([harness.program(f"{program}_{kind}"), how],
+                              CRASHHOOK_AGENT=harness.AGENT)
+            reports = scene.reports()
+        self.assertEqual(ended.signal, signal.SIGABRT)
+        self.assertEqual(len(reports), 1, ended.stderr)
+        return reports[0]["crash"]
+
+    def says(self, how, kind):
+        expected, message = SAYS[how]
+        crash = self.crash("says_why", how, kind)
+        self.assertEqual(crash["kind"], expected)
+        self.assertRegex(crash["message"], f"^{message}$")
+
+    def throws(self, how, kind):
+        name, what = THROWS[how]
+        words = name if what is None else f"{name}: {what}"
+        crash = self.crash("throws", how, kind)
+        self.assertEqual(crash["kind"], "uncaught-exception")
+        self.assertEqual(crash["exception"]["type"], name)
+        self.assertEqual(crash["exception"].get("what"), what)
+        self.assertEqual(crash["message"], "uncaught exception " + words)
+        self.assertEqual(crash["summary"], "Uncaught exception " + words)
+
+    def test_the_c_library_is_quoted(self):
+        for how in SAYS:
+            with self.subTest(how):
+                self.says(how, PRELOADED)
+
+    def test_an_uncaught_exception_is_named(self):
+        for how in THROWS:
+            with self.subTest(how):
+                self.throws(how, PRELOADED)
+
+    def test_programs_that_link_the_handler_say_as_much(self):
+        for kind in LINKED:
+            for how in SAYS:
+                with self.subTest(f"{kind} {how}"):
+                    self.says(how, kind)
+            for how in ("main", "thread", "second_base"):
+                with self.subTest(f"{kind} {how}"):
+                    self.throws(how, kind)
+
+    def test_an_abort_without_words_stays_one(self):
+        crash = self.crash("says_why", "abort", PRELOADED)
+        self.assertEqual((crash["kind"], crash["summary"]), ("abort", "The program aborted"))
+        self.assertNotIn("message", crash)
+
+    def test_an_abort_while_an_exception_is_handled_does_not_blame_it(self):
+        crash = self.crash("throws", "handler", PRELOADED)
+        self.assertEqual(crash["kind"], "abort")
+        self.assertNotIn("exception", crash)
+
+
+if __name__ == "__main__":
+    harness.main()
