@@ -232,7 +232,8 @@ static inline int64_t load_start(const uint8_t *bytes, bool wide, bool big_endia
 // last_start is the last function that starts at or before distance, or the first one.
 // This is where a lookup spends its time. The layout was checked when the section was
 // opened, so nothing is checked here; a step has no branch on what it read, which
-// nothing could predict. It is compiled for each width and order of starts.
+// nothing could predict, and has both places it may go to next fetched while it waits.
+// It is compiled for each width and order of starts.
 static inline __attribute__((always_inline)) uint32_t
 last_start(const struct sframe_section *section, int64_t distance, bool wide,
            bool big_endian)
@@ -245,6 +246,9 @@ last_start(const struct sframe_section *section, int64_t distance, bool wide,
         size_t half = count / 2;
         size_t middle = low + half * entry;
         count -= half;
+        size_t next = count / 2 * entry;
+        __builtin_prefetch(&bytes[low + next]);
+        __builtin_prefetch(&bytes[middle + next]);
         uint64_t start = (uint64_t)load_start(&bytes[middle], wide, big_endian);
         start += middle & field_mask;
         low = (int64_t)start <= distance ? middle : low;
