@@ -35,6 +35,7 @@ struct target_crash {
     uint64_t abort_message;     // where glibc's __abort_msg is; 0: not known
     uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
     uint64_t terminate;         // where std::terminate is; 0: not known
+    uint64_t set_terminate;     // where std::set_terminate is; 0: not known
 };
 
 // A part of the report that could not be had, and why: partial is a result.

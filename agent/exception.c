@@ -55,18 +55,28 @@ static enum ch_status read_type_name(const struct memory_reader *reader, uint64_
     return status;
 }
 
-// in_terminate: a call in terminate, which is short, has not returned. Nothing else
-// leaves such an address on a stack, for the program ends there.
+// is_in_terminate: address is within std::terminate, or in the function before
+// std::set_terminate, where libstdc++ has the one that a noexcept function ends in: it
+// calls the terminate handler and is not exported. Both are short.
+static bool is_in_terminate(const struct exception_place *place, uint64_t address)
+{
+    return (place->terminate != 0 &&
+            address - place->terminate - 1 < TERMINATE_BYTES) ||
+           (place->set_terminate != 0 &&
+            place->set_terminate - address - 1 < TERMINATE_BYTES);
+}
+
+// in_terminate: a call in terminate has not returned. Nothing else leaves such an
+// address on a stack, for the program ends there.
 static bool in_terminate(const struct memory_reader *reader,
                          const struct exception_place *place)
 {
     uint64_t words[STACK_WORDS];
-    for (size_t read = 0; read < STACK_BYTES && place->terminate != 0;
-         read += sizeof(words)) {
+    for (size_t read = 0; read < STACK_BYTES; read += sizeof(words)) {
         if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
             return false;
         for (size_t i = 0; i < STACK_WORDS; i++) {
-            if (words[i] - place->terminate - 1 < TERMINATE_BYTES)
+            if (is_in_terminate(place, words[i]))
                 return true;
         }
     }

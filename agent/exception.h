@@ -24,7 +24,8 @@ struct exception {
 struct exception_place {
     uint64_t globals;   // of the thread: its __cxa_eh_globals
     uint64_t terminate; // std::terminate
-    uint64_t sp;        // of the thread
+    uint64_t set_terminate;
+    uint64_t sp; // of the thread
 };
 
 // exception_read reads the exception for which a thread is in std::terminate.

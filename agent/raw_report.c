@@ -123,6 +123,7 @@ static void read_words(struct capture *capture)
     struct exception_place place = {
         .globals = crash->exception_globals,
         .terminate = crash->terminate,
+        .set_terminate = crash->set_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
     if (exception_read(&capture->reader, &place, &capture->exception) != CH_OK)

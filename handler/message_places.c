@@ -13,12 +13,16 @@ extern void *__cxa_get_globals(void) __attribute__((weak)); // NOLINT: the ABI's
 // std::terminate, which a throw that finds no handler ends in.
 extern void terminate(void) __asm__("_ZSt9terminatev") __attribute__((weak));
 
+extern void set_terminate(void) __asm__("_ZSt13set_terminatePFvvE")
+    __attribute__((weak));
+
 void message_places_find(struct message_places *out)
 {
     *out = (struct message_places){ .abort_message = (uintptr_t)abort_message_place() };
     if (__cxa_get_globals == NULL || terminate == NULL)
         return;
     out->terminate = (uintptr_t)terminate;
+    out->set_terminate = (uintptr_t)set_terminate;
     uint64_t globals = (uintptr_t)__cxa_get_globals();
     uint64_t pointer = machine_thread_pointer();
     if (globals != 0 && pointer != 0)

@@ -15,6 +15,7 @@ struct message_places {
     uint64_t abort_message;    // of __abort_msg, a pointer; 0: not known
     int64_t exception_globals; // distance from the thread pointer; 0: not known
     uint64_t terminate;        // std::terminate; 0: not known
+    uint64_t set_terminate;    // std::set_terminate; 0: not known
 };
 
 // message_places_find fills out with what this process has.

@@ -109,6 +109,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->abort_message = wishes->messages.abort_message;
     page->exception_globals = wishes->messages.exception_globals;
     page->terminate = wishes->messages.terminate;
+    page->set_terminate = wishes->messages.set_terminate;
     return plan;
 }
 

@@ -59,4 +59,5 @@ struct request_page {
     uint64_t abort_message;    // of glibc's __abort_msg; 0: none
     int64_t exception_globals; // of libstdc++'s, from the thread pointer; 0: none
     uint64_t terminate;        // std::terminate; 0: none
+    uint64_t set_terminate;    // std::set_terminate; 0: none
 };

@@ -31,6 +31,7 @@ THROWS = {
     "second_base": ("ledger::refused", "the second base"),
     "again": ("std::out_of_range", "no such page"),
     "kept": ("std::invalid_argument", "kept for later"),
+    "noexcept": ("std::logic_error", "noexcept was a promise"),
     "system": ("std::filesystem::__cxx11::filesystem_error",
                "cannot read: Permission denied"),
 }

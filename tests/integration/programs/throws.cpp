@@ -53,6 +53,11 @@ static void throw_kept()
     std::rethrow_exception(kept);
 }
 
+static void throw_in_noexcept() noexcept
+{
+    throw std::logic_error("noexcept was a promise");
+}
+
 static void abort_in_handler()
 {
     try {
@@ -79,6 +84,8 @@ int main(int argc, char **argv)
         throw_again();
     if (how == "kept")
         throw_kept();
+    if (how == "noexcept")
+        throw_in_noexcept();
     if (how == "system")
         throw std::filesystem::filesystem_error(
             "cannot read", std::make_error_code(std::errc::permission_denied));
