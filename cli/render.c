@@ -106,7 +106,7 @@ static void write_summary(const struct render *render)
         pen_text(pen, report_string(crash, "summary"));
         pen_plain(pen, "\n");
     }
-    write_message(pen, report_string(crash, "message"));
+    write_message(pen, report_unsaid_message(crash));
 }
 
 // write_field writes "Label    value", the labels in one column.

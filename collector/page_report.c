@@ -108,7 +108,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     const json_t *crash = json_object_get(report, "crash");
     const char *kind = report_string(crash, "kind");
     const char *summary = report_string(crash, "summary");
-    const char *message = report_string(crash, "message");
+    const char *message = report_unsaid_message(crash);
     html_write(out, "<section class=\"hero\"><p class=\"kicker\">");
     if (kind != NULL)
         html_write(out, "<span class=\"kind\">%.*s</span>", 40, kind);

@@ -431,6 +431,15 @@ bool report_address(const json_t *object, const char *key, uint64_t *out)
     return text != NULL && parse_address(text, out);
 }
 
+const char *report_unsaid_message(const json_t *crash)
+{
+    const char *message = report_string(crash, "message");
+    const char *summary = report_string(crash, "summary");
+    if (message == NULL || summary == NULL)
+        return message;
+    return strcasestr(summary, message) == NULL ? message : NULL;
+}
+
 json_t *report_crashed_thread(const json_t *report)
 {
     const json_t *threads = json_object_get(report, "threads");

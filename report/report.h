@@ -55,6 +55,10 @@ bool report_flag(const json_t *object, const char *key);
 // report_address reads the member key, a string such as "0x7f00", to out.
 bool report_address(const json_t *object, const char *key, uint64_t *out);
 
+// report_unsaid_message is the message that a crash came with, or NULL where there is
+// none or the summary says it already.
+const char *report_unsaid_message(const json_t *crash);
+
 // report_crashed_thread is the thread that crashed, or NULL in a report of a live
 // process.
 json_t *report_crashed_thread(const json_t *report);

@@ -175,6 +175,30 @@ static void report_accessors_take_what_is_missing(void **state)
     assert_false(report_frame_is_code(NULL));
 }
 
+static const char *unsaid(const char *json)
+{
+    static char kept[64];
+    json_t *crash = json_loads(json, 0, NULL);
+    const char *message = report_unsaid_message(crash);
+    snprintf(kept, sizeof(kept), "%s", message != NULL ? message : "");
+    json_decref(crash);
+    return kept;
+}
+
+static void report_message_is_not_repeated_where_the_summary_has_it(void **state)
+{
+    (void)state;
+    assert_string_equal(unsaid("{\"summary\":\"Heap corruption: free(): invalid\","
+                               "\"message\":\"free(): invalid\"}"),
+                        "");
+    assert_string_equal(unsaid("{\"summary\":\"Uncaught exception x\","
+                               "\"message\":\"uncaught exception x\"}"),
+                        "");
+    assert_string_equal(unsaid("{\"summary\":\"aborted\",\"message\":\"why\"}"), "why");
+    assert_string_equal(unsaid("{\"message\":\"why\"}"), "why");
+    assert_string_equal(unsaid("{}"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +210,7 @@ int main(void)
         cmocka_unit_test(report_survives_every_flipped_bit),
         cmocka_unit_test(report_refuses_deep_nesting),
         cmocka_unit_test(report_accessors_take_what_is_missing),
+        cmocka_unit_test(report_message_is_not_repeated_where_the_summary_has_it),
     };
     return cmocka_run_group_tests_name("report/report", tests, NULL, NULL);
 }
