@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Suspended coroutines as frames of a backtrace.
+//
+// Both gcc and clang lay a coroutine's frame out as the Itanium C++ ABI's users agreed:
+// a pointer to its resume function, one to its destroy function, the promise. The
+// resume pointer is null once the coroutine has reached its final suspension. Which
+// co_await it stands at is a number somewhere behind that no ABI names.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backtrace/frame_list.h"
+#include "backtrace/local_space.h"
+
+enum { WORD = 8, CHAIN_MAX = 4096 };
+
+// A chain of coroutines being followed.
+struct chain {
+    struct local_space *space;
+    uint64_t coroutine;  // address of the next one's frame; 0: there is none
+    size_t continuation; // byte offset of the handle in each frame
+};
+
+// next_in_chain gives the coroutine's frame and moves on. CH_END: there is none.
+// CH_ERR_FAULT: this is no coroutine.
+static enum ch_status next_in_chain(struct chain *chain, struct crashhook_frame *out)
+{
+    const struct memory_reader *memory = &chain->space->reader;
+    uint64_t resume;
+    uint64_t address = chain->coroutine;
+    if (address == 0)
+        return CH_END;
+    if (address % WORD != 0 || memory_read_word(memory, address, &resume) != CH_OK)
+        return CH_ERR_FAULT;
+    if (resume == 0)
+        return CH_END;
+    if (!images_is_code(&chain->space->target, resume))
+        return CH_ERR_FAULT;
+    *out = (struct crashhook_frame){ .kind = CRASHHOOK_FRAME_ASYNC_RESUME_POINT,
+                                     .address = crashhook_address_make(resume, 64) };
+    chain->coroutine = 0;
+    if (chain->continuation != CRASHHOOK_NO_CONTINUATION &&
+        memory_read_word(memory, address + chain->continuation, &chain->coroutine) !=
+            CH_OK)
+        return CH_ERR_FAULT;
+    return CH_OK;
+}
+
+// replace gives backtrace the count frames.
+static enum ch_status replace(struct crashhook_backtrace *backtrace,
+                              const struct crashhook_frame *frames, size_t count)
+{
+    uint8_t *cbf;
+    size_t size;
+    enum ch_status status = frame_list_encode(frames, count, &cbf, &size);
+    if (status != CH_OK)
+        return status;
+    free(backtrace->cbf);
+    backtrace->cbf = cbf;
+    backtrace->cbf_size = size;
+    return CH_OK;
+}
+
+static int append_chain(struct crashhook_backtrace *backtrace, struct chain *chain,
+                        size_t max)
+{
+    struct crashhook_frame *frames;
+    size_t count;
+    enum ch_status status = frame_list_decode(backtrace, max, &frames, &count);
+    if (status != CH_OK)
+        return stored_errno(status);
+    if (count != 0 && frames[count - 1].kind == CRASHHOOK_FRAME_TRUNCATED) {
+        free(frames);
+        return EINVAL;
+    }
+    enum ch_status found = CH_OK;
+    for (size_t i = 0; found == CH_OK && i < max; i++) {
+        found = next_in_chain(chain, &frames[count]);
+        count += found == CH_OK;
+    }
+    status = replace(backtrace, frames, count);
+    free(frames);
+    if (status != CH_OK)
+        return stored_errno(status);
+    return found == CH_ERR_FAULT ? EFAULT : 0;
+}
+
+int crashhook_backtrace_append_async(struct crashhook_backtrace *backtrace,
+                                     const void *coroutine, size_t continuation,
+                                     size_t max)
+{
+    struct chain chain = { .coroutine = (uintptr_t)coroutine,
+                           .continuation = continuation };
+    if (backtrace->width != 64)
+        return EINVAL;
+    enum ch_status status = local_space_take(&chain.space);
+    if (status != CH_OK)
+        return stored_errno(status);
+    int error = append_chain(backtrace, &chain, max < CHAIN_MAX ? max : CHAIN_MAX);
+    local_space_give_back(chain.space);
+    return error;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lists of images behind crashhook_images: made once, sorted, then shared by
+// reference count between backtraces and the spaces that capture them.
+#pragma once
+#include <stdatomic.h>
+
+#include "agent/images.h"
+#include "crashhook/backtrace_values.h"
+
+// IMAGE_LIST_MAX is how many images a list that is read may have.
+enum { IMAGE_LIST_MAX = 1 << 16 };
+
+struct crashhook_image {
+    char *path;       // NULL: not known
+    const char *name; // in path
+    uint8_t *id;      // NULL: none
+    size_t id_size;
+    uint64_t base;
+    uint64_t end_of_text;
+    unsigned width; // of addresses, in bits
+};
+
+struct crashhook_images {
+    atomic_size_t references;
+    char *platform; // as an image map names it; NULL: this one
+    size_t count;
+    struct crashhook_image items[];
+};
+
+// image_list_create makes a list with room for count images, as yet without any.
+CH_CHECKED enum ch_status image_list_create(size_t count,
+                                            struct crashhook_images **out);
+
+// image_list_add appends a copy of image, of which path has path_size bytes.
+CH_CHECKED enum ch_status image_list_add(struct crashhook_images *images,
+                                         const struct crashhook_image *image,
+                                         size_t path_size);
+
+// image_list_sort puts the images in the order of their addresses.
+void image_list_sort(struct crashhook_images *images);
+
+// image_list_from_target copies what was found of a process.
+CH_CHECKED enum ch_status image_list_from_target(const struct target_images *from,
+                                                 struct crashhook_images **out);
+
+// image_list_encode appends images as a Compact Image Map. CH_ERR_MALFORMED: one of
+// them cannot be in such a map.
+CH_CHECKED enum ch_status image_list_encode(const struct crashhook_images *images,
+                                            struct text *out);
+
+// image_list_decode reads a Compact Image Map of size bytes.
+CH_CHECKED enum ch_status image_list_decode(const void *bytes, size_t size,
+                                            struct crashhook_images **out);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our own process as a memory_reader that cannot crash us.
+//
+// The rest of the calling thread's stack is read directly, which is what makes a
+// capture fast. Everything else (a stack that some library switched to, unwind tables,
+// a frame pointer that points anywhere) is read by process_vm_readv, which answers
+// with an error where a load would fault, whatever is unmapped meanwhile.
+#pragma once
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+
+struct local_memory {
+    uint64_t stack_low; // addresses that are read directly; both 0: none
+    uint64_t stack_high;
+};
+
+// local_memory_reader reads the process through memory, which must outlive it.
+struct memory_reader local_memory_reader(struct local_memory *memory);
+
+// local_memory_use_stack has the calling thread's stack from address sp outward read
+// directly, as long as that thread does not return from where sp was.
+void local_memory_use_stack(struct local_memory *memory, uint64_t sp);

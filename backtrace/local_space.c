@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backtrace/local_space.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/link_map.h"
+#include "backtrace/image_list.h"
+
+// More threads than this that capture at once make spaces of their own and free them.
+enum { SLOTS = 8 };
+
+// Room for this many frames stays with a space.
+enum { KEPT_FRAMES = 4096 };
+
+static _Atomic(struct local_space *) slots[SLOTS];
+
+static int count_changes(struct dl_phdr_info *info, size_t size, void *out)
+{
+    uint64_t *generation = out;
+    (void)size;
+    *generation = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
+    return 1;
+}
+
+// generation_now changes whenever an object is loaded or unloaded.
+static uint64_t generation_now(void)
+{
+    uint64_t generation = 0;
+    dl_iterate_phdr(count_changes, &generation);
+    return generation;
+}
+
+static void destroy(struct local_space *space)
+{
+    unwind_space_destroy(space->unwind);
+    crashhook_images_release(space->images);
+    images_deinit(&space->target);
+    backtrace_limit_deinit(&space->frames);
+    free(space);
+}
+
+static enum ch_status read_images(struct local_space *space)
+{
+    enum ch_status status = images_read(&space->target, getpid(), &space->reader);
+    if (status != CH_OK && status != CH_ERR_LIMIT)
+        return status;
+    // A static program has no such list; what is there was found by its mappings.
+    if (link_map_read(&space->target, getpid(), &space->reader) == CH_ERR_NO_MEMORY)
+        return CH_ERR_NO_MEMORY;
+    status = images_list_for_unwinder(&space->target);
+    if (status == CH_OK)
+        status = image_list_from_target(&space->target, &space->images);
+    return status;
+}
+
+static enum ch_status make(uint64_t generation, struct local_space **out)
+{
+    struct local_space *space = calloc(1, sizeof(*space));
+    if (space == NULL)
+        return CH_ERR_NO_MEMORY;
+    space->generation = generation;
+    space->reader = local_memory_reader(&space->memory);
+    enum ch_status status = read_images(space);
+    if (status == CH_OK)
+        status = unwind_space_create(unwind_arch_native(), &space->reader,
+                                     space->target.unwind, space->target.count,
+                                     &space->unwind);
+    if (status != CH_OK) {
+        destroy(space);
+        return status;
+    }
+    unwind_space_set_code(space->unwind, images_is_code, &space->target);
+    *out = space;
+    return CH_OK;
+}
+
+enum ch_status local_space_take(struct local_space **out)
+{
+    uint64_t generation = generation_now();
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (atomic_load_explicit(&slots[i], memory_order_relaxed) == NULL)
+            continue;
+        struct local_space *space = atomic_exchange(&slots[i], NULL);
+        if (space != NULL && space->generation == generation) {
+            *out = space;
+            return CH_OK;
+        }
+        if (space != NULL)
+            destroy(space);
+    }
+    return make(generation, out);
+}
+
+void local_space_give_back(struct local_space *space)
+{
+    if (space->frames.capacity > KEPT_FRAMES)
+        backtrace_limit_deinit(&space->frames);
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct local_space *none = NULL;
+        if (atomic_compare_exchange_strong(&slots[i], &none, space))
+            return;
+    }
+    destroy(space);
+}

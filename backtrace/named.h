@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a crashhook_symbolicated_backtrace is stored, and how one is filled: by
+// symbolicate.c from debug files, by named_json.c from JSON.
+//
+// Frames point to symbols, and frames of one address share theirs: deep recursion costs
+// a frame each and names once.
+#pragma once
+#include "backtrace/stored.h"
+#include "crashhook/backtrace_symbols.h"
+
+struct crashhook_symbolicated_backtrace {
+    struct crashhook_backtrace *backtrace;
+    struct crashhook_images *images;
+    struct crashhook_symbolicated_frame *frames;
+    size_t count;
+    size_t capacity;
+    struct crashhook_symbol **symbols; // owned
+    size_t symbol_count;
+    size_t symbol_capacity;
+};
+
+// named_create makes one without frames, of a copy of backtrace and a reference to
+// images.
+CH_CHECKED enum ch_status named_create(const struct crashhook_backtrace *backtrace,
+                                       struct crashhook_images *images,
+                                       struct crashhook_symbolicated_backtrace **out);
+
+// named_add_frame appends a frame.
+CH_CHECKED enum ch_status
+named_add_frame(struct crashhook_symbolicated_backtrace *named,
+                const struct crashhook_symbolicated_frame *frame);
+
+// named_add_symbol has named own symbol, which is destroyed when that fails.
+CH_CHECKED enum ch_status
+named_add_symbol(struct crashhook_symbolicated_backtrace *named,
+                 struct crashhook_symbol *symbol);

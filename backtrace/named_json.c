@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Symbolicated backtraces as JSON: a backtrace's members, and its frames in the words
+// of Swift's crash log.
+#include <stdlib.h>
+#include <string.h>
+
+#include "backtrace/json_text.h"
+#include "backtrace/named.h"
+#include "backtrace/symbol.h"
+
+static const char *const kinds[] = { "programCounter", "returnAddress",
+                                     "asyncResumePoint", "omittedFrames", "truncated" };
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static int set_string(json_t *object, const char *key, const char *string)
+{
+    json_t *value = json_string(string);
+    // Names come from debug files, which may hold any bytes.
+    return json_object_set_new(object, key, value != NULL ? value : json_string("?"));
+}
+
+static int set_location(json_t *object,
+                        const struct crashhook_source_location *location)
+{
+    json_t *value = json_object();
+    int failed = set_string(value, "file", location->path);
+    failed |= json_object_set_new(value, "line", json_integer(location->line));
+    failed |= json_object_set_new(value, "column", json_integer(location->column));
+    return failed | json_object_set_new(object, "sourceLocation", value);
+}
+
+static int set_flag(json_t *object, const char *key, bool flag)
+{
+    return flag ? json_object_set_new(object, key, json_true()) : 0;
+}
+
+static int set_symbol(json_t *object, const struct crashhook_symbol *symbol)
+{
+    int failed = set_flag(object, "runtimeFailure", symbol->is_runtime_failure);
+    failed |= set_flag(object, "thunk", symbol->is_thunk);
+    failed |= set_flag(object, "system", symbol->is_system);
+    failed |= set_string(object, "symbol", symbol->raw_name);
+    failed |= set_string(object, "name", symbol->name);
+    failed |= json_object_set_new(object, "offset", json_integer(symbol->offset));
+    if (symbol->image_index != SIZE_MAX)
+        failed |= json_object_set_new(object, "imageIndex",
+                                      json_integer((json_int_t)symbol->image_index));
+    if (symbol->image != NULL && crashhook_image_name(symbol->image) != NULL)
+        failed |= set_string(object, "image", crashhook_image_name(symbol->image));
+    if (symbol->location.path != NULL)
+        failed |= set_location(object, &symbol->location);
+    return failed;
+}
+
+static json_t *frame_to_json(const struct crashhook_symbolicated_frame *frame)
+{
+    char address[CRASHHOOK_ADDRESS_TEXT];
+    const struct crashhook_frame *captured = &frame->captured;
+    json_t *object = json_object();
+    int failed = set_string(object, "kind", kinds[captured->kind]);
+    if (captured->kind == CRASHHOOK_FRAME_OMITTED)
+        failed |= json_object_set_new(object, "count",
+                                      json_integer((json_int_t)captured->omitted));
+    else if (captured->kind != CRASHHOOK_FRAME_TRUNCATED)
+        failed |= set_string(object, "address",
+                             crashhook_address_format(captured->address, address));
+    failed |= set_flag(object, "inlined", frame->is_inline);
+    if (frame->symbol != NULL)
+        failed |= set_symbol(object, frame->symbol);
+    if (failed == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *frames_to_json(const struct crashhook_symbolicated_backtrace *named)
+{
+    json_t *frames = json_array();
+    for (size_t i = 0; frames != NULL && i < named->count; i++) {
+        if (json_array_append_new(frames, frame_to_json(&named->frames[i])) != 0) {
+            json_decref(frames);
+            return NULL;
+        }
+    }
+    return frames;
+}
+
+char *crashhook_symbolicated_backtrace_to_json(
+    const struct crashhook_symbolicated_backtrace *named)
+{
+    json_t *object;
+    if (json_text_from_backtrace(named->backtrace, named->images, &object) != CH_OK)
+        return NULL;
+    char *json = NULL;
+    if (json_object_set_new(object, "frames", frames_to_json(named)) == 0)
+        json = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    return json;
+}
+
+static enum ch_status read_frame(const json_t *object, struct crashhook_frame *out)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const char *address = json_string_value(json_object_get(object, "address"));
+    unsigned i = 0;
+    while (kind != NULL && i < KINDS && strcmp(kinds[i], kind) != 0)
+        i++;
+    if (kind == NULL || i == KINDS)
+        return CH_ERR_MALFORMED;
+    *out = (struct crashhook_frame){ .kind = (enum crashhook_frame_kind)i };
+    if (i < CRASHHOOK_FRAME_OMITTED &&
+        (address == NULL || crashhook_address_parse(address, &out->address) != 0))
+        return CH_ERR_MALFORMED;
+    json_int_t count = json_integer_value(json_object_get(object, "count"));
+    if (i == CRASHHOOK_FRAME_OMITTED && count <= 0)
+        return CH_ERR_MALFORMED;
+    out->omitted = i == CRASHHOOK_FRAME_OMITTED ? (uint64_t)count : 0;
+    return CH_OK;
+}
+
+static uint32_t read_u32(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+// read_symbol adds the symbol of a frame, if it has one.
+static enum ch_status read_symbol(struct crashhook_symbolicated_backtrace *named,
+                                  const json_t *object,
+                                  struct crashhook_symbolicated_frame *frame)
+{
+    const json_t *location = json_object_get(object, "sourceLocation");
+    const json_t *index = json_object_get(object, "imageIndex");
+    struct crashhook_symbol from = {
+        .image_index = SIZE_MAX,
+        .raw_name = json_string_value(json_object_get(object, "symbol")),
+        .name = json_string_value(json_object_get(object, "name")),
+        .offset = json_integer_value(json_object_get(object, "offset")),
+        .location = { .path = json_string_value(json_object_get(location, "file")),
+                      .line = read_u32(location, "line"),
+                      .column = read_u32(location, "column") },
+    };
+    struct crashhook_symbol *symbol;
+    if (from.raw_name == NULL)
+        return CH_OK;
+    if (index != NULL) {
+        json_int_t number = json_integer_value(index);
+        if (!json_is_integer(index) || number < 0 ||
+            (uint64_t)number >= crashhook_images_count(named->images))
+            return CH_ERR_MALFORMED;
+        from.image_index = (size_t)number;
+        from.image = crashhook_images_at(named->images, from.image_index);
+    }
+    enum ch_status status = symbol_create(&from, &symbol);
+    if (status != CH_OK)
+        return status;
+    frame->symbol = symbol;
+    return named_add_symbol(named, symbol);
+}
+
+static enum ch_status read_frames(struct crashhook_symbolicated_backtrace *named,
+                                  const json_t *frames)
+{
+    enum ch_status status = json_is_array(frames) ? CH_OK : CH_ERR_MALFORMED;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(frames); i++) {
+        const json_t *object = json_array_get(frames, i);
+        struct crashhook_symbolicated_frame frame = {
+            .is_inline = json_is_true(json_object_get(object, "inlined")),
+        };
+        status = read_frame(object, &frame.captured);
+        if (status == CH_OK)
+            status = read_symbol(named, object, &frame);
+        if (status == CH_OK)
+            status = named_add_frame(named, &frame);
+    }
+    return status;
+}
+
+// begin_named makes a symbolicated backtrace of the members both kinds have; the images
+// are those of the backtrace, or none.
+static enum ch_status begin_named(const json_t *object,
+                                  struct crashhook_symbolicated_backtrace **out)
+{
+    struct crashhook_backtrace *backtrace;
+    struct crashhook_images *none = NULL;
+    enum ch_status status = json_text_to_backtrace(object, &backtrace);
+    if (status != CH_OK)
+        return status;
+    if (backtrace->images == NULL)
+        status = image_list_create(0, &none);
+    if (status == CH_OK)
+        status = named_create(backtrace, none != NULL ? none : backtrace->images, out);
+    crashhook_images_release(none);
+    crashhook_backtrace_destroy(backtrace);
+    return status;
+}
+
+int crashhook_symbolicated_backtrace_from_json(
+    const char *json, size_t length, struct crashhook_symbolicated_backtrace **out)
+{
+    json_t *object;
+    enum ch_status status = json_text_load(json, length, &object);
+    if (status != CH_OK)
+        return stored_errno(status);
+    struct crashhook_symbolicated_backtrace *named = NULL;
+    status = begin_named(object, &named);
+    if (status == CH_OK)
+        status = read_frames(named, json_object_get(object, "frames"));
+    json_decref(object);
+    if (status != CH_OK) {
+        crashhook_symbolicated_backtrace_destroy(named);
+        return stored_errno(status);
+    }
+    *out = named;
+    return 0;
+}

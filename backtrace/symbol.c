@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backtrace/symbol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backtrace/image_list.h"
+#include "backtrace/stored.h"
+#include "report/system_image.h"
+#include "symbolizer/demangle.h"
+
+static bool starts_with(const char *string, const char *prefix)
+{
+    return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+// Where checks of compilers and C libraries end that failed. Clang writes what it traps
+// for as an inlined function of the first name, Swift as one of the second.
+static bool is_runtime_failure(const char *raw_name)
+{
+    static const char *const failures[] = {
+        "__clang_trap_msg", "Swift runtime failure: ",
+        "__ubsan_handle_",  "__stack_chk_fail",
+        "__fortify_fail",   "__chk_fail",
+        "__assert_fail",    "__libc_fatal",
+    };
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        if (starts_with(raw_name, failures[i]))
+            return true;
+    return false;
+}
+
+// C++ names its thunks (this and return adjustments, guards of thread-local variables
+// have functions too); linkers name the stubs of their procedure linkage table.
+static bool is_thunk(const char *raw_name)
+{
+    size_t length = strlen(raw_name);
+    return starts_with(raw_name, "_ZTh") || starts_with(raw_name, "_ZTv") ||
+           starts_with(raw_name, "_ZTc") || starts_with(raw_name, "_ZTW") ||
+           (length > 4 && strcmp(raw_name + length - 4, "@plt") == 0);
+}
+
+static bool is_system(const struct crashhook_image *image, const char *raw_name)
+{
+    if (image != NULL && image->path != NULL && system_image(image->path))
+        return true;
+    return strcmp(raw_name, "_start") == 0 || strcmp(raw_name, "_dl_start_user") == 0;
+}
+
+static bool copy_names(struct crashhook_symbol *symbol,
+                       const struct crashhook_symbol *from)
+{
+    symbol->raw_name = strdup(from->raw_name);
+    symbol->name =
+        from->name != NULL ? strdup(from->name) : demangle_name(from->raw_name);
+    if (symbol->name == NULL)
+        symbol->name = strdup(from->raw_name);
+    if (from->location.path != NULL)
+        symbol->location.path = strdup(from->location.path);
+    return symbol->raw_name != NULL && symbol->name != NULL &&
+           (from->location.path == NULL || symbol->location.path != NULL);
+}
+
+enum ch_status symbol_create(const struct crashhook_symbol *from,
+                             struct crashhook_symbol **out)
+{
+    struct crashhook_symbol *made = malloc(sizeof(*made));
+    if (made == NULL)
+        return CH_ERR_NO_MEMORY;
+    *made = *from;
+    made->raw_name = NULL;
+    made->name = NULL;
+    made->location.path = NULL;
+    if (!copy_names(made, from)) {
+        crashhook_symbol_destroy(made);
+        return CH_ERR_NO_MEMORY;
+    }
+    made->is_runtime_failure = is_runtime_failure(made->raw_name);
+    made->is_thunk = is_thunk(made->raw_name);
+    made->is_system = is_system(made->image, made->raw_name);
+    *out = made;
+    return CH_OK;
+}
+
+int crashhook_symbol_create(const struct crashhook_image *image, const char *raw_name,
+                            int64_t offset,
+                            const struct crashhook_source_location *location,
+                            struct crashhook_symbol **out)
+{
+    struct crashhook_symbol from = {
+        .image = image, .image_index = SIZE_MAX, .raw_name = raw_name, .offset = offset
+    };
+    if (location != NULL)
+        from.location = *location;
+    return stored_errno(symbol_create(&from, out));
+}
+
+void crashhook_symbol_destroy(struct crashhook_symbol *symbol)
+{
+    if (symbol == NULL)
+        return;
+    free((char *)symbol->raw_name);
+    free((char *)symbol->name);
+    free((char *)symbol->location.path);
+    free(symbol);
+}
+
+void symbol_describe_location(const struct crashhook_source_location *location,
+                              struct text *out)
+{
+    text_append_string(out, location->path != NULL ? location->path : "<unknown>");
+    if (location->line != 0)
+        text_appendf(out, ":%" PRIu32, location->line);
+    if (location->line != 0 && location->column != 0)
+        text_appendf(out, ":%" PRIu32, location->column);
+}
+
+void symbol_describe(const struct crashhook_symbol *symbol, bool raw, struct text *out)
+{
+    const char *image = symbol->image != NULL ? symbol->image->name : NULL;
+    if (symbol->image_index != SIZE_MAX)
+        text_appendf(out, "[%zu] ", symbol->image_index);
+    text_appendf(out, "%s %s", image != NULL ? image : "<unknown>",
+                 raw ? symbol->raw_name : symbol->name);
+    if (symbol->offset > 0)
+        text_appendf(out, " + %" PRId64, symbol->offset);
+    if (symbol->offset < 0)
+        text_appendf(out, " - %" PRIu64, -(uint64_t)symbol->offset);
+    if (symbol->location.path == NULL)
+        return;
+    text_append_string(out, " at ");
+    symbol_describe_location(&symbol->location, out);
+}
+
+char *symbol_finish(struct text *line)
+{
+    text_append_string(line, "");
+    if (text_ok(line) && line->bytes != NULL)
+        return line->bytes;
+    bool empty = text_ok(line);
+    text_deinit(line);
+    return empty ? strdup("") : NULL;
+}
+
+char *crashhook_symbol_description(const struct crashhook_symbol *symbol)
+{
+    struct text line = { 0 };
+    symbol_describe(symbol, false, &line);
+    return symbol_finish(&line);
+}
+
+char *
+crashhook_source_location_description(const struct crashhook_source_location *location)
+{
+    struct text line = { 0 };
+    symbol_describe_location(location, &line);
+    return symbol_finish(&line);
+}
