@@ -66,7 +66,7 @@ static enum ch_status walk(const struct unwind_registers *registers,
     local_memory_use_stack(&space->memory, registers->value[UNWIND_SP]);
     (void)unwind_walk(space->unwind, registers, wanted.how, capture_frames_keep,
                       &frames);
-    space->memory = (struct local_memory){ 0 };
+    local_memory_forget_stack(&space->memory);
     status = stored_from_walk(&space->frames, space->images, out);
     local_space_give_back(space);
     return status;

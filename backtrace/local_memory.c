@@ -2,6 +2,7 @@
 #include "backtrace/local_memory.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -37,10 +38,23 @@ void local_memory_use_stack(struct local_memory *memory, uint64_t sp)
 {
     if (!own_stack.known)
         find_stack(&own_stack);
+    local_memory_forget_stack(memory);
+    if (sp < own_stack.low || sp >= own_stack.high)
+        return;
+    memory->stack_low = sp;
+    memory->stack_high = own_stack.high;
+}
+
+void local_memory_forget_stack(struct local_memory *memory)
+{
+    memory->stack_low = 0;
+    memory->stack_high = 0;
+}
+
+void local_memory_deinit(struct local_memory *memory)
+{
+    free(memory->pages);
     *memory = (struct local_memory){ 0 };
-    if (sp >= own_stack.low && sp < own_stack.high)
-        *memory =
-            (struct local_memory){ .stack_low = sp, .stack_high = own_stack.high };
 }
 
 UNCHECKED static void copy_stack(uint64_t address, unsigned char *to, size_t length)
@@ -56,18 +70,58 @@ UNCHECKED static void copy_stack(uint64_t address, unsigned char *to, size_t len
         to[i] = from[i];
 }
 
+static size_t read_kernel(uint64_t address, void *to, size_t length)
+{
+    struct iovec local = { .iov_base = to, .iov_len = length };
+    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
+    ssize_t size = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    return size > 0 ? (size_t)size : 0;
+}
+
+// is_kept_code: code of an image does not change while the list of images does not.
+static bool is_kept_code(const struct local_memory *memory, uint64_t page)
+{
+    const struct target_image *image =
+        memory->images != NULL ? images_find(memory->images, page) : NULL;
+    return image != NULL && page < image->end_of_text;
+}
+
+// kept_page gives the bytes of the page at address page, or NULL: it is not to be kept.
+static const uint8_t *kept_page(struct local_memory *memory, uint64_t page)
+{
+    size_t index = (page / LOCAL_PAGE_BYTES) % LOCAL_PAGES;
+    if (memory->pages != NULL && memory->page_address[index] == page)
+        return memory->pages + index * LOCAL_PAGE_BYTES;
+    if (!is_kept_code(memory, page))
+        return NULL;
+    if (memory->pages == NULL)
+        memory->pages = malloc((size_t)LOCAL_PAGES * LOCAL_PAGE_BYTES);
+    if (memory->pages == NULL)
+        return NULL;
+    uint8_t *bytes = memory->pages + index * LOCAL_PAGE_BYTES;
+    memory->page_address[index] = 0;
+    if (read_kernel(page, bytes, LOCAL_PAGE_BYTES) != LOCAL_PAGE_BYTES)
+        return NULL;
+    memory->page_address[index] = page;
+    return bytes;
+}
+
 static size_t read_local(void *source, uint64_t address, void *to, size_t length)
 {
-    const struct local_memory *memory = source;
+    struct local_memory *memory = source;
     if (address >= memory->stack_low && address < memory->stack_high &&
         length <= memory->stack_high - address) {
         copy_stack(address, to, length);
         return length;
     }
-    struct iovec local = { .iov_base = to, .iov_len = length };
-    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
-    ssize_t size = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    return size > 0 ? (size_t)size : 0;
+    uint64_t inside = address % LOCAL_PAGE_BYTES;
+    const uint8_t *page = NULL;
+    if (length <= LOCAL_PAGE_BYTES - inside)
+        page = kept_page(memory, address - inside);
+    if (page == NULL)
+        return read_kernel(address, to, length);
+    memcpy(to, page + inside, length);
+    return length;
 }
 
 struct memory_reader local_memory_reader(struct local_memory *memory)

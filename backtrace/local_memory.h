@@ -5,16 +5,26 @@
 // The rest of the calling thread's stack is read directly, which is what makes a
 // capture fast. Everything else (a stack that some library switched to, unwind tables,
 // a frame pointer that points anywhere) is read by process_vm_readv, which answers
-// with an error where a load would fault, whatever is unmapped meanwhile.
+// with an error where a load would fault, whatever is unmapped meanwhile. Pages of
+// images' code, which every walk looks at again, are kept.
 #pragma once
 #include <stdint.h>
 
+#include "agent/images.h"
 #include "base/memory_reader.h"
+
+enum { LOCAL_PAGES = 64, LOCAL_PAGE_BYTES = 4096 };
 
 struct local_memory {
     uint64_t stack_low; // addresses that are read directly; both 0: none
     uint64_t stack_high;
+    const struct target_images *images; // whose code is kept; NULL: none
+    uint64_t page_address[LOCAL_PAGES]; // 0: empty
+    uint8_t *pages;                     // NULL: not needed yet
 };
+
+// local_memory_deinit frees what memory holds; a zeroed one is ready for use.
+void local_memory_deinit(struct local_memory *memory);
 
 // local_memory_reader reads the process through memory, which must outlive it.
 struct memory_reader local_memory_reader(struct local_memory *memory);
@@ -22,3 +32,6 @@ struct memory_reader local_memory_reader(struct local_memory *memory);
 // local_memory_use_stack has the calling thread's stack from address sp outward read
 // directly, as long as that thread does not return from where sp was.
 void local_memory_use_stack(struct local_memory *memory, uint64_t sp);
+
+// local_memory_forget_stack ends that.
+void local_memory_forget_stack(struct local_memory *memory);

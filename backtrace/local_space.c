@@ -37,6 +37,7 @@ static void destroy(struct local_space *space)
 {
     unwind_space_destroy(space->unwind);
     crashhook_images_release(space->images);
+    local_memory_deinit(&space->memory);
     images_deinit(&space->target);
     backtrace_limit_deinit(&space->frames);
     free(space);
@@ -72,6 +73,7 @@ static enum ch_status make(uint64_t generation, struct local_space **out)
         destroy(space);
         return status;
     }
+    space->memory.images = &space->target;
     unwind_space_set_code(space->unwind, images_is_code, &space->target);
     *out = space;
     return CH_OK;
