@@ -53,11 +53,17 @@ static const struct member report_members[] = {
 };
 
 static const struct member crash_members[] = {
-    { "signal", SHAPE_INTEGER, true },   { "name", SHAPE_STRING, true },
-    { "code", SHAPE_INTEGER, false },    { "code_name", SHAPE_STRING, false },
-    { "address", SHAPE_ADDRESS, false }, { "thread", SHAPE_INTEGER, true },
-    { "kind", SHAPE_STRING, false },     { "summary", SHAPE_STRING, false },
-    { "message", SHAPE_STRING, false },  { 0 },
+    { "signal", SHAPE_INTEGER, true },
+    { "name", SHAPE_STRING, true },
+    { "code", SHAPE_INTEGER, false },
+    { "code_name", SHAPE_STRING, false },
+    { "address", SHAPE_ADDRESS, false },
+    { "thread", SHAPE_INTEGER, true },
+    { "kind", SHAPE_STRING, false },
+    { "summary", SHAPE_STRING, false },
+    { "message", SHAPE_STRING, false },
+    { "exception", SHAPE_OBJECT, false },
+    { 0 },
 };
 
 static const struct member process_members[] = {
