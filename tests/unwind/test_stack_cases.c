@@ -279,10 +279,73 @@ static void recorded_stacks_unwind_as_expected(void **state)
     assert_int_equal(bad, 0);
 }
 
+static bool count_frame(void *context, const struct unwind_frame *frame)
+{
+    (void)frame;
+    return ++*(size_t *)context < 4096;
+}
+
+// longest_walk walks by SFrame, with and without what comes after it.
+static size_t longest_walk(struct stack_case *c)
+{
+    static const enum setting_unwind ways[] = { SETTING_UNWIND_SFRAME,
+                                                SETTING_UNWIND_AUTO };
+    size_t longest = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct unwind_space *space;
+        size_t count = 0;
+        if (unwind_space_create(c->arch, &c->memory, c->images, c->image_count,
+                                &space) != CH_OK)
+            abort();
+        unwind_space_set_code(space, is_code, c);
+        (void)unwind_walk(space, &c->registers, ways[i], count_frame, &count);
+        unwind_space_destroy(space);
+        if (count > longest)
+            longest = count;
+    }
+    return longest;
+}
+
+static void walks_end_whatever_bit_of_an_sframe_section_is_wrong(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "live-v1-stop07_1", "live-v2-stop07_1",
+                                         "live-v3-stop07_1" };
+    size_t longest = 0;
+    for (size_t n = 0; n < 3; n++) {
+        char folder[2048];
+        char path[4096];
+        snprintf(folder, sizeof(folder), "%s/%s", CASES, names[n]);
+        snprintf(path, sizeof(path), "%s/case.json", folder);
+        json_t *json = json_load_file(path, 0, NULL);
+        struct stack_case *c = calloc(1, sizeof(*c));
+        if (c == NULL || json == NULL)
+            abort();
+        case_load(c, folder, json);
+        uint8_t *section =
+            c->regions[0].bytes + (c->images[0].sframe - c->regions[0].address);
+        // The section ends where its segment does, or where the file does.
+        size_t end = c->regions[0].size - (size_t)(section - c->regions[0].bytes);
+        if (end > c->images[0].sframe_size)
+            end = (size_t)c->images[0].sframe_size;
+        for (size_t bit = 0; bit < end * 8; bit++) {
+            section[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            size_t count = longest_walk(c);
+            section[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            if (count > longest)
+                longest = count;
+        }
+        case_unload(c);
+        json_decref(json);
+    }
+    assert_in_range(longest, 6, 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_stacks_unwind_as_expected),
+        cmocka_unit_test(walks_end_whatever_bit_of_an_sframe_section_is_wrong),
     };
     return cmocka_run_group_tests_name("unwind/stack_cases", tests, NULL, NULL);
 }
