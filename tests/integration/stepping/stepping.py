@@ -24,10 +24,13 @@ FULL = os.environ.get("CRASHHOOK_FULL", "0") != "0"
 
 COMPILERS = {"calls.c": ("gcc", "clang"), "signals.c": ("gcc", "clang"),
              "exceptions.cpp": ("g++", "clang++")}
+# At the full count alone: SQLite, built with SFrame from Debian's source by
+# test_sframe_readelf.
+DATABASE = ("database.c", "gcc", "-O2", "-fomit-frame-pointer")
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 POINTERS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 # In libraries one stop of this many is looked at.
-EVERY = {"calls.c": 20, "signals.c": 5, "exceptions.cpp": 100}
+EVERY = {"calls.c": 20, "signals.c": 5, "exceptions.cpp": 100, "database.c": 20}
 
 RUNS = None if FULL else 5
 LIMIT = 1000000 if FULL else 500
@@ -41,7 +44,7 @@ def variants(seed):
              for source, compilers in COMPILERS.items() for compiler in compilers
              for level in LEVELS for pointer in POINTERS]
     if RUNS is None:
-        return every
+        return every + [DATABASE]
     chosen = random.Random(seed)
     # Each program once, then any.
     first = [chosen.choice([v for v in every if v[0] == source]) for source in COMPILERS]
@@ -49,12 +52,25 @@ def variants(seed):
     return first + chosen.sample(rest, RUNS - len(first))
 
 
+def sqlite_library():
+    """The SQLite that test_sframe_readelf builds, built now if it has not run yet."""
+    path = os.path.join(BUILD, "tests", "sframe_readelf", "sqlite.so")
+    if not os.path.exists(path):
+        subprocess.run([sys.executable, os.path.join(HERE, "../test_sframe_readelf.py")],
+                       check=True, env=dict(os.environ, CRASHHOOK_BUILD=BUILD))
+    return path
+
+
 def build(variant, folder):
     source, compiler, level, pointer = variant
     program = os.path.join(folder, source.partition(".")[0])
     assembler = ["-fno-integrated-as"] if compiler.startswith("clang") else []
+    libraries = []
+    if variant == DATABASE:
+        path = sqlite_library()
+        libraries = [path, "-Wl,-rpath," + os.path.dirname(path)]
     subprocess.run([compiler, level, pointer, *assembler, "-w", "-Wa,--gsframe", "-o",
-                    program, os.path.join(HERE, source)], check=True)
+                    program, os.path.join(HERE, source), *libraries], check=True)
     return program
 
 
