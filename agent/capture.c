@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/image_frames.h"
 #include "agent/link_map.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, short enough
@@ -79,6 +80,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     status = images_list_for_unwinder(&capture->images);
     if (status != CH_OK)
         return status;
+    image_frames_find(&capture->images);
     facts_read_process(&capture->process, pid);
     facts_read_host(&capture->host, pid);
     capture->timings.capture_us = capture_clock_us() - stopped;

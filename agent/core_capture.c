@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "agent/core_arguments.h"
+#include "agent/core_sections.h"
 #include "formats/elf.h"
 
 // say keeps a sentence as a problem of the report.
@@ -126,6 +127,8 @@ static void set_crash(struct core_capture *all, const struct stat *info)
     if (!dumps_core(crash->info.si_signo))
         return;
     guess_trap(all);
+    if (crash->info.si_signo == SIGABRT)
+        crash->abort_message = core_sections_abort_message(&all->images);
     all->capture.crash = crash;
 }
 

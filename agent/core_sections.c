@@ -2,12 +2,11 @@
 #include "agent/core_sections.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "agent/image_frames.h"
 #include "formats/elf.h"
-
-enum { COMPRESSED = 0x800 }; // SHF_COMPRESSED
 
 // FILE_LIMIT_BYTES: larger files go without their sections.
 #define FILE_LIMIT_BYTES ((size_t)512 << 20)
@@ -40,24 +39,12 @@ static struct core_image_file *file_of(struct core_images *all,
     return NULL;
 }
 
-static void add_sections(struct core_image_file *file, const struct target_image *image,
-                         struct unwind_image *out)
+// view_file reads the file once and opens a view of it.
+static bool view_file(struct core_image_file *file, struct elf_view *out)
 {
-    struct elf_view view;
-    struct elf_section section;
-    if (elf_view_init(&view, file->bytes.bytes, file->bytes.size) != CH_OK)
-        return;
-    if (elf_view_find_section(&view, ".eh_frame", &section, NULL) == CH_OK &&
-        section.type != ELF_SHT_NOBITS) {
-        out->eh_frame = image->bias + section.vaddr;
-        out->eh_frame_size = section.size;
-    }
-    if (elf_view_find_section(&view, ".debug_frame", &section, NULL) != CH_OK ||
-        section.flags & COMPRESSED)
-        return;
-    struct cursor c = elf_section_cursor(&view, &section);
-    out->debug_frame_size = cursor_left(&c);
-    out->debug_frame = cursor_take(&c, cursor_left(&c));
+    if (file->bytes.size == 0 && !read_file(file))
+        return false;
+    return elf_view_init(out, file->bytes.bytes, file->bytes.size) == CH_OK;
 }
 
 void core_sections_add(struct core_images *all)
@@ -65,7 +52,56 @@ void core_sections_add(struct core_images *all)
     for (size_t i = 0; i < all->images->count; i++) {
         const struct target_image *image = &all->images->images[i];
         struct core_image_file *file = file_of(all, image);
-        if (file != NULL && image->eh_frame_hdr_size == 0 && read_file(file))
-            add_sections(file, image, &all->images->unwind[i]);
+        struct elf_view view;
+        if (file != NULL && image->eh_frame_hdr_size == 0 && view_file(file, &view))
+            image_frames_take(&view, image, &all->images->unwind[i]);
     }
+}
+
+// find_symbol looks a name up in one symbol table; 0: it is not there.
+static uint64_t find_symbol(const struct elf_view *view, const char *table,
+                            const char *name)
+{
+    struct elf_section section;
+    struct elf_section names;
+    struct elf_symbol symbol;
+    if (elf_view_find_section(view, table, &section, NULL) != CH_OK ||
+        elf_view_section(view, section.link, &names) != CH_OK)
+        return 0;
+    struct cursor symbols = elf_section_cursor(view, &section);
+    while (elf_next_symbol(view, &symbols, &symbol) == CH_OK) {
+        struct cursor text = elf_section_cursor(view, &names);
+        cursor_seek(&text, symbol.name);
+        size_t size = strlen(name) + 1;
+        const uint8_t *bytes = cursor_take(&text, size);
+        if (bytes != NULL && symbol.section != 0 && memcmp(bytes, name, size) == 0)
+            return symbol.value;
+    }
+    return 0;
+}
+
+// may_abort is whether image may be the C library: by its name, or as part of a static
+// program.
+static bool may_abort(const struct target_image *image)
+{
+    static const char library[] = "/libc.so";
+    return image->dynamic == 0 ||
+           memmem(image->path, image->path_size, library, sizeof(library) - 1) != NULL;
+}
+
+uint64_t core_sections_abort_message(struct core_images *all)
+{
+    for (size_t i = 0; i < all->images->count; i++) {
+        const struct target_image *image = &all->images->images[i];
+        struct core_image_file *file = file_of(all, image);
+        struct elf_view view;
+        if (file == NULL || !may_abort(image) || !view_file(file, &view))
+            continue;
+        uint64_t vaddr = find_symbol(&view, ".dynsym", "__abort_msg");
+        if (vaddr == 0)
+            vaddr = find_symbol(&view, ".symtab", "__abort_msg");
+        if (vaddr != 0)
+            return image->bias + vaddr;
+    }
+    return 0;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unwind tables that only an image's section headers tell of: static programs have an
-// .eh_frame without the program header that leads to it, and code written by hand may
-// have nothing but .debug_frame. Section headers are in files and never in memory.
+// What only the section headers of a core's images tell of: unwind tables that no
+// program header leads to (static programs), and where the C library keeps what it said
+// before it aborted. Section headers are in files and never in memory.
 #pragma once
 #include "agent/core_images.h"
 
 // core_sections_add completes images->unwind, by the files of all, for those images
 // whose program headers lead to no unwind table.
 void core_sections_add(struct core_images *all);
+
+// core_sections_abort_message is where glibc's __abort_msg is, or 0.
+uint64_t core_sections_abort_message(struct core_images *all);

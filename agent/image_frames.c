@@ -53,8 +53,8 @@ static bool same_build(const struct elf_view *file, const struct target_image *i
     return size == image->build_id_size && memcmp(id, image->build_id, size) == 0;
 }
 
-static void take_sections(const struct elf_view *file, const struct target_image *image,
-                          struct unwind_image *unwind)
+void image_frames_take(const struct elf_view *file, const struct target_image *image,
+                       struct unwind_image *unwind)
 {
     enum { COMPRESSED = 0x800 };
     struct elf_section section;
@@ -72,7 +72,7 @@ static void take_sections(const struct elf_view *file, const struct target_image
     unwind->debug_frame_size = unwind->debug_frame != NULL ? size : 0;
 }
 
-void image_frames_find(struct target_image *image, struct unwind_image *unwind)
+static void find_one(struct target_image *image, struct unwind_image *unwind)
 {
     struct elf_view file;
     char path[4096];
@@ -86,5 +86,11 @@ void image_frames_find(struct target_image *image, struct unwind_image *unwind)
     image->file = read_regular(path, &size);
     if (image->file != NULL && elf_view_init(&file, image->file, size) == CH_OK &&
         same_build(&file, image))
-        take_sections(&file, image, unwind);
+        image_frames_take(&file, image, unwind);
+}
+
+void image_frames_find(struct target_images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        find_one(&images->images[i], &images->unwind[i]);
 }

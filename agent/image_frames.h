@@ -8,9 +8,14 @@
 // shorten it under us.
 #pragma once
 #include "agent/images.h"
+#include "formats/elf.h"
 
 enum { IMAGE_FRAMES_FILE_MAX = 64 << 20 }; // larger files are left alone
 
-// image_frames_find fills in what the file of image adds to unwind. The bytes stay
-// until images_deinit.
-void image_frames_find(struct target_image *image, struct unwind_image *unwind);
+// image_frames_find fills in what the files of images of this machine's processes add
+// to images->unwind. The bytes stay until images_deinit.
+void image_frames_find(struct target_images *images);
+
+// image_frames_take fills in what file, which is the image's and stays, adds to unwind.
+void image_frames_take(const struct elf_view *file, const struct target_image *image,
+                       struct unwind_image *unwind);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/image_frames.h"
 #include "agent/read_file.h"
 #include "base/checked.h"
 #include "formats/elf.h"
@@ -289,7 +288,7 @@ enum ch_status images_list_for_unwinder(struct target_images *images)
     if (images->unwind == NULL)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < images->count; i++) {
-        struct target_image *image = &images->images[i];
+        const struct target_image *image = &images->images[i];
         images->unwind[i] = (struct unwind_image){
             .start = image->base,
             .end = image->end,
@@ -300,7 +299,6 @@ enum ch_status images_list_for_unwinder(struct target_images *images)
             .eh_frame_hdr = image->eh_frame_hdr,
             .eh_frame_hdr_size = image->eh_frame_hdr_size,
         };
-        image_frames_find(image, &images->unwind[i]);
     }
     return CH_OK;
 }

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/image_frames.h"
 #include "agent/images.h"
 #include "unwind/unwind.h"
 
@@ -96,8 +97,10 @@ static void prepare(struct stepper *s)
 {
     s->memory = (struct memory_reader){ .read = read_process, .source = s };
     if (images_read(&s->images, s->pid, &s->memory) != CH_OK ||
-        images_list_for_unwinder(&s->images) != CH_OK ||
-        unwind_space_create(unwind_arch_native(), &s->memory, s->images.unwind,
+        images_list_for_unwinder(&s->images) != CH_OK)
+        die("images");
+    image_frames_find(&s->images);
+    if (unwind_space_create(unwind_arch_native(), &s->memory, s->images.unwind,
                             s->images.count, &s->space) != CH_OK)
         die("images");
     unwind_space_set_code(s->space, images_is_code, &s->images);
