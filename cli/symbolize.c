@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "report/report.h"
+#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
@@ -23,6 +25,8 @@ struct symbolize {
     const struct options *options;
     const char *debug_dirs[DEBUG_DIRS_MAX];
     size_t debug_dir_count;
+    char cache_buffer[PATH_MAX];
+    const char *cache_folder; // NULL: no cache is used
 };
 
 static void release_json(json_t **json)
@@ -77,6 +81,7 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
         .debuginfod_url = options_value(symbolize->options, "debuginfod"),
         .home = getenv("HOME"),
         .sanitize = true,
+        .cache_folder = symbolize->cache_folder,
     };
     enum ch_status status = symbolizer_report_guarded(report, &options);
     if (status == CH_OK) // names are part of what groups reports
@@ -84,9 +89,11 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
     if (status != CH_OK)
         return command_fail("cannot symbolize '%s': %s", path, ch_status_name(status));
     const char *output = options_value(symbolize->options, "output");
-    if (output == NULL || strcmp(output, "-") == 0)
-        return print_report(report);
-    return write_report(report, output);
+    bool to_stdout = output == NULL || strcmp(output, "-") == 0;
+    int result = to_stdout ? print_report(report) : write_report(report, output);
+    fflush(stdout); // the answer first
+    symbolizer_cache_report(report, &options);
+    return result;
 }
 
 static void print_string_member(const char *key, const char *value)
@@ -206,6 +213,7 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
         .debug_dirs = symbolize->debug_dirs,
         .debug_dir_count = symbolize->debug_dir_count,
         .debuginfod_url = options_value(symbolize->options, "debuginfod"),
+        .cache_folder = symbolize->cache_folder,
     };
     struct printing printing = { .json = options_given(symbolize->options, "json") };
     if (access(path, R_OK) != 0)
@@ -220,6 +228,11 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
                                                       : "not a regular file");
     else
         result = print_addresses(&printing, symbolize->options);
+    fflush(stdout); // the answer first
+    struct build_id id;
+    symbol_image_build(printing.image, &id);
+    if (status == DEBUG_FOUND && !symbol_image_is_cached(printing.image))
+        symbolizer_cache_image(path, &id, &search);
     symbol_image_close(printing.image);
     return result;
 }
@@ -234,6 +247,8 @@ static int run_symbolize(const struct options *options)
                                    DEBUG_DIRS_MAX);
         symbolize.debug_dirs[symbolize.debug_dir_count++] = dir;
     }
+    if (!options_given(options, "no-cache"))
+        symbolize.cache_folder = symbol_cache_folder_default(symbolize.cache_buffer);
     const char *exe = options_value(options, "exe");
     if (exe != NULL && options_given(options, "output"))
         return command_misused(
@@ -253,6 +268,7 @@ static const struct option symbolize_options[] = {
     { "json", NULL, "with --exe: print one JSON array", 0 },
     { "debug-dir", "DIR", "look for debug files in DIR first; may be repeated", 0 },
     { "debuginfod", "URL", "ask this debuginfod server for missing debug files", 0 },
+    { "no-cache", NULL, "neither use nor write symbol caches", 0 },
     { "output", "FILE", "write the report to FILE", 'o' },
     { 0 },
 };

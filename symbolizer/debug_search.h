@@ -38,4 +38,5 @@ struct debug_search {
     const char *const *debug_dirs;
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
+    const char *cache_folder;   // of symbol caches; NULL: none is used
 };

@@ -150,6 +150,14 @@ static enum ch_status name_all(const struct naming *naming, struct symbol_image 
     return status;
 }
 
+static struct debug_search search_of(const struct symbolizer_options *options)
+{
+    return (struct debug_search){ .debug_dirs = options->debug_dirs,
+                                  .debug_dir_count = options->debug_dir_count,
+                                  .debuginfod_url = options->debuginfod_url,
+                                  .cache_folder = options->cache_folder };
+}
+
 // name_image looks up all places of one image: it is open for no longer than that.
 static enum ch_status name_image(const struct naming *naming,
                                  struct naming_lookup *lookups, size_t count)
@@ -163,9 +171,7 @@ static enum ch_status name_image(const struct naming *naming,
 
     const struct symbolizer_options *options = naming->options;
     const struct report_image *from = &naming->images.items[index];
-    struct debug_search search = { .debug_dirs = options->debug_dirs,
-                                   .debug_dir_count = options->debug_dir_count,
-                                   .debuginfod_url = options->debuginfod_url };
+    struct debug_search search = search_of(options);
     char buffers[2][PATH_MAX];
     struct symbol_image *image;
     enum ch_status status =
@@ -195,6 +201,24 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
         begin = i;
     }
     return CH_OK;
+}
+
+void naming_write_caches(struct naming *naming)
+{
+    struct debug_search search = search_of(naming->options);
+    uint32_t before = REPORT_NO_IMAGE;
+    for (size_t i = 0; i < naming->lookup_count; i++) {
+        uint32_t index = naming->lookups[i].place.image;
+        if (index >= naming->images.count || index == before)
+            continue;
+        char buffers[2][PATH_MAX];
+        const struct report_image *image = &naming->images.items[index];
+        const char *path = image_path(naming, image->path, buffers);
+        // What cannot be cached is no failure: its names come from the files.
+        if (image->id.size != 0)
+            (void)!symbolizer_write_cache(path, &image->id, &search);
+        before = index;
+    }
 }
 
 static const json_t *names_of(const struct naming *naming, const json_t *frame)

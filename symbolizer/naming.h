@@ -60,5 +60,9 @@ void naming_deinit(struct naming *naming);
 CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
                                          const struct naming_watch *watch);
 
+// naming_write_caches writes the symbol caches of images that have places, where they
+// are missing.
+void naming_write_caches(struct naming *naming);
+
 // naming_write puts the names into report and sets its revision to 1.
 CH_CHECKED enum ch_status naming_write(const struct naming *naming, json_t *report);

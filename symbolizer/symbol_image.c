@@ -7,6 +7,7 @@
 
 #include "symbolizer/debug_files.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_table.h"
 #include "symbolizer/unit_index.h"
 
@@ -20,6 +21,11 @@ struct symbol_image {
     uint64_t text[2];
     bool usable;
     bool names_only;
+    char *path; // it and the search, for when the cache turns out to be damaged
+    const struct debug_search *search;
+    struct build_id id;
+    bool cached;               // cache answers
+    struct symbol_cache cache; // its strings may be in use until the image is closed
 };
 
 // add_symbols merges what each file knows. A whole table has what .dynsym has, so that
@@ -58,6 +64,7 @@ static void open_dwarf(struct symbol_image *image)
 
 static void open_files(struct symbol_image *image)
 {
+    debug_files_open(&image->files, image->path, &image->id, image->search);
     const struct debug_elf *laid_out =
         image->files.image.elf != NULL ? &image->files.image : &image->files.debug;
     if (laid_out->elf == NULL)
@@ -71,6 +78,43 @@ static void open_files(struct symbol_image *image)
     image->usable = add_symbols(image) == CH_OK;
 }
 
+// find_id learns the build ID of an image of which only the path is known: caches are
+// found by it.
+static void find_id(struct symbol_image *image)
+{
+    struct debug_elf file;
+    if (image->id.size != 0 || debug_elf_open(&file, image->path) != CH_OK)
+        return;
+    image->id = debug_elf_build_id(&file);
+    debug_elf_close(&file);
+}
+
+// open_cache is true when the cache answers in place of the files.
+static bool open_cache(struct symbol_image *image)
+{
+    const char *folder = image->search->cache_folder;
+    if (folder == NULL || image->names_only)
+        return false;
+    find_id(image);
+    if (symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)
+        return false;
+    image->cached = true;
+    image->usable = true;
+    image->base = image->cache.base;
+    memcpy(image->text, image->cache.text, sizeof(image->text));
+    image->files.status = DEBUG_FOUND;
+    return true;
+}
+
+// leave_cache opens the files after all: the cache is damaged.
+static void leave_cache(struct symbol_image *image)
+{
+    symbol_cache_folder_forget(image->search->cache_folder, &image->id);
+    image->cached = false;
+    image->usable = false;
+    open_files(image);
+}
+
 enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
                                  const struct build_id *id,
                                  const struct debug_search *search, bool names_only)
@@ -79,8 +123,15 @@ enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
     if (image == NULL)
         return CH_ERR_NO_MEMORY;
     image->names_only = names_only;
-    debug_files_open(&image->files, path, id, search);
-    open_files(image);
+    image->id = *id;
+    image->search = search;
+    image->path = strdup(path);
+    if (image->path == NULL) {
+        free(image);
+        return CH_ERR_NO_MEMORY;
+    }
+    if (!open_cache(image))
+        open_files(image);
     *out = image;
     return CH_OK;
 }
@@ -97,7 +148,21 @@ void symbol_image_close(struct symbol_image *image)
     if (image->dwarf != NULL)
         dwarf_end(image->dwarf);
     debug_files_close(&image->files);
+    symbol_cache_deinit(&image->cache);
+    free(image->path);
     free(image);
+}
+
+void symbol_image_build(const struct symbol_image *image, struct build_id *out)
+{
+    *out = image->id;
+    if (out->size == 0 && image->files.image.elf != NULL)
+        *out = debug_elf_build_id(&image->files.image);
+}
+
+bool symbol_image_is_cached(const struct symbol_image *image)
+{
+    return image->cached;
 }
 
 enum debug_status symbol_image_status(const struct symbol_image *image)
@@ -234,8 +299,8 @@ static void name_function(struct symbol_image *image, struct symbol_frame *frame
     frame->of_source = false;
 }
 
-size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
-                         struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+static size_t find_in_files(struct symbol_image *image, uint64_t vaddr,
+                            struct symbol_frame frames[SYMBOL_FRAMES_MAX])
 {
     if (!image->usable || vaddr < image->text[0] || vaddr >= image->text[1])
         return 0;
@@ -246,4 +311,45 @@ size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
         return find_symbol(image, vaddr, &frames[0]);
     name_function(image, &frames[count - 1]);
     return count;
+}
+
+size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
+                         struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    size_t count;
+    if (image->cached &&
+        symbol_cache_find(&image->cache, vaddr, frames, &count) == CH_OK)
+        return count;
+    if (image->cached)
+        leave_cache(image);
+    return find_in_files(image, vaddr, frames);
+}
+
+void symbol_image_text(const struct symbol_image *image, uint64_t out[2])
+{
+    memcpy(out, image->text, sizeof(image->text));
+}
+
+// is_whole is true when nothing that could become a name is missing.
+static bool is_whole(const struct symbol_image *image)
+{
+    const struct debug_elf *file = debug_files_dwarf(&image->files);
+    if (file == NULL || image->dwarf == NULL || !image->usable || image->names_only ||
+        image->files.status != DEBUG_FOUND)
+        return false;
+    return debug_elf_section(file, ".gnu_debugaltlink") == NULL ||
+           dwarf_getalt(image->dwarf) != NULL;
+}
+
+enum ch_status symbol_image_edges(struct symbol_image *image, struct address_list *out)
+{
+    if (!is_whole(image))
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = unit_index_edges(&image->units, out);
+    if (status == CH_OK)
+        status = symbol_table_edges(&image->symbols, out);
+    for (size_t i = 0; status == CH_OK && i < 2; i++)
+        status = address_list_add(out, image->text[i]);
+    address_list_sort(out);
+    return status;
 }

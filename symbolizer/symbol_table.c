@@ -112,6 +112,12 @@ void symbol_table_sort(struct symbol_table *table)
     table->count = kept;
 }
 
+// reach_of is how many bytes from its start a symbol is believed.
+static uint64_t reach_of(const struct symbol *symbol)
+{
+    return symbol->size != 0 ? symbol->size : UNSIZED_MAX;
+}
+
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
 {
     size_t low = 0;
@@ -126,8 +132,20 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
     if (low == 0)
         return NULL;
     const struct symbol *found = &table->symbols[low - 1];
-    uint64_t reach = found->size != 0 ? found->size : UNSIZED_MAX;
-    return vaddr - found->vaddr < reach ? found : NULL;
+    return vaddr - found->vaddr < reach_of(found) ? found : NULL;
+}
+
+enum ch_status symbol_table_edges(const struct symbol_table *table,
+                                  struct address_list *out)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < table->count; i++) {
+        const struct symbol *symbol = &table->symbols[i];
+        status = address_list_add(out, symbol->vaddr);
+        if (status == CH_OK)
+            status = address_list_add(out, symbol->vaddr + reach_of(symbol));
+    }
+    return status;
 }
 
 void symbol_table_deinit(struct symbol_table *table)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "symbolizer/address_list.h"
 #include "symbolizer/debug_elf.h"
 
 struct symbol {
@@ -36,6 +37,10 @@ void symbol_table_sort(struct symbol_table *table);
 // symbol_table_find is the function that has vaddr, or NULL.
 const struct symbol *symbol_table_find(const struct symbol_table *table,
                                        uint64_t vaddr);
+
+// symbol_table_edges adds where symbols begin and where they stop being believed.
+CH_CHECKED enum ch_status symbol_table_edges(const struct symbol_table *table,
+                                             struct address_list *out);
 
 // symbol_table_deinit frees what table holds; a zeroed one is empty.
 void symbol_table_deinit(struct symbol_table *table);

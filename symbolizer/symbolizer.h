@@ -19,6 +19,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "symbolizer/debug_search.h"
 
 struct symbolizer_options {
     enum setting_symbolize level;
@@ -29,6 +30,7 @@ struct symbolizer_options {
     const char *sysroot;        // the folder image paths are under; NULL: /
     const char *exe;            // an image path that is not under sysroot; NULL: none
     bool sanitize;              // source files under home are written with `~`
+    const char *cache_folder;   // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;        // of the guarded form; 0: SYMBOLIZER_TIMEOUT_MS
 };
 
@@ -47,3 +49,18 @@ CH_CHECKED enum ch_status symbolizer_report(json_t *report,
 // stays as it was, with a problem that says so, and the status of that is returned.
 CH_CHECKED enum ch_status
 symbolizer_report_guarded(json_t *report, const struct symbolizer_options *options);
+
+// symbolizer_cache_report writes the symbol caches that naming report would have used
+// and did not find, in a process in the background. It is called when report has been
+// answered, and returns at once.
+void symbolizer_cache_report(json_t *report, const struct symbolizer_options *options);
+
+// symbolizer_cache_image does the same for the image at path, of the build id.
+void symbolizer_cache_image(const char *path, const struct build_id *id,
+                            const struct debug_search *search);
+
+// symbolizer_write_cache writes the cache of one image here and now. CH_ERR_NOT_FOUND:
+// there is one, or somebody else is at it. CH_ERR_UNSUPPORTED: it is not worth one.
+CH_CHECKED enum ch_status symbolizer_write_cache(const char *path,
+                                                 const struct build_id *id,
+                                                 const struct debug_search *search);

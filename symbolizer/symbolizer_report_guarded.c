@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "symbolizer/guarded_child.h"
 #include "symbolizer/naming.h"
 
-// What a child may use. Debug files are mapped, so address space is mostly theirs.
-#define CHILD_ADDRESS_SPACE (8ull << 30)
 #define CHILD_OUTPUT_MAX (256u << 20)
 
 // RETRIES_MAX is how many images may bring a child down before we give up.
@@ -40,31 +38,6 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void set_limit(__rlimit_resource_t what, rlim_t value)
-{
-    struct rlimit limit;
-    if (getrlimit(what, &limit) != 0)
-        return;
-    if (limit.rlim_max != RLIM_INFINITY && value > limit.rlim_max)
-        value = limit.rlim_max;
-    limit.rlim_cur = limit.rlim_max = value;
-    (void)setrlimit(what, &limit);
-}
-
-// enter_child makes a crash here the child's own affair: no core file, no handler.
-static void enter_child(const struct guard *guard)
-{
-    static const int crashes[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
-                                   SIGABRT, SIGTRAP, SIGSYS, SIGXCPU };
-    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
-        (void)signal(crashes[i], SIG_DFL);
-    set_limit(RLIMIT_CORE, 0);
-    int64_t left_ms = guard->attempt_ms - now_ms();
-    set_limit(RLIMIT_CPU, (rlim_t)(left_ms / 1000 + 1));
-    if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
-        set_limit(RLIMIT_AS, CHILD_ADDRESS_SPACE);
-}
-
 // write_names sends what was found at each place, in the order of places.
 static enum ch_status write_names(const struct naming *naming, int to_parent)
 {
@@ -81,7 +54,7 @@ static enum ch_status write_names(const struct naming *naming, int to_parent)
 
 static _Noreturn void run_child(struct guard *guard, int to_parent)
 {
-    enter_child(guard);
+    guarded_child_enter((guard->attempt_ms - now_ms()) / 1000 + 1);
     struct naming_watch watch = { .image_at_work = guard->image_at_work,
                                   .refused = guard->refused };
     enum ch_status status = naming_look_up(&guard->naming, &watch);

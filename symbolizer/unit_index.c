@@ -285,3 +285,38 @@ const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
     need_lines(index, unit);
     return line_table_find(&unit->lines, vaddr);
 }
+
+static enum ch_status add_starts(const struct address_map *map,
+                                 struct address_list *out)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < map->segment_count; i++)
+        status = address_list_add(out, map->starts[i]);
+    return status;
+}
+
+static enum ch_status unit_edges(struct unit_index *index, struct unit *unit,
+                                 struct address_list *out)
+{
+    uint8_t type;
+    open_unit(index, unit);
+    need_lines(index, unit);
+    if (!unit->split &&
+        dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton)
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = add_starts(&unit->scopes.map, out);
+    if (status == CH_OK)
+        status = add_starts(&unit->lines.map, out);
+    for (size_t i = 0; status == CH_OK && i < unit->lines.row_count; i++)
+        status = address_list_add(out, unit->lines.rows[i].address);
+    return status;
+}
+
+enum ch_status unit_index_edges(struct unit_index *index, struct address_list *out)
+{
+    enum ch_status status = add_starts(&index->map, out);
+    for (size_t i = 0; status == CH_OK && i < index->count; i++)
+        status = unit_edges(index, &index->units[i], out);
+    return status;
+}

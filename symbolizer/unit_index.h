@@ -15,6 +15,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/status.h"
+#include "symbolizer/address_list.h"
 #include "symbolizer/address_map.h"
 #include "symbolizer/line_table.h"
 #include "symbolizer/unit_scopes.h"
@@ -71,6 +72,11 @@ struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr);
 // until the next call.
 const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
                                      uint32_t scope);
+
+// unit_index_edges adds every address at which what is known here may change to out;
+// all units are read for it. CH_ERR_UNSUPPORTED: a unit's other half is not there.
+CH_CHECKED enum ch_status unit_index_edges(struct unit_index *index,
+                                           struct address_list *out);
 
 // A unit_function says where a function begins: as a whole, and the part of it that has
 // an address, for compilers move unlikely code away.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A symbol_frame is one frame at an address: the function, or a call inlined into the
+// frame after it. Whoever finds frames, in debug files or in a cache, gives these.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+// SYMBOL_FRAMES_MAX is how many inlined calls of one address are told apart.
+enum { SYMBOL_FRAMES_MAX = 128 };
+
+// A symbol_frame's strings live as long as its image is open.
+struct symbol_frame {
+    const char *function; // demangled; NULL: not known
+    const char *raw_name; // as the linker knows it; NULL: not known
+    const char *file;     // NULL: not known
+    uint32_t line;        // 0: not known
+    uint32_t column;      // 0: not known
+    uint64_t entry;       // of the function, not of an inlined call: where it begins,
+    uint64_t start;       // and where the part of it begins that has the address
+    bool inlined;
+    bool of_source; // raw_name is the source's, because no linker's name is known
+};
