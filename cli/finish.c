@@ -189,6 +189,7 @@ static int run_finish(const struct options *options)
     rewrite(&finish);
     print(&finish);
     deliver(&finish);
+    session_cache_symbols(&finish.session, finish.report);
     return COMMAND_DONE;
 }
 

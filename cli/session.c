@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/render.h"
 #include "report/report.h"
+#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbolizer.h"
 
 // SESSION_ID_LEAST is how much of an id has to be given.
@@ -175,10 +176,12 @@ static void note_timing(json_t *report, int64_t us)
         (void)json_object_set_new(timings, "symbolize", json_integer(us));
 }
 
-void session_symbolize(const struct session *session, json_t *report)
+// symbolizer_options_of is how this session names reports. folder is room for a path.
+static struct symbolizer_options symbolizer_options_of(const struct session *session,
+                                                       char folder[PATH_MAX])
 {
     const struct settings *settings = &session->settings;
-    const struct symbolizer_options options = {
+    return (struct symbolizer_options){
         .level = settings->symbolize,
         .home = getenv("HOME"),
         .sanitize = settings->sanitize != SETTING_NO,
@@ -187,7 +190,15 @@ void session_symbolize(const struct session *session, json_t *report)
         .exe = session->exe,
         .debug_dirs = &session->debug_dir,
         .debug_dir_count = session->debug_dir != NULL,
+        .cache_folder = symbol_cache_folder_default(folder),
     };
+}
+
+void session_symbolize(const struct session *session, json_t *report)
+{
+    char folder[PATH_MAX];
+    const struct settings *settings = &session->settings;
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
     int64_t start = clock_us();
     if (settings->symbolize == SYMBOLIZE_OFF)
         return;
@@ -195,6 +206,13 @@ void session_symbolize(const struct session *session, json_t *report)
     (void)!symbolizer_report_guarded(report, &options);
     note_timing(report, clock_us() - start);
     (void)!report_update_fingerprint(report);
+}
+
+void session_cache_symbols(const struct session *session, json_t *report)
+{
+    char folder[PATH_MAX];
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
+    symbolizer_cache_report(report, &options);
 }
 
 static int print_report(const struct session *session, const json_t *report,
@@ -221,6 +239,8 @@ int session_print_raw(const struct session *session, const struct text *raw,
         return command_fail("cannot read our own report: %s", error.text);
     session_symbolize(session, report);
     int result = print_report(session, report, as_json);
+    fflush(stdout); // the answer first
+    session_cache_symbols(session, report);
     json_decref(report);
     return result;
 }

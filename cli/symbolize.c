@@ -182,11 +182,15 @@ static int print_address(struct printing *printing, const char *text)
 static int print_from_stdin(struct printing *printing)
 {
     char word[64];
+    struct stat input;
+    // Somebody may wait for each answer, but not who gave all addresses in a file.
+    bool at_once = !printing->json &&
+                   (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode));
     int result = COMMAND_DONE;
     while (result == COMMAND_DONE && scanf("%63s", word) == 1) {
         result = print_address(printing, word);
-        if (!printing->json)
-            fflush(stdout); // somebody may wait for each answer
+        if (at_once)
+            fflush(stdout);
     }
     return result;
 }

@@ -139,6 +139,14 @@ bool symbol_cache_folder_claim(const char *folder, const struct build_id *id)
     return true;
 }
 
+void symbol_cache_folder_release(const char *folder, const struct build_id *id)
+{
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd >= 0 && name_of(id, claim_suffix, claim))
+        (void)unlinkat(folder_fd, claim, 0);
+}
+
 static bool write_all(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
@@ -168,12 +176,18 @@ struct entries {
     uint64_t total;
 };
 
-// add_entry takes name in unless it is a claim, which says something by being there.
+// add_entry takes the cache called name in. What has a suffix is somebody's work in
+// progress, and removed when it is a day old.
 static bool add_entry(struct entries *entries, int folder_fd, const char *name)
 {
     struct stat facts;
     size_t length = strlen(name);
-    if (length >= NAME_SIZE || strchr(name, '.') != NULL ||
+    if (strchr(name, '.') != NULL) {
+        if (name[0] != '.' && is_stale(folder_fd, name))
+            (void)unlinkat(folder_fd, name, 0);
+        return true;
+    }
+    if (length >= NAME_SIZE ||
         fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
         return true;
     if (!array_reserve(&entries->items, &entries->capacity, entries->count,

@@ -39,6 +39,9 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id);
 // at it, or when one failed to within the last day.
 bool symbol_cache_folder_claim(const char *folder, const struct build_id *id);
 
+// symbol_cache_folder_release gives the claim on id back without a cache.
+void symbol_cache_folder_release(const char *folder, const struct build_id *id);
+
 // symbol_cache_folder_put makes the size bytes at bytes the cache of id, which was
 // claimed, and removes old caches until limit_bytes hold the rest.
 CH_CHECKED enum ch_status symbol_cache_folder_put(const char *folder,

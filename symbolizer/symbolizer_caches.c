@@ -30,6 +30,8 @@ enum ch_status symbolizer_write_cache(const char *path, const struct build_id *i
         return status;
     status = symbol_cache_write(image, id, &cache);
     symbol_image_close(image);
+    if (status == CH_ERR_UNSUPPORTED) // found out cheaply, and may change
+        symbol_cache_folder_release(search->cache_folder, id);
     if (status != CH_OK)
         return status;
     return symbol_cache_folder_put(search->cache_folder, id, cache.bytes, cache.size,

@@ -53,7 +53,7 @@ def damage(chosen, data, places):
 
 
 def check_round(crashhook, report_path, wanted):
-    done = subprocess.run([crashhook, "symbolize", report_path], capture_output=True,
+    done = subprocess.run([crashhook, "symbolize", "--no-cache", report_path], capture_output=True,
                           text=True, timeout=SECONDS_MAX, check=False)
     if done.returncode != 0:
         return f"exit {done.returncode}: {done.stderr}", 0, 0

@@ -52,7 +52,8 @@ def addresses_of(path):
 
 
 def names(path, text, *options):
-    return json.loads(run(CRASHHOOK, "symbolize", "--exe", path, "--json", *options, "-",
+    return json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "--exe", path, "--json",
+                          *options, "-",
                           text=text))
 
 
@@ -212,13 +213,13 @@ def a_report_is_named_on_a_machine_that_has_only_debug_files(folder):
                           "base": "0x550000000000", "end_of_text": "0x550000100000"}]}
     os.remove(path)
     for options, wanted in (((), None), (("--debug-dir", store), "plain_sum")):
-        named = json.loads(run(CRASHHOOK, "symbolize", "-", *options,
+        named = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-", *options,
                                text=json.dumps(report)))
         frame = named["threads"][0]["backtrace"]["frames"][-1]
         assert frame.get("function") == wanted, frame
         assert (frame.get("symbol_status") == "no-image-file") == (wanted is None), frame
     output = os.path.join(folder, "out.json")
-    assert run(CRASHHOOK, "symbolize", "-", "--debug-dir", store, "-o", output,
+    assert run(CRASHHOOK, "symbolize", "--no-cache", "-", "--debug-dir", store, "-o", output,
                text=json.dumps(report)) == ""
     with open(output, encoding="utf-8") as file:
         assert json.load(file) == named
@@ -253,11 +254,11 @@ def a_file_that_is_no_program_is_refused_in_one_line(folder):
         path = os.path.join(folder, "odd")
         with open(path, "wb") as file:
             file.write(content)
-        done = subprocess.run([CRASHHOOK, "symbolize", "--exe", path, "0x10"],
+        done = subprocess.run([CRASHHOOK, "symbolize", "--no-cache", "--exe", path, "0x10"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
     for path in ("/dev/null", folder, "/nonexistent"):
-        done = subprocess.run([CRASHHOOK, "symbolize", "--exe", path, "0x10"],
+        done = subprocess.run([CRASHHOOK, "symbolize", "--no-cache", "--exe", path, "0x10"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
 
@@ -267,7 +268,7 @@ def the_text_form_is_that_of_addr2line_with_columns(folder):
     inside = [l.split()[0] for l in run("nm", path).split("\n")
               if l.endswith(" plain_sum")][0]
     theirs = run("addr2line", "-fiC", "-e", path, "0x" + inside, "0").split("\n")
-    ours = run(CRASHHOOK, "symbolize", "--exe", path, inside, "0x0").split("\n")
+    ours = run(CRASHHOOK, "symbolize", "--no-cache", "--exe", path, inside, "0x0").split("\n")
     assert ours[0] == theirs[0] == "plain_sum", ours
     assert ours[1].rpartition(":")[0] == theirs[1], (ours, theirs)
     assert ours[2:4] == ["??", "??:0:0"], ours

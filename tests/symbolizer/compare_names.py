@@ -13,6 +13,8 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
+import time
 
 SHOWN = int(os.environ.get("COMPARE_SHOWN", "2"))  # examples printed of each cause
 NOTHING = [(None, None, 0)]
@@ -71,8 +73,41 @@ class Symbols:
         return found
 
 
+def check_cache(command, text, printed):
+    """The same addresses from the symbol cache, once it is there: the same answers."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        before = os.environ.get("XDG_CACHE_HOME")
+        os.environ["XDG_CACHE_HOME"] = folder
+        deadline = time.monotonic() + 60
+        written = False
+        if run(command, text) != printed:
+            sys.exit("answers differ when a cache is about to be written")
+        caches = os.path.join(folder, "crashhook", "symbols")
+        while debugged(command[3]) and not written and time.monotonic() < deadline:
+            time.sleep(0.05)
+            names = os.listdir(caches) if os.path.isdir(caches) else []
+            written = any("." not in name for name in names)
+        if debugged(command[3]) and not written:
+            sys.exit("no cache was written")
+        if run(command, text) != printed:
+            sys.exit("the cache answers otherwise than the debug information")
+        if before is None:
+            del os.environ["XDG_CACHE_HOME"]
+        else:
+            os.environ["XDG_CACHE_HOME"] = before
+
+
+def debugged(path):
+    """Whether path or its debug file carries debug information."""
+    return any(".debug_info" in run(["readelf", "-SW", file])
+               for file in [path] + debug_file(path))
+
+
 def by_crashhook(crashhook, path, text):
-    answers = json.loads(run([crashhook, "symbolize", "--exe", path, "--json", "-"], text))
+    command = [crashhook, "symbolize", "--exe", path, "--json"]
+    printed = run(command + ["--no-cache", "-"], text)
+    check_cache(command + ["-"], text, printed)
+    answers = json.loads(printed)
     return [[(f.get("function"), f.get("file"), f.get("line", 0)) for f in a["frames"]]
             or NOTHING for a in answers]
 

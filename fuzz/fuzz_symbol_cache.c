@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/fuzz.h"
+#include "symbolizer/symbol_cache.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    struct build_id id = { .bytes = { 1 }, .size = 1 };
+    struct symbol_cache cache;
+    size_t count;
+    if (symbol_cache_over(&cache, bytes, size, &id) != CH_OK)
+        return 0;
+    for (size_t i = 0; i <= cache.page_count / 8; i++)
+        cache.checked[i] = 0xff; // the parser, not the checksums
+    for (uint64_t i = 0; i < 64; i++)
+        (void)!symbol_cache_find(&cache, cache.text[0] + i, frames, &count);
+    symbol_cache_deinit(&cache);
+    return 0;
+}
