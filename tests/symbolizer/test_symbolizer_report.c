@@ -9,7 +9,7 @@
 
 static const struct symbolizer_options plain = { .level = SYMBOLIZE_FULL };
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 static uint64_t return_address;
 static int where_line;
