@@ -45,6 +45,20 @@ read_registers(struct unwind_registers *out)
 #endif
 }
 
+// without_sframe is the way that finds the same frames where no image has SFrame: each
+// step is spared looking for what is not there.
+static enum setting_unwind without_sframe(enum setting_unwind how)
+{
+    switch (how) {
+    case SETTING_UNWIND_AUTO:
+        return SETTING_UNWIND_PRECISE;
+    case SETTING_UNWIND_FAST:
+        return SETTING_UNWIND_FP;
+    default:
+        return how;
+    }
+}
+
 static enum ch_status walk(const struct unwind_registers *registers,
                            const struct crashhook_capture_options *options,
                            struct crashhook_backtrace **out)
@@ -57,6 +71,8 @@ static enum ch_status walk(const struct unwind_registers *registers,
     if (status != CH_OK)
         return status;
 
+    if (!space->any_sframe)
+        wanted.how = without_sframe(wanted.how);
     // The walk begins in crashhook_backtrace_capture, which is nobody's frame.
     struct capture_frames frames = {
         .kept = &space->frames,

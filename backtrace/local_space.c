@@ -51,6 +51,8 @@ static enum ch_status read_images(struct local_space *space)
     // A static program has no such list; what is there was found by its mappings.
     if (link_map_read(&space->target, getpid(), &space->reader) == CH_ERR_NO_MEMORY)
         return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < space->target.count; i++)
+        space->any_sframe |= space->target.images[i].sframe_size != 0;
     status = images_list_for_unwinder(&space->target);
     if (status == CH_OK)
         status = image_list_from_target(&space->target, &space->images);

@@ -19,6 +19,7 @@ struct local_space {
     struct local_memory memory;
     struct memory_reader reader;
     struct target_images target;
+    bool any_sframe; // one of the images has such a section
     struct unwind_space *unwind;
     struct crashhook_images *images;
     struct backtrace_limit frames;

@@ -57,7 +57,7 @@ struct crashhook_backtrace;
 // function that called this one, as a return address. options may be NULL: the
 // defaults. EINVAL: options->size is unknown, or limit is 0. EIO: /proc/self cannot be
 // read. ENOMEM. The first call, and the first after a dlopen, reads the image list;
-// all others cost some tens of nanoseconds a frame.
+// all others cost about as much as backtrace(3).
 CRASHHOOK_API int
 crashhook_backtrace_capture(const struct crashhook_capture_options *options,
                             struct crashhook_backtrace **out);
