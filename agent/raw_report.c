@@ -167,15 +167,32 @@ static struct crash_facts crash_facts_of(const struct capture *capture,
     return facts;
 }
 
+// write_words writes a text that holds the program's own words, which may name homes
+// and secrets.
+static void write_words(struct json_writer *w, const struct capture *capture,
+                        const char *key, const char *words)
+{
+    struct text masked = { 0 };
+    if (words == NULL || capture->settings->sanitize == SETTING_NO) {
+        write_member(w, key, words);
+        return;
+    }
+    sanitize_string(words, capture->home, &masked);
+    if (text_ok(&masked))
+        write_member(w, key, masked.bytes);
+    text_deinit(&masked);
+}
+
 // write_exception writes what the message says once more, for programs.
-static void write_exception(struct json_writer *w, const struct crash_facts *facts)
+static void write_exception(struct json_writer *w, const struct capture *capture,
+                            const struct crash_facts *facts)
 {
     if (facts->message != NULL || facts->exception_type == NULL)
         return;
     json_write_key(w, "exception");
     json_write_object(w);
     write_member(w, "type", facts->exception_type);
-    write_member(w, "what", facts->exception_what);
+    write_words(w, capture, "what", facts->exception_what);
     json_write_end(w, '}');
 }
 
@@ -203,9 +220,9 @@ static void write_crash(struct json_writer *w, const struct capture *capture)
     }
     write_count(w, "thread", (uint64_t)capture->crash->tid);
     write_member(w, "kind", crash_kind(&facts));
-    write_member(w, "summary", summary.bytes);
-    write_member(w, "message", message.bytes);
-    write_exception(w, &facts);
+    write_words(w, capture, "summary", summary.bytes);
+    write_words(w, capture, "message", message.bytes);
+    write_exception(w, capture, &facts);
     if (facts.sent) {
         json_write_key(w, "sender");
         json_write_object(w);

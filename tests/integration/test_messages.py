@@ -85,6 +85,12 @@ class Messages(unittest.TestCase):
                 with self.subTest(f"{kind} {how}"):
                     self.throws(how, kind)
 
+    def test_secrets_and_homes_are_masked_in_what_a_program_says(self):
+        crash = self.crash("throws", "secret", PRELOADED)
+        self.assertNotIn("hunter2", str(crash))
+        self.assertNotIn("ann", str(crash))
+        self.assertEqual(crash["exception"]["what"], "no login with password=***, see ~/log")
+
     def test_an_abort_without_words_stays_one(self):
         crash = self.crash("says_why", "abort", PRELOADED)
         self.assertEqual((crash["kind"], crash["summary"]), ("abort", "The program aborted"))

@@ -89,6 +89,8 @@ int main(int argc, char **argv)
     if (how == "system")
         throw std::filesystem::filesystem_error(
             "cannot read", std::make_error_code(std::errc::permission_denied));
+    if (how == "secret")
+        throw std::runtime_error("no login with password=hunter2, see /home/ann/log");
     if (how == "handler")
         abort_in_handler();
     return 2;
