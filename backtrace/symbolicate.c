@@ -2,12 +2,14 @@
 //
 // Naming a backtrace: its places are sorted by image, each image is opened once, each
 // address looked up once; then every frame takes the names of its address.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backtrace/frame_list.h"
 #include "backtrace/named.h"
 #include "backtrace/symbol.h"
+#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_image.h"
 
 #define NO_IMAGE SIZE_MAX
@@ -122,7 +124,8 @@ static enum ch_status name_place(struct naming *naming, struct symbol_image *ima
 static enum ch_status name_image(struct naming *naming, struct place *places,
                                  size_t count)
 {
-    const struct debug_search search = { .debuginfod_url = NULL };
+    char folder[PATH_MAX];
+    struct debug_search search = { .debuginfod_url = NULL };
     const unsigned lines =
         CRASHHOOK_SHOW_INLINE_FRAMES | CRASHHOOK_SHOW_SOURCE_LOCATIONS;
     struct symbol_image *image;
@@ -134,6 +137,8 @@ static enum ch_status name_image(struct naming *naming, struct place *places,
         id.size = from->id_size;
         memcpy(id.bytes, from->id_size != 0 ? from->id : id.bytes, from->id_size);
     }
+    if (naming->options & CRASHHOOK_USE_SYMBOL_CACHE)
+        search.cache_folder = symbol_cache_folder_default(folder);
     enum ch_status status =
         symbol_image_open(&image, from->path != NULL ? from->path : "", &id, &search,
                           !(naming->options & lines));
