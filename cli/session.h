@@ -43,8 +43,8 @@ CH_CHECKED enum ch_status session_read_report(struct session *session,
 // took, and computes its fingerprint anew. What went wrong is among its problems.
 void session_symbolize(const struct session *session, json_t *report);
 
-// session_cache_symbols writes the symbol caches that session_symbolize did not find, in
-// the background. It is called when the report has been answered.
+// session_cache_symbols writes the symbol caches that session_symbolize did not find,
+// in the background. It is called when the report has been answered.
 void session_cache_symbols(const struct session *session, json_t *report);
 
 // session_print_raw symbolizes a report as the agent writes it and prints it on stdout,
