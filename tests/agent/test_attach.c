@@ -9,11 +9,14 @@
 #include "support/test.h"
 
 static int go_fd;
+static int ready_fd;
 
 __attribute__((noinline)) static void *innermost_sleep(void *context)
 {
     char byte;
     (void)context;
+    pthread_setname_np(pthread_self(), "reader \"x\"");
+    child_say_ready(ready_fd);
     // Twice, so that the call is no tail call and this frame stays.
     while (read(go_fd, &byte, 1) < 0)
         continue;
@@ -24,10 +27,9 @@ static int sleep_in_two_threads(int ready, int go)
 {
     pthread_t thread;
     go_fd = go;
+    ready_fd = ready;
     if (pthread_create(&thread, NULL, innermost_sleep, NULL) != 0)
         return 1;
-    pthread_setname_np(thread, "reader \"x\"");
-    child_say_ready(ready);
     pthread_join(thread, NULL);
     return 0;
 }
