@@ -6,7 +6,7 @@
 
 // glibc's, in a static program that can abort. Hidden, so that a dynamic program is not
 // tied to a private version of glibc: there it is asked for by name.
-extern const void *__abort_msg // NOLINT: glibc's name
+extern const void *__abort_msg // glibc's name
     __attribute__((weak, visibility("hidden")));
 
 #pragma weak dlsym

@@ -8,7 +8,7 @@
 // libstdc++'s, in programs that have it (Itanium C++ ABI, section 2.2.2). It does no
 // more than say where the calling thread's state is, so it may run before any
 // constructor.
-extern void *__cxa_get_globals(void) __attribute__((weak)); // NOLINT: the ABI's name
+extern void *__cxa_get_globals(void) __attribute__((weak)); // the ABI's name
 
 // std::terminate, which a throw that finds no handler ends in.
 extern void terminate(void) __asm__("_ZSt9terminatev") __attribute__((weak));

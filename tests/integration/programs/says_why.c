@@ -33,14 +33,14 @@ static void free_twice(void)
 {
     void *volatile block = malloc(24);
     free(block);
-    free(block); // NOLINT: the mistake that is tested
+    free(block); // the mistake that is tested
 }
 
 static void free_wild(void)
 {
     static char not_from_the_heap[64];
     char *volatile pointer = not_from_the_heap + 16;
-    free(pointer); // NOLINT: the mistake that is tested
+    free(pointer); // the mistake that is tested
 }
 
 static void abort_wordless(void)
