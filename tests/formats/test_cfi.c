@@ -48,7 +48,9 @@ static enum ch_status row_in(const struct cfi_builder *b, uint64_t pc,
 static enum ch_status row_of(const uint8_t *instructions, size_t size, uint64_t offset,
                              struct unwind_row *out)
 {
-    struct cfi_builder b = { 0 };
+    // The row may point to expressions in it.
+    static struct cfi_builder b;
+    b.size = 0;
     cfi_cie(&b, "", NULL, 0);
     cfi_fde(&b, 0, CODE, CODE_SIZE, instructions, size);
     return row_in(&b, CODE + offset, &amd64, out);
