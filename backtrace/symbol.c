@@ -42,13 +42,6 @@ static bool is_thunk(const char *raw_name)
            (length > 4 && strcmp(raw_name + length - 4, "@plt") == 0);
 }
 
-static bool is_system(const struct crashhook_image *image, const char *raw_name)
-{
-    if (image != NULL && image->path != NULL && system_image(image->path))
-        return true;
-    return strcmp(raw_name, "_start") == 0 || strcmp(raw_name, "_dl_start_user") == 0;
-}
-
 static bool copy_names(struct crashhook_symbol *symbol,
                        const struct crashhook_symbol *from)
 {
@@ -79,7 +72,8 @@ enum ch_status symbol_create(const struct crashhook_symbol *from,
     }
     made->is_runtime_failure = is_runtime_failure(made->raw_name);
     made->is_thunk = is_thunk(made->raw_name);
-    made->is_system = is_system(made->image, made->raw_name);
+    made->is_system =
+        system_frame(made->image != NULL ? made->image->path : NULL, made->raw_name);
     *out = made;
     return CH_OK;
 }

@@ -86,7 +86,7 @@ static enum ch_status add_symbol(struct naming *naming, struct place *place,
     };
     struct crashhook_symbol *symbol;
     if (frame != NULL && frame->function != NULL) {
-        from.name = frame->function;
+        from.name = symbol_frame_public_name(frame->function);
         from.raw_name = frame->raw_name != NULL ? frame->raw_name : frame->function;
         from.offset = frame->inlined ? 0 : (int64_t)(vaddr - frame->start);
     }

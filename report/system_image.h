@@ -26,3 +26,22 @@ static inline bool system_image(const char *path)
     }
     return false;
 }
+
+// system_frame is true for frames in the system's images, and for the functions that
+// start programs and threads, which a static program has in itself.
+static inline bool system_frame(const char *path, const char *raw_name)
+{
+    static const char *const starters[] = {
+        "_start",         "__libc_start_main", "__libc_start_call_main",
+        "_dl_start_user", "start_thread",      "clone",
+        "clone3",         "__clone",           "__clone3"
+    };
+    if (path != NULL && system_image(path))
+        return true;
+    for (size_t i = 0; raw_name != NULL && i < sizeof(starters) / sizeof(starters[0]);
+         i++) {
+        if (strcmp(raw_name, starters[i]) == 0)
+            return true;
+    }
+    return false;
+}

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "report/sanitize.h"
-#include "symbolizer/vdso.h"
+#include "report/system_image.h"
 
 // The keys of a frame of a report that frames inlined into it repeat.
 static const char *const repeated_keys[] = { "kind", "address", "trust", "image",
@@ -35,48 +35,6 @@ static int set_file(json_t *object, const char *file, const char *home)
                : -1;
 }
 
-// public_name is a function of glibc without the prefix of its hidden aliases: with its
-// debug file at hand, the same frame would have another name than without.
-static const char *public_name(const char *function)
-{
-    static const char hidden[] = "__GI_";
-    size_t length = sizeof(hidden) - 1;
-    return strncmp(function, hidden, length) == 0 && function[length] != 0
-               ? function + length
-               : function;
-}
-
-static bool starts_with_any(const char *string, const char *const *prefixes,
-                            size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(string, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
-}
-
-// is_system is true for code that the system brought along, and for what starts
-// programs in them.
-static bool is_system(const char *path, const char *raw_name)
-{
-    static const char *const folders[] = { "/usr/lib/",    "/usr/lib32/", "/usr/lib64/",
-                                           "/usr/libx32/", "/lib/",       "/lib32/",
-                                           "/lib64/",      "/libx32/" };
-    static const char *const starters[] = {
-        "_start",         "__libc_start_main", "__libc_start_call_main",
-        "_dl_start_user", "start_thread",      "clone",
-        "clone3",         "__clone",           "__clone3"
-    };
-    if (vdso_is_path(path) ||
-        starts_with_any(path, folders, sizeof(folders) / sizeof(folders[0])))
-        return true;
-    for (size_t i = 0; raw_name != NULL && i < sizeof(starters) / sizeof(starters[0]);
-         i++)
-        if (strcmp(raw_name, starters[i]) == 0)
-            return true;
-    return false;
-}
-
 static int set_position(json_t *object, const struct symbol_frame *frame,
                         const char *home)
 {
@@ -98,7 +56,8 @@ static json_t *make_one(const struct symbol_frame *frame, uint64_t vaddr,
         return NULL;
     int failed = 0;
     if (frame->function != NULL) {
-        failed |= set_string(object, "function", public_name(frame->function));
+        failed |=
+            set_string(object, "function", symbol_frame_public_name(frame->function));
         failed |= set_string(object, "raw_name", frame->raw_name);
     } else {
         failed |= set_string(object, "symbol_status", debug_status_name(image->status));
@@ -108,7 +67,7 @@ static json_t *make_one(const struct symbol_frame *frame, uint64_t vaddr,
                                       json_integer((json_int_t)(vaddr - frame->start)));
     failed |= set_position(object, frame, image->home);
     failed |= json_object_set_new(object, "inline", json_boolean(frame->inlined));
-    bool system = is_system(image->path, frame->raw_name);
+    bool system = system_frame(image->path, frame->raw_name);
     failed |= json_object_set_new(object, "system", json_boolean(system));
     if (failed == 0)
         return object;

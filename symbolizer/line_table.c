@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // asprintf
 #include "symbolizer/line_table.h"
 
 #include <dwarf.h>

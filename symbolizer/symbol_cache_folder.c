@@ -21,8 +21,8 @@ static const char new_suffix[] = ".new";
 
 const char *symbol_cache_folder_default(char out[PATH_MAX])
 {
-    const char *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
+    const char *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
     int length = -1;
     if (xdg != NULL && xdg[0] == '/')
         length = snprintf(out, PATH_MAX, "%s/crashhook/symbols", xdg);

@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 // SYMBOL_FRAMES_MAX is how many inlined calls of one address are told apart.
 enum { SYMBOL_FRAMES_MAX = 128 };
@@ -21,3 +22,15 @@ struct symbol_frame {
     bool inlined;
     bool of_source; // raw_name is the source's, because no linker's name is known
 };
+
+// symbol_frame_public_name is a function of glibc without the prefix of its hidden
+// aliases: with its debug file at hand, the same frame would have another name than
+// without.
+static inline const char *symbol_frame_public_name(const char *function)
+{
+    static const char hidden[] = "__GI_";
+    size_t length = sizeof(hidden) - 1;
+    return strncmp(function, hidden, length) == 0 && function[length] != 0
+               ? function + length
+               : function;
+}

@@ -21,15 +21,7 @@ struct symbol_image;
 // (size 0: not known), or its cache where search names a folder of caches and there is
 // one; what search refers to must outlive image. names_only leaves inlined calls and
 // source lines out. That files are missing or refused is no failure: the image then has
-// no names, and symbol_image_build stores the build ID of image: of size 0 when it has
-// none.
-void symbol_image_build(const struct symbol_image *image, struct build_id *out);
-
-// symbol_image_is_cached is true when a cache answers for image and no debug file was
-// opened.
-bool symbol_image_is_cached(const struct symbol_image *image);
-
-// symbol_image_status says why. CH_ERR_NO_MEMORY is the only one.
+// no names, and symbol_image_status says why. CH_ERR_NO_MEMORY is the only one.
 CH_CHECKED enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
                                             const struct build_id *id,
                                             const struct debug_search *search,

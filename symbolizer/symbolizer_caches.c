@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // close_range
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

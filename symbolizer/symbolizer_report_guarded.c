@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // pipe2
 #include "symbolizer/symbolizer.h"
 
 #include <errno.h>
