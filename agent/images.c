@@ -194,6 +194,11 @@ static bool same_file(const struct target_mapping *a, const struct target_mappin
     return a->inode == b->inode && a->device == b->device;
 }
 
+static bool is_vdso(const struct target_mapping *mapping)
+{
+    return mapping->path_size == 6 && memcmp(mapping->path, "[vdso]", 6) == 0;
+}
+
 // find_text ends the image's text at its last executable mapping: of its own file, or
 // anonymous within its extent (programs move their text to huge pages). False: none.
 static bool find_text(const struct target_images *all,
@@ -206,7 +211,7 @@ static bool find_text(const struct target_images *all,
         if (same_file(mapping, header) && mapping->end > image->end)
             image->end = mapping->end;
         if (mapping->permissions & MAPS_EXECUTE &&
-            (same_file(mapping, header) || mapping->inode == 0))
+            (same_file(mapping, header) || (mapping->inode == 0 && !is_vdso(mapping))))
             image->end_of_text = mapping->end;
     }
     return image->end_of_text != 0;
@@ -216,7 +221,7 @@ static bool find_text(const struct target_images *all,
 static bool may_start(const struct target_images *all, size_t index)
 {
     const struct target_mapping *mapping = &all->mappings[index];
-    bool vdso = mapping->path_size == 6 && memcmp(mapping->path, "[vdso]", 6) == 0;
+    bool vdso = is_vdso(mapping);
     if (!(mapping->permissions & MAPS_READ))
         return false;
     return vdso || (mapping->inode != 0 && (mapping->offset == 0 || index == 0 ||
