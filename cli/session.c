@@ -177,6 +177,8 @@ static void note_timing(json_t *report, int64_t us)
 }
 
 // symbolizer_options_of is how this session names reports. folder is room for a path.
+// A sysroot is all of the files there are, so what a cache remembers of others does not
+// count.
 static struct symbolizer_options symbolizer_options_of(const struct session *session,
                                                        char folder[PATH_MAX])
 {
@@ -190,7 +192,8 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .exe = session->exe,
         .debug_dirs = &session->debug_dir,
         .debug_dir_count = session->debug_dir != NULL,
-        .cache_folder = symbol_cache_folder_default(folder),
+        .cache_folder =
+            session->sysroot == NULL ? symbol_cache_folder_default(folder) : NULL,
     };
 }
 

@@ -56,7 +56,7 @@ def sqlite_library():
     """The SQLite that test_sframe_readelf builds, built now if it has not run yet."""
     path = os.path.join(BUILD, "tests", "sframe_readelf", "sqlite.so")
     if not os.path.exists(path):
-        subprocess.run([sys.executable, os.path.join(HERE, "../test_sframe_readelf.py")],
+        subprocess.run([sys.executable, os.path.join(HERE, "../../integration/test_sframe_readelf.py")],
                        check=True, env=dict(os.environ, CRASHHOOK_BUILD=BUILD))
     return path
 
