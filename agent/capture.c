@@ -41,8 +41,7 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     enum ch_status status =
         stop_threads(&capture->stop, pid, free_tid, stop_budget_ms(capture->settings));
     // A process of one thread, the one that crashed, has nothing to stop.
-    bool nothing_to_stop = free_tid != 0 && capture->stop.refused == 0;
-    if (status == CH_ERR_NOT_FOUND && (nothing_to_stop || free_tid != 0))
+    if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;
     if (capture->stop.refused != 0)
         capture_problem(capture, "stop", strerror(capture->stop.refused), 0);

@@ -221,10 +221,11 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
     mark_stuck(stop);
 
     for (size_t i = 0; i < stop->count; i++) {
-        if (stop->threads[i].state == STOP_STOPPED)
+        if (stop->threads[i].state == STOP_STOPPED ||
+            stop->threads[i].state == STOP_ASKED)
             return CH_OK;
     }
-    return stop->refused != 0 || stop->count == 0 ? CH_ERR_NOT_FOUND : CH_OK;
+    return CH_ERR_NOT_FOUND;
 }
 
 void stop_release(struct stop *stop)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/attach.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -103,11 +104,39 @@ static void attach_says_when_there_is_no_such_process(void **state)
     assert_int_equal(status, CH_ERR_IO);
 }
 
+static int exit_at_once(int ready, int go)
+{
+    (void)go;
+    child_say_ready(ready);
+    return 0;
+}
+
+static void attach_says_so_of_a_process_that_has_exited(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct text out = { 0 };
+    struct child child = child_start(exit_at_once);
+    siginfo_t info;
+    settings_read(&settings, no_variable, NULL, NULL);
+    // It has exited, and stays a zombie until its parent asks.
+    int waited = waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT);
+    enum ch_status status = attach_report(child.pid, &settings, NULL, &out);
+    int error = errno;
+    text_deinit(&out);
+    child_end(&child, false);
+
+    assert_int_equal(waited, 0);
+    assert_int_equal(status, CH_ERR_IO);
+    assert_int_equal(error, ESRCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attach_reports_every_thread_and_lets_the_process_go_on),
         cmocka_unit_test(attach_says_when_there_is_no_such_process),
+        cmocka_unit_test(attach_says_so_of_a_process_that_has_exited),
     };
     return cmocka_run_group_tests_name("agent/attach", tests, NULL, NULL);
 }

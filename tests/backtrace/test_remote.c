@@ -61,7 +61,7 @@ static void a_thread_is_seen_in_its_call_and_goes_on(void **state)
     assert_true(worked);
 }
 
-static int wait_in_child(int say, int go)
+__attribute__((noinline)) static int wait_in_child(int say, int go)
 {
     char byte;
     child_say_ready(say);
