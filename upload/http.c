@@ -162,6 +162,20 @@ static void set_options(const struct http_request *request,
     curl_easy_setopt(client, CURLOPT_ERRORBUFFER, transfer->reply->error);
 }
 
+// drop_duration takes " after 12 ms" out of libcurl's words: the same trouble is to
+// read the same each time, so that it is said once.
+static void drop_duration(char *error)
+{
+    static const char before[] = " after ";
+    char *at = strstr(error, before);
+    if (at == NULL)
+        return;
+    const char *end = at + strlen(before);
+    end += strspn(end, "0123456789");
+    if (strncmp(end, " ms", 3) == 0)
+        memmove(at, end + 3, strlen(end + 3) + 1);
+}
+
 enum ch_status http_send(const struct http_request *request, struct http_reply *out)
 {
     *out = (struct http_reply){ .retry_after_s = -1 };
@@ -187,6 +201,7 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         else if (out->error[0] == 0)
             (void)snprintf(out->error, sizeof(out->error), "%s",
                            curl_easy_strerror(code));
+        drop_duration(out->error);
         return CH_ERR_IO;
     }
     out->status = (int)status;
