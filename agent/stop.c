@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -242,32 +243,60 @@ void stop_release(struct stop *stop)
     }
 }
 
-// reap takes the threads that have exited, and returns how many have not.
-static size_t reap(struct stop *stop)
+// interrupt_wait does nothing, but a wait that it interrupts returns.
+static void interrupt_wait(int signal)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < stop->count; i++) {
-        struct stopped_thread *thread = &stop->threads[i];
+    (void)signal;
+}
+
+// interrupt_waits_every has every wait return after interval_ms, until it is 0.
+static void interrupt_waits_every(unsigned interval_ms)
+{
+    const struct sigaction action = { .sa_handler = interrupt_wait };
+    struct timeval interval = { .tv_sec = interval_ms / 1000,
+                                .tv_usec = (suseconds_t)(interval_ms % 1000) * 1000 };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){ interval, interval }, NULL);
+}
+
+// await_exit waits for one thread and reaps it. False: it was not in time.
+static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
+{
+    if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
+        return true;
+    while (now_ms() < deadline_ms) {
         int status;
-        if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
-            continue;
-        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
-        if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+        pid_t tid = waitpid(thread->tid, &status, __WALL);
+        if ((tid == thread->tid && !WIFSTOPPED(status)) ||
+            (tid < 0 && errno == ECHILD)) {
             thread->state = STOP_GONE;
-        left += thread->state != STOP_GONE;
+            return true;
+        }
     }
-    return left;
+    return false;
 }
 
 void stop_await_death(struct stop *stop, unsigned limit_ms)
 {
+    enum { LOOK_EVERY_MS = 100 };
     uint64_t deadline = now_ms() + limit_ms;
-    while (reap(stop) > 0) {
-        if (!wait_for_child(deadline)) {
-            stop_release(stop);
-            return;
-        }
+    struct stopped_thread *main_thread = NULL;
+    bool in_time = true;
+
+    interrupt_waits_every(LOOK_EVERY_MS);
+    for (size_t i = 0; i < stop->count && in_time; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->tid == stop->pid)
+            main_thread = thread;
+        else
+            in_time = await_exit(thread, deadline);
     }
+    // The kernel tells of the main thread when all others have been reaped.
+    if (in_time && main_thread != NULL)
+        in_time = await_exit(main_thread, deadline);
+    interrupt_waits_every(0);
+    if (!in_time)
+        stop_release(stop);
 }
 
 void stop_deinit(struct stop *stop)
