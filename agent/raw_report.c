@@ -277,7 +277,6 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     if (p->rss_bytes != 0)
         write_count(w, "rss_bytes", p->rss_bytes);
     write_count(w, "uid", p->uid);
-    // The last line is the unified hierarchy's, or the only one there is.
     write_member(w, "cgroup", p->cgroup.bytes);
     write_path(w, capture, "working_directory", p->working_directory.bytes,
                p->working_directory.size);
