@@ -108,7 +108,9 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not allowed)
 
     def go(self, url):
-        """Loads url; what was asked for on the way, and what was complained about."""
+        """Loads url; what was asked for on the way, and what was complained about. A
+        complaint about another server is a late word on the page before: what this
+        page asks of others is in the first list."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         self.wait_event("Page.loadEventFired")
@@ -118,7 +120,10 @@ class Browser:
                       if event.get("method") in ("Log.entryAdded",
                                                  "Runtime.exceptionThrown",
                                                  "Runtime.consoleAPICalled")]
-        return asked, complaints
+        server = "/".join(url.split("/")[:3]) + "/"
+        return asked, [complaint for complaint in complaints
+                       if complaint.get("entry", {}).get("url", server)
+                       .startswith(server)]
 
     def evaluate(self, expression):
         result = self.call("Runtime.evaluate", expression=expression,
