@@ -128,8 +128,9 @@ enum doctor_verdict doctor_library(struct session *session, struct text *line)
     char path[PATH_MAX];
     (void)session;
     if (!installed_library(path)) {
-        text_append_string(line, "libcrashhook.so is not beside this program; "
-                                 "install it again");
+        text_append_string(line,
+                           "the library of the handler is not beside this program; "
+                           "install it again");
         return DOCTOR_TROUBLE;
     }
     text_append_string(line, path);

@@ -26,9 +26,9 @@ static bool find(const char *const *places, size_t count, char path[static PATH_
 
 bool installed_library(char path[static PATH_MAX])
 {
-    static const char *const places[] = { "../lib/libcrashhook.so",
-                                          "../" CRASHHOOK_LIBDIR "/libcrashhook.so",
-                                          "../lib64/libcrashhook.so" };
+    static const char *const places[] = { "../lib/" CRASHHOOK_SONAME,
+                                          "../" CRASHHOOK_LIBDIR "/" CRASHHOOK_SONAME,
+                                          "../lib64/" CRASHHOOK_SONAME };
     return find(places, sizeof(places) / sizeof(places[0]), path);
 }
 

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-// installed_library writes the path of libcrashhook.so; false: it is not there.
+// installed_library writes the path of the handler's library; false: it is not there.
 bool installed_library(char path[static PATH_MAX]);
 
 // installed_agent writes the path of crashhook-agent; false: it is not there.

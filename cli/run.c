@@ -129,7 +129,7 @@ static int preload(void)
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
     if (!installed_library(library))
-        return command_fail("cannot find libcrashhook.so beside this program");
+        return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
     text_append_string(&value, library);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build-wide switches and warnings.
 
+# What programs link against: it is raised when a program built before would no longer
+# work, and packages and symbol versions carry it.
+set(CRASHHOOK_ABI 1)
+
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
