@@ -80,6 +80,7 @@ struct settings_variable {
     const char *fallback; // the default, as it would be typed; NULL: none
     const char *accepted; // what is accepted, as messages say it
     const char *help;     // one sentence
+    const char *words;    // where nothing else is accepted: "no yes tty"; else NULL
 };
 
 // settings_variables is the table, in the order documents list it.

@@ -38,6 +38,11 @@ int command_misused(const char *format, ...)
     return COMMAND_USAGE;
 }
 
+const struct option *command_options(const struct command *command)
+{
+    return command->make_options != NULL ? command->make_options() : command->options;
+}
+
 static enum ch_status read_all(int fd, struct text *out)
 {
     static char block[1 << 16];

@@ -35,6 +35,12 @@ struct command {
     bool hidden;          // not listed: other parts of crashhook call it
 };
 
+// command_table is the table of commands, in the order --help lists them.
+const struct command *const *command_table(size_t *out_count);
+
+// command_options is the command's rows, NULL where it has none.
+const struct option *command_options(const struct command *command);
+
 // command_fail prints "crashhook: " and the message, and returns COMMAND_FAILED.
 int command_fail(const char *format, ...) CH_PRINTF(1, 2);
 
@@ -52,6 +58,7 @@ bool command_parse_address(const char *text, uint64_t *out);
 extern const struct command attach_command;
 extern const struct command cbf_decode_command;
 extern const struct command core_command;
+extern const struct command describe_command;
 extern const struct command doctor_command;
 extern const struct command cbf_encode_command;
 extern const struct command images_decode_command;

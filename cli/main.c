@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
     &doctor_command,
     &finish_command,
     &record_command,
+    &describe_command,
 };
 // clang-format on
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
@@ -70,20 +71,21 @@ static void print_help(FILE *to)
           to);
 }
 
-static const struct option *rows_of(const struct command *command)
+const struct command *const *command_table(size_t *out_count)
 {
-    return command->make_options != NULL ? command->make_options() : command->options;
+    *out_count = COMMAND_COUNT;
+    return commands;
 }
 
 static void print_command_help(const struct command *command)
 {
     printf("usage: crashhook %s", command->name);
-    if (rows_of(command) != NULL)
+    if (command_options(command) != NULL)
         fputs(" [OPTION...]", stdout);
     if (command->arguments != NULL)
         printf(" %s", command->arguments);
     printf("\n\n%s.\n", command->summary);
-    options_print(rows_of(command), stdout);
+    options_print(command_options(command), stdout);
 }
 
 // wants_help is whether --help stands among the words that can be options.
@@ -108,7 +110,7 @@ static int run_row(const struct command *command, char **argv)
     CH_CLEANUP(options_deinit) struct options options;
     const char *why = NULL;
     enum ch_status status =
-        options_init(&options, rows_of(command), command->in_order, argv, &why);
+        options_init(&options, command_options(command), command->in_order, argv, &why);
     if (status == CH_ERR_MALFORMED)
         return command_misused("%s: %s: %s", command->name, options.arguments[0], why);
     if (status != CH_OK)

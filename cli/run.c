@@ -19,6 +19,7 @@
 enum {
     OPTIONS_MAX = 32,
     HELP_SIZE = 256,
+    VALUE_SIZE = 64,
     EXIT_NO_PERMISSION = 126,
     EXIT_NO_COMMAND = 127
 };
@@ -30,9 +31,26 @@ enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 
 static volatile pid_t program;
 
+// describe_value writes what a variable's option takes: "no|yes|tty", or VALUE and
+// behind its help what that may be.
+static void describe_value(const struct settings_variable *variable, char *value,
+                           char *help)
+{
+    const char *words = variable->words;
+    (void)snprintf(value, VALUE_SIZE, "%s", words != NULL ? words : "VALUE");
+    for (char *at = value; words != NULL && *at != 0; at++) {
+        if (*at == ' ')
+            *at = '|';
+    }
+    (void)snprintf(help, HELP_SIZE, "%.*s%s%s", (int)strcspn(variable->help, "."),
+                   variable->help, words != NULL ? "" : ": ",
+                   words != NULL ? "" : variable->accepted);
+}
+
 static const struct option *run_options(void)
 {
     static struct option rows[OPTIONS_MAX];
+    static char values[OPTIONS_MAX][VALUE_SIZE];
     static char help[OPTIONS_MAX][HELP_SIZE];
     size_t count;
     size_t used = 0;
@@ -40,11 +58,9 @@ static const struct option *run_options(void)
     for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
         if (variables[i].option == NULL)
             continue;
-        (void)snprintf(help[used], HELP_SIZE, "%.*s: %s",
-                       (int)strcspn(variables[i].help, "."), variables[i].help,
-                       variables[i].accepted);
+        describe_value(&variables[i], values[used], help[used]);
         rows[used] = (struct option){ .name = variables[i].option,
-                                      .value = "VALUE",
+                                      .value = values[used],
                                       .help = help[used] };
         used++;
     }
