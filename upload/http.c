@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/http.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+
+#include "upload/libcurl.h"
 
 enum {
     REPLY_MAX_BYTES = 64 << 10,
@@ -16,6 +17,7 @@ enum {
 };
 
 // The one client of this process: reports go out one after the other.
+static const struct libcurl *curl;
 static CURL *client;
 
 // What the callbacks of one transfer share.
@@ -50,7 +52,7 @@ static int64_t parse_retry_after(const char *value, size_t length)
         for (const char *at = copy; *at != 0 && seconds < RETRY_AFTER_MAX_S; at++)
             seconds = seconds * 10 + (*at - '0');
     } else {
-        time_t date = curl_getdate(copy, NULL);
+        time_t date = curl->getdate(copy, NULL);
         if (date != -1)
             seconds = date - time(NULL);
     }
@@ -82,19 +84,25 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static enum ch_status client_create(void)
+// client_create loads libcurl the first time; why says what failed.
+static enum ch_status client_create(char *why, size_t size)
 {
     if (client != NULL)
         return CH_OK;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-        return CH_ERR_NO_MEMORY;
-    client = curl_easy_init();
-    return client != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    enum ch_status status = libcurl_load(&curl, why, size);
+    if (status != CH_OK)
+        return status;
+    if (curl->global_init(CURL_GLOBAL_DEFAULT) == 0)
+        client = curl->easy_init();
+    if (client != NULL)
+        return CH_OK;
+    (void)snprintf(why, size, "out of memory");
+    return CH_ERR_NO_MEMORY;
 }
 
 static void free_headers(struct curl_slist *const *headers)
 {
-    curl_slist_free_all(*headers);
+    curl->slist_free_all(*headers);
 }
 
 // add_header appends one header; NULL: out of memory.
@@ -104,7 +112,7 @@ static struct curl_slist *add_header(struct curl_slist *headers, const char *nam
     char line[10240];
     if ((size_t)snprintf(line, sizeof(line), "%s%s", name, value) >= sizeof(line))
         return headers;
-    struct curl_slist *longer = curl_slist_append(headers, line);
+    struct curl_slist *longer = curl->slist_append(headers, line);
     return longer != NULL ? longer : headers;
 }
 
@@ -128,7 +136,7 @@ static void set_authorities(void)
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *bundle = getenv(variables[i]);
         if (bundle != NULL && *bundle != 0) {
-            curl_easy_setopt(client, CURLOPT_CAINFO, bundle);
+            curl->easy_setopt(client, CURLOPT_CAINFO, bundle);
             return;
         }
     }
@@ -139,27 +147,28 @@ static void set_options(const struct http_request *request,
 {
     long timeout =
         request->timeout_ms < 86400000 ? (long)request->timeout_ms : 86400000;
-    curl_easy_reset(client);
-    curl_easy_setopt(client, CURLOPT_URL, request->url);
-    curl_easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_reset(client);
+    curl->easy_setopt(client, CURLOPT_URL, request->url);
+    curl->easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
+    curl->easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
     set_authorities();
-    curl_easy_setopt(client, CURLOPT_HTTPHEADER, headers);
+    curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
     if (request->body != NULL) {
-        curl_easy_setopt(client, CURLOPT_POST, 1L);
-        curl_easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
-        curl_easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)request->size);
+        curl->easy_setopt(client, CURLOPT_POST, 1L);
+        curl->easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
+        curl->easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE,
+                          (curl_off_t)request->size);
     }
-    curl_easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
-    curl_easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
-                     timeout < CONNECT_TIMEOUT_MS ? timeout : (long)CONNECT_TIMEOUT_MS);
-    curl_easy_setopt(client, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(client, CURLOPT_WRITEDATA, transfer);
-    curl_easy_setopt(client, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(client, CURLOPT_HEADERDATA, transfer);
-    curl_easy_setopt(client, CURLOPT_ERRORBUFFER, transfer->reply->error);
+    curl->easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
+    curl->easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
+                      timeout < CONNECT_TIMEOUT_MS ? timeout
+                                                   : (long)CONNECT_TIMEOUT_MS);
+    curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_body);
+    curl->easy_setopt(client, CURLOPT_WRITEDATA, transfer);
+    curl->easy_setopt(client, CURLOPT_HEADERFUNCTION, take_header);
+    curl->easy_setopt(client, CURLOPT_HEADERDATA, transfer);
+    curl->easy_setopt(client, CURLOPT_ERRORBUFFER, transfer->reply->error);
 }
 
 // drop_duration takes " after 12 ms" out of libcurl's words: the same trouble is to
@@ -185,22 +194,20 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         (void)snprintf(out->error, sizeof(out->error), "no time is left for it");
         return CH_ERR_IO;
     }
-    if (client_create() != CH_OK) {
-        (void)snprintf(out->error, sizeof(out->error), "out of memory");
+    if (client_create(out->error, sizeof(out->error)) != CH_OK)
         return CH_ERR_IO;
-    }
     struct curl_slist *CH_CLEANUP(free_headers) headers = request_headers(request);
     set_options(request, headers, &transfer);
-    CURLcode code = curl_easy_perform(client);
-    (void)curl_easy_getinfo(client, CURLINFO_RESPONSE_CODE, &status);
+    CURLcode code = curl->easy_perform(client);
+    (void)curl->easy_getinfo(client, CURLINFO_RESPONSE_CODE, &status);
     // The error buffer must not be written to once this reply is gone.
-    curl_easy_setopt(client, CURLOPT_ERRORBUFFER, NULL);
+    curl->easy_setopt(client, CURLOPT_ERRORBUFFER, NULL);
     if (code != CURLE_OK) {
         if (transfer.refused != NULL)
             (void)snprintf(out->error, sizeof(out->error), "%s", transfer.refused);
         else if (out->error[0] == 0)
             (void)snprintf(out->error, sizeof(out->error), "%s",
-                           curl_easy_strerror(code));
+                           curl->easy_strerror(code));
         drop_duration(out->error);
         return CH_ERR_IO;
     }
@@ -216,6 +223,6 @@ void http_reply_deinit(struct http_reply *reply)
 void http_close(void)
 {
     if (client != NULL)
-        curl_easy_cleanup(client);
+        curl->easy_cleanup(client);
     client = NULL;
 }

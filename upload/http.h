@@ -3,8 +3,8 @@
 // One HTTP request with everything bounded: the time it takes, the size of the answer
 // and of its headers. TLS is verified, redirects are not followed (a report goes to the
 // host it was meant for and to no other), nothing but http and https is spoken. Proxies
-// and certificate bundles come from the variables that curl knows. The only file that
-// knows libcurl.
+// and certificate bundles come from the variables that curl knows. Only it and
+// libcurl.c know libcurl.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

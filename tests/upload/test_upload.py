@@ -247,6 +247,16 @@ class Failures(unittest.TestCase):
                                        CURL_CA_BUNDLE="")
                 self.assertEqual(trusted.returncode, 0, trusted.stderr_text)
 
+    def test_a_machine_without_libcurl_keeps_the_report_and_says_why(self):
+        with Spool() as spool:
+            subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o",
+                            os.path.join(spool.folder, "libcurl.so.4")], check=True)
+            done = spool.upload("--url", f"http://127.0.0.1:{closed_port()}",
+                                LD_LIBRARY_PATH=spool.folder, CRASHHOOK_TIMEOUT="900ms")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("curl_global_init", done.stderr_text)
+            self.assertEqual(spool.state(spool.ids[0])[0]["state"], "pending")
+
     def test_a_wrong_token_leaves_the_report_pending(self):
         self.assertIn("401: no such token",
                       self.pending_after(answer(401, b'{"error":"no such token"}')))

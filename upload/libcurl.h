@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libcurl, loaded when the first request is made. It brings some thirty libraries with
+// it, and starting those takes longer than most commands run: a process that sends
+// nothing is to start without them. It is also why a machine without libcurl can do
+// everything but send.
+//
+// The table holds the functions that http.c calls, under their names without `curl_`.
+#pragma once
+#include <stddef.h>
+
+#include <curl/curl.h>
+
+#include "base/status.h"
+
+struct libcurl {
+    __typeof__(curl_global_init) *global_init;
+    __typeof__(curl_easy_init) *easy_init;
+    __typeof__(curl_easy_reset) *easy_reset;
+    __typeof__(curl_easy_setopt) *easy_setopt;
+    __typeof__(curl_easy_perform) *easy_perform;
+    __typeof__(curl_easy_getinfo) *easy_getinfo;
+    __typeof__(curl_easy_strerror) *easy_strerror;
+    __typeof__(curl_easy_cleanup) *easy_cleanup;
+    __typeof__(curl_slist_append) *slist_append;
+    __typeof__(curl_slist_free_all) *slist_free_all;
+    __typeof__(curl_getdate) *getdate;
+};
+
+// libcurl_load loads libcurl for the rest of the process and stores its functions; once
+// it has, again at no cost. CH_ERR_UNSUPPORTED: it is not installed, or lacks one of
+// them; why says which.
+CH_CHECKED enum ch_status libcurl_load(const struct libcurl **out, char *why,
+                                       size_t size);
