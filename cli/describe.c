@@ -63,7 +63,7 @@ static void write_name(const struct command *command)
 
 static void write_synopsis(const struct command *command)
 {
-    printf(".SH SYNOPSIS\n\\fBcrashhook %s\\fR", command->name);
+    printf("\\fBcrashhook %s\\fR", command->name);
     if (command_options(command) != NULL)
         fputs(" [\\fIOPTION\\fR...]", stdout);
     if (command->arguments != NULL) {
@@ -77,7 +77,6 @@ static void write_synopsis(const struct command *command)
 static void write_options(const struct command *command)
 {
     const struct option *row = command_options(command);
-    fputs(".SH OPTIONS\n", stdout);
     for (; row != NULL && row->name != NULL; row++) {
         fputs(".TP\n", stdout);
         if (row->letter != 0)
@@ -97,10 +96,11 @@ static void write_options(const struct command *command)
     fputs(".TP\n\\fB\\-\\-help\\fR\nshow the options and exit.\n", stdout);
 }
 
-// write_page is all of a command's page that the table knows.
+// write_page is how the page of one command begins.
 static void write_page(const struct command *command)
 {
     write_name(command);
+    fputs(".SH SYNOPSIS\n", stdout);
     write_synopsis(command);
 }
 
@@ -146,6 +146,8 @@ static bool write_part(const char *word, const char *argument)
         write_variables();
     else if (strcmp(word, "command") == 0 && command != NULL)
         write_page(command);
+    else if (strcmp(word, "synopsis") == 0 && command != NULL)
+        write_synopsis(command);
     else if (strcmp(word, "options") == 0 && command != NULL)
         write_options(command);
     else
