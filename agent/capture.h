@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/abort_message.h"
-#include "agent/exception.h"
 #include "agent/facts.h"
 #include "agent/images.h"
 #include "agent/stop.h"
@@ -36,6 +34,7 @@ struct target_crash {
     uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
     uint64_t terminate;         // where std::terminate is; 0: not known
     uint64_t set_terminate;     // where std::set_terminate is; 0: not known
+    uint64_t thread_pointer;    // of the thread; 0: not known
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -62,11 +61,9 @@ struct capture {
     const char *tier;
     const struct unwind_arch *arch;
     struct stop stop;
-    struct target_memory memory;           // of a live process
-    struct memory_reader reader;           // of memory, or of a core
-    char abort_message[ABORT_MESSAGE_MAX]; // what the C library said; empty: nothing
-    struct exception exception;            // that nobody caught; an empty type: none
-    const char *core_name; // of a core's first thread; NULL: /proc has the names
+    struct target_memory memory; // of a live process
+    struct memory_reader reader; // of memory, or of a core
+    const char *core_name;       // of a core's first thread; NULL: /proc has the names
     struct target_images images;
     struct process_facts process;
     struct host_facts host;

@@ -6,42 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/crash_examine.h"
+#include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
+#include "agent/raw_write.h"
 #include "base/hex.h"
 #include "formats/image_map.h"
-#include "formats/maps.h"
 #include "report/crash_kind.h"
 #include "report/json_writer.h"
 #include "report/sanitize.h"
-#include "report/signal_name.h"
-
-static void write_member(struct json_writer *w, const char *key, const char *value)
-{
-    if (value == NULL || *value == 0)
-        return;
-    json_write_key(w, key);
-    json_write_string(w, value);
-}
-
-static void write_count(struct json_writer *w, const char *key, uint64_t value)
-{
-    json_write_key(w, key);
-    json_write_uint(w, value);
-}
-
-// write_path writes a path with the home directory masked.
-static void write_path(struct json_writer *w, const struct capture *capture,
-                       const char *key, const char *path, size_t size)
-{
-    struct text copy = { 0 };
-    struct text masked = { 0 };
-    text_append(&copy, path, size);
-    sanitize_path(copy.bytes != NULL ? copy.bytes : "", capture->home, &masked);
-    if (text_ok(&masked) && masked.size != 0)
-        write_member(w, key, masked.bytes);
-    text_deinit(&masked);
-    text_deinit(&copy);
-}
 
 // date_of writes the date that is days after 1970-01-01. The C library's gmtime_r reads
 // the time zone's file first, and while the process is held we open no such thing.
@@ -76,163 +49,7 @@ static void write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
     date_of(seconds / 86400, day, sizeof(day));
     snprintf(text, sizeof(text), "%sT%02u:%02u:%02u.%03uZ", day, of_day / 3600,
              of_day / 60 % 60, of_day % 60, (unsigned)(unix_ms % 1000));
-    write_member(w, key, text);
-}
-
-static struct crash_place place_of(const struct target_images *images, uint64_t address)
-{
-    const struct target_mapping *mapping = images_mapping(images, address);
-    if (mapping == NULL)
-        return (struct crash_place){ 0 };
-    return (struct crash_place){
-        .mapped = true,
-        .readable = mapping->permissions & MAPS_READ,
-        .writable = mapping->permissions & MAPS_WRITE,
-        .executable = mapping->permissions & MAPS_EXECUTE,
-        .file = mapping->inode != 0,
-    };
-}
-
-static enum crash_access access_of(const struct target_crash *crash)
-{
-#if defined(__x86_64__)
-    // Exception 14 is the page fault; its code says what was tried (Intel SDM volume 3,
-    // section 4.7).
-    enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
-    if (crash->fault_trap != PAGE_FAULT)
-        return CRASH_ACCESS_UNKNOWN;
-    if (crash->fault_error & FAULT_EXECUTE)
-        return CRASH_ACCESS_EXECUTE;
-    return crash->fault_error & FAULT_WRITE ? CRASH_ACCESS_WRITE : CRASH_ACCESS_READ;
-#else
-    (void)crash;
-    return CRASH_ACCESS_UNKNOWN;
-#endif
-}
-
-// read_words fills what the target's libraries said before it aborted; a text that
-// cannot be read is as good as none.
-static void read_words(struct capture *capture)
-{
-    const struct target_crash *crash = capture->crash;
-    if (crash->info.si_signo != SIGABRT)
-        return;
-    if (abort_message_read(&capture->reader, crash->abort_message,
-                           capture->abort_message) != CH_OK)
-        capture->abort_message[0] = 0;
-    struct exception_place place = {
-        .globals = crash->exception_globals,
-        .terminate = crash->terminate,
-        .set_terminate = crash->set_terminate,
-        .sp = crash->registers.value[capture->arch->sp],
-    };
-    if (exception_read(&capture->reader, &place, &capture->exception) != CH_OK)
-        capture->exception.type[0] = 0;
-}
-
-static const char *text_or_null(const char *text)
-{
-    return text[0] != 0 ? text : NULL;
-}
-
-static struct crash_facts crash_facts_of(const struct capture *capture,
-                                         const char *thread_name)
-{
-    enum { GENERAL_PROTECTION = 13 };
-    const struct target_crash *crash = capture->crash;
-    const siginfo_t *info = &crash->info;
-    bool sent = !crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER;
-    struct crash_facts facts = {
-        .signal_only = crash->signal_only,
-        .signal = info->si_signo,
-        .code = info->si_code,
-        .address = sent ? 0 : (uint64_t)(uintptr_t)info->si_addr,
-        .pc = crash->registers.value[capture->arch->pc],
-        .sp = crash->registers.value[capture->arch->sp],
-        .access = access_of(crash),
-        .general_protection = info->si_signo == SIGSEGV && info->si_code == SI_KERNEL &&
-                              crash->fault_trap == GENERAL_PROTECTION,
-        .sent = sent,
-        .sender = sent ? info->si_pid : 0,
-        .pid = capture->stop.pid,
-        .system_call = info->si_signo == SIGSYS ? info->si_syscall : 0,
-        .thread_name = thread_name,
-        .message = text_or_null(capture->abort_message),
-        .exception_type = text_or_null(capture->exception.type),
-        .exception_what = text_or_null(capture->exception.what),
-    };
-    facts.address_place = place_of(&capture->images, facts.address);
-    facts.pc_place = place_of(&capture->images, facts.pc);
-    facts.sp_place = place_of(&capture->images, facts.sp);
-    return facts;
-}
-
-// write_words writes a text that holds the program's own words, which may name homes
-// and secrets.
-static void write_words(struct json_writer *w, const struct capture *capture,
-                        const char *key, const char *words)
-{
-    struct text masked = { 0 };
-    if (words == NULL || capture->settings->sanitize == SETTING_NO) {
-        write_member(w, key, words);
-        return;
-    }
-    sanitize_string(words, capture->home, &masked);
-    if (text_ok(&masked))
-        write_member(w, key, masked.bytes);
-    text_deinit(&masked);
-}
-
-// write_exception writes what the message says once more, for programs.
-static void write_exception(struct json_writer *w, const struct capture *capture,
-                            const struct crash_facts *facts)
-{
-    if (facts->message != NULL || facts->exception_type == NULL)
-        return;
-    json_write_key(w, "exception");
-    json_write_object(w);
-    write_member(w, "type", facts->exception_type);
-    write_words(w, capture, "what", facts->exception_what);
-    json_write_end(w, '}');
-}
-
-static void write_crash(struct json_writer *w, const struct capture *capture)
-{
-    char name[RAW_THREAD_NAME_SIZE];
-    struct text summary = { 0 };
-    struct text message = { 0 };
-    raw_thread_name(capture, capture->crash->tid, name);
-    struct crash_facts facts = crash_facts_of(capture, name);
-
-    crash_summary(&facts, &summary);
-    crash_message(&facts, &message);
-    json_write_key(w, "crash");
-    json_write_object(w);
-    write_count(w, "signal", (uint64_t)facts.signal);
-    write_member(w, "name", signal_name(facts.signal));
-    json_write_key(w, "code");
-    json_write_int(w, facts.code);
-    if (!facts.signal_only)
-        write_member(w, "code_name", signal_code_name(facts.signal, facts.code));
-    if (crash_has_address(&facts)) {
-        json_write_key(w, "address");
-        json_write_hex(w, facts.address);
-    }
-    write_count(w, "thread", (uint64_t)capture->crash->tid);
-    write_member(w, "kind", crash_kind(&facts));
-    write_words(w, capture, "summary", summary.bytes);
-    write_words(w, capture, "message", message.bytes);
-    write_exception(w, capture, &facts);
-    if (facts.sent) {
-        json_write_key(w, "sender");
-        json_write_object(w);
-        write_count(w, "pid", (uint64_t)capture->crash->info.si_pid);
-        write_count(w, "uid", capture->crash->info.si_uid);
-        json_write_end(w, '}');
-    }
-    json_write_end(w, '}');
-    text_deinit(&message);
-    text_deinit(&summary);
+    raw_write_string(w, key, text);
 }
 
 static void write_arguments(struct json_writer *w, const struct capture *capture)
@@ -262,9 +79,9 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     const struct process_facts *p = &capture->process;
     json_write_key(w, "process");
     json_write_object(w);
-    write_count(w, "pid", (uint64_t)p->pid);
-    write_count(w, "ppid", (uint64_t)p->ppid);
-    write_path(w, capture, "executable", p->executable.bytes, p->executable.size);
+    raw_write_count(w, "pid", (uint64_t)p->pid);
+    raw_write_count(w, "ppid", (uint64_t)p->ppid);
+    raw_write_path(w, capture, "executable", p->executable.bytes, p->executable.size);
     if (p->executable_deleted) {
         json_write_key(w, "executable_deleted");
         json_write_bool(w, true);
@@ -272,14 +89,14 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     write_arguments(w, capture);
     if (p->started_ms != 0) {
         write_time(w, "started", p->started_ms);
-        write_count(w, "uptime_ms", p->uptime_ms);
+        raw_write_count(w, "uptime_ms", p->uptime_ms);
     }
     if (p->rss_bytes != 0)
-        write_count(w, "rss_bytes", p->rss_bytes);
-    write_count(w, "uid", p->uid);
-    write_member(w, "cgroup", p->cgroup.bytes);
-    write_path(w, capture, "working_directory", p->working_directory.bytes,
-               p->working_directory.size);
+        raw_write_count(w, "rss_bytes", p->rss_bytes);
+    raw_write_count(w, "uid", p->uid);
+    raw_write_string(w, "cgroup", p->cgroup.bytes);
+    raw_write_path(w, capture, "working_directory", p->working_directory.bytes,
+                   p->working_directory.size);
     json_write_end(w, '}');
 }
 
@@ -288,15 +105,15 @@ static void write_host(struct json_writer *w, const struct capture *capture)
     const struct host_facts *h = &capture->host;
     json_write_key(w, "host");
     json_write_object(w);
-    write_member(w, "hostname", h->names.nodename);
-    write_member(w, "kernel", h->names.release);
-    write_member(w, "os", h->os.bytes);
-    write_member(w, "arch", h->names.machine);
+    raw_write_string(w, "hostname", h->names.nodename);
+    raw_write_string(w, "kernel", h->names.release);
+    raw_write_string(w, "os", h->os.bytes);
+    raw_write_string(w, "arch", h->names.machine);
     if (h->cpus != 0)
-        write_count(w, "cpus", h->cpus);
+        raw_write_count(w, "cpus", h->cpus);
     if (h->memory_bytes != 0)
-        write_count(w, "memory_bytes", h->memory_bytes);
-    write_member(w, "container", h->container.bytes);
+        raw_write_count(w, "memory_bytes", h->memory_bytes);
+    raw_write_string(w, "container", h->container.bytes);
     json_write_end(w, '}');
 }
 
@@ -342,9 +159,9 @@ static void write_image(struct json_writer *w, const struct capture *capture,
     json_write_object(w);
     json_write_key(w, "name");
     json_write_bytes(w, name, name_size);
-    write_path(w, capture, "path", image->path, image->path_size);
+    raw_write_path(w, capture, "path", image->path, image->path_size);
     hex_encode(image->build_id, image->build_id_size, build_id);
-    write_member(w, "build_id", build_id);
+    raw_write_string(w, "build_id", build_id);
     json_write_key(w, "base");
     json_write_hex(w, image->base);
     json_write_key(w, "end_of_text");
@@ -430,8 +247,8 @@ static void write_problems(struct json_writer *w, const struct capture *capture)
     for (size_t i = 0; i < capture->problem_count; i++) {
         const struct capture_problem *problem = &capture->problems[i];
         json_write_object(w);
-        write_member(w, "stage", problem->stage);
-        write_member(w, "status", problem->status);
+        raw_write_string(w, "stage", problem->stage);
+        raw_write_string(w, "status", problem->status);
         if (problem->address != 0) {
             json_write_key(w, "address");
             json_write_hex(w, problem->address);
@@ -446,15 +263,15 @@ static void write_agent(struct json_writer *w, const struct capture *capture)
     const struct capture_timings *t = &capture->timings;
     json_write_key(w, "agent");
     json_write_object(w);
-    write_member(w, "version", CRASHHOOK_VERSION);
-    write_member(w, "tier", capture->tier);
+    raw_write_string(w, "version", CRASHHOOK_VERSION);
+    raw_write_string(w, "tier", capture->tier);
     json_write_key(w, "timings_us");
     json_write_object(w);
-    write_count(w, "spawn", t->spawn_us);
-    write_count(w, "attach", t->attach_us);
-    write_count(w, "capture", t->capture_us);
-    write_count(w, "unwind", t->unwind_us);
-    write_count(w, "write", t->write_us);
+    raw_write_count(w, "spawn", t->spawn_us);
+    raw_write_count(w, "attach", t->attach_us);
+    raw_write_count(w, "capture", t->capture_us);
+    raw_write_count(w, "unwind", t->unwind_us);
+    raw_write_count(w, "write", t->write_us);
     json_write_end(w, '}');
     json_write_end(w, '}');
 }
@@ -467,22 +284,22 @@ static uint64_t now_ms(void)
 }
 
 static void write_head(struct json_writer *w, const struct capture *capture,
-                       const char *id)
+                       const struct crash_examination *crash, const char *id)
 {
     const struct settings *settings = capture->settings;
     uint64_t time_ms =
         capture->crash != NULL ? capture->crash->realtime_ns / 1000000 : now_ms();
 
-    write_member(w, "schema", "crashhook.report/1");
-    write_member(w, "id", id);
-    write_count(w, "revision", 0);
+    raw_write_string(w, "schema", "crashhook.report/1");
+    raw_write_string(w, "id", id);
+    raw_write_count(w, "revision", 0);
     write_time(w, "time", time_ms);
     if (capture->crash != NULL)
-        write_crash(w, capture);
+        raw_crash_write(w, capture, crash);
     write_process(w, capture);
     write_host(w, capture);
-    write_member(w, "release", settings->release);
-    write_member(w, "environment", settings->environment);
+    raw_write_string(w, "release", settings->release);
+    raw_write_string(w, "environment", settings->environment);
     write_tags(w, settings->tags);
 }
 
@@ -490,7 +307,7 @@ static void write_fingerprint(struct json_writer *w, const struct raw_threads *t
 {
     char key[FINGERPRINT_SIZE];
     fingerprint_finish(&threads->fingerprint, key);
-    write_member(w, "fingerprint", key);
+    raw_write_string(w, "fingerprint", key);
 }
 
 enum ch_status raw_report_write(struct capture *capture,
@@ -499,19 +316,20 @@ enum ch_status raw_report_write(struct capture *capture,
 {
     struct json_writer w;
     struct raw_threads threads;
+    struct crash_examination crash;
     uint64_t begin = capture_clock_us();
     enum ch_status status = raw_threads_init(&threads, capture);
     if (status != CH_OK)
         return status;
     if (capture->crash != NULL) {
-        read_words(capture);
-        struct crash_facts facts = crash_facts_of(capture, "");
-        fingerprint_init(&threads.fingerprint, facts.signal, crash_kind(&facts));
+        crash_examine(capture, &crash);
+        fingerprint_init(&threads.fingerprint, crash.facts.signal,
+                         crash_kind(&crash.facts));
     }
 
     json_writer_init(&w, fd);
     json_write_object(&w);
-    write_head(&w, capture, id);
+    write_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
     write_images(&w, capture, &threads);
     if (capture->crash != NULL)

@@ -102,6 +102,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     out->crash.abort_message = page.abort_message;
     out->crash.terminate = page.terminate;
     out->crash.set_terminate = page.set_terminate;
+    out->crash.thread_pointer = page.thread_pointer;
     if (page.thread_pointer != 0 && page.exception_globals != 0)
         out->crash.exception_globals =
             page.thread_pointer + (uint64_t)page.exception_globals;

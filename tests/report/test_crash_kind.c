@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/crash_summary.h"
+#include "report/system_call_name.h"
 #include "support/test.h"
 
 static const struct crash_place code = {
@@ -66,6 +68,92 @@ static void crash_in_the_guard_below_the_stack_is_an_overflow(void **state)
     f.code = SEGV_ACCERR;
     f.address_place = guard;
     expect(&f, "stack-overflow", "Stack overflow in thread 'worker' at 0x7ffc00000ff8");
+}
+
+static void crash_of_a_stack_says_how_large_it_is(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7ffc00000ff8);
+    f.stack = (struct crash_stack){ 0x7ffc00001000, 0x7ffc00801000 };
+    expect(&f, "stack-overflow",
+           "Stack overflow in thread 'worker' at 0x7ffc00000ff8: its stack has 8192 "
+           "KiB");
+}
+
+static void crash_past_the_outer_end_of_a_stack_is_no_overflow(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7ffc00002000);
+    f.stack = (struct crash_stack){ 0x7ffc00000000, 0x7ffc00002000 };
+    assert_string_equal(crash_kind(&f), "unknown");
+}
+
+static void crash_where_something_was_unmapped_says_probably(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7f0000005000);
+    f.access = CRASH_ACCESS_READ;
+    f.address_place.unmapped = true;
+    expect(&f, "use-after-unmap",
+           "Read from 0x7f0000005000, where nothing is mapped; probably memory that "
+           "was unmapped");
+    f.access = CRASH_ACCESS_EXECUTE;
+    f.pc = f.address;
+    f.pc_place = f.address_place;
+    expect(&f, "use-after-unmap",
+           "Jump to 0x7f0000005000, where nothing is mapped; probably code of a "
+           "library that was closed");
+}
+
+static void crash_close_to_a_limit_on_memory_says_so(void **state)
+{
+    (void)state;
+    struct crash_facts f = { .signal = SIGABRT, .sent = true };
+    f.memory = (struct crash_memory){ "RLIMIT_AS", 64 << 20, 63 << 20 };
+    expect(&f, "memory-limit",
+           "The program aborted; 63 MiB of the 64 MiB that RLIMIT_AS allows are in "
+           "use");
+    f.exception_type = "std::bad_alloc";
+    expect(&f, "memory-limit",
+           "Uncaught exception std::bad_alloc; 63 MiB of the 64 MiB that RLIMIT_AS "
+           "allows are in use");
+    f.exception_type = "std::runtime_error";
+    assert_string_equal(crash_kind(&f), "uncaught-exception");
+    f.message = "double free or corruption (out)";
+    assert_string_equal(crash_kind(&f), "heap-corruption");
+}
+
+static void crash_by_a_known_process_names_it(void **state)
+{
+    (void)state;
+    struct crash_facts f = { .signal = SIGSEGV,
+                             .sent = true,
+                             .sender = 7,
+                             .pid = 42,
+                             .sender_name = "bash",
+                             .sender_user = 1000 };
+    expect(&f, "sent-by-process", "SIGSEGV sent by process 7 ('bash', user 1000)");
+    f.sender = 0;
+    expect(&f, "sent-by-process",
+           "SIGSEGV sent from outside of the process's namespace");
+}
+
+static void crash_by_a_bus_error_says_of_what_sort(void **state)
+{
+    (void)state;
+    struct crash_facts f = fault(0x7f0000002001);
+    f.signal = SIGBUS;
+    f.code = BUS_ADRALN;
+    f.address_place = heap;
+    expect(&f, "unknown",
+           "Write to 0x7f0000002001, which is not aligned as it has to be");
+    f.code = BUS_ADRERR;
+    f.address_place = constant;
+    f.address_place.path = "/srv/table.dat (and more)";
+    f.address_place.path_size = strlen("/srv/table.dat");
+    expect(&f, "file-truncated",
+           "Write to 0x7f0000002001, past the end of the file mapped there "
+           "'/srv/table.dat'");
 }
 
 static void
@@ -175,6 +263,10 @@ static void crash_by_abort_says_what_the_c_library_said(void **state)
           "A function wrote past its variables on the stack" },
         { "*** buffer overflow detected ***: terminated", "fortify",
           "Stopped by a check of the C library: buffer overflow detected" },
+        { "Assertion failed: n > 0 (a.c: f: 7)", "assertion",
+          "Assertion failed: n > 0" },
+        { "==7==ERROR: AddressSanitizer: attempting double-free on 0x1", "sanitizer",
+          "AddressSanitizer: attempting double-free on 0x1" },
         { "*** ", "fortify", "Stopped by a check of the C library: " },
         { "The futex facility returned an unexpected error code.", "abort",
           "The program aborted: The futex facility returned an unexpected error "
@@ -238,6 +330,8 @@ static void crash_of_other_signals_has_its_kind(void **state)
     f.signal = SIGFPE;
     f.code = FPE_INTDIV;
     expect(&f, "divide-by-zero", "Integer division by zero, or one that overflows");
+    f.code = FPE_FLTDIV;
+    expect(&f, "divide-by-zero", "Floating-point division by zero");
     f.signal = SIGILL;
     f.code = ILL_ILLOPN;
     expect(&f, "illegal-instruction", "Illegal instruction at 0x401000");
@@ -247,7 +341,13 @@ static void crash_of_other_signals_has_its_kind(void **state)
     f.signal = SIGSYS;
     f.code = 1;
     f.system_call = 59;
-    expect(&f, "seccomp", "System call 59 refused by a seccomp filter");
+    f.system_call_machine = SYSTEM_CALL_X86_64;
+    expect(&f, "seccomp", "System call 59 (execve) refused by a seccomp filter");
+    f.system_call_machine = SYSTEM_CALL_AARCH64;
+    f.system_call = 221;
+    expect(&f, "seccomp", "System call 221 (execve) refused by a seccomp filter");
+    f.system_call = 9999;
+    expect(&f, "seccomp", "System call 9999 refused by a seccomp filter");
 }
 
 int main(void)
@@ -255,6 +355,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crash_near_zero_is_a_null_dereference),
         cmocka_unit_test(crash_in_the_guard_below_the_stack_is_an_overflow),
+        cmocka_unit_test(crash_of_a_stack_says_how_large_it_is),
+        cmocka_unit_test(crash_past_the_outer_end_of_a_stack_is_no_overflow),
+        cmocka_unit_test(crash_where_something_was_unmapped_says_probably),
+        cmocka_unit_test(crash_close_to_a_limit_on_memory_says_so),
+        cmocka_unit_test(crash_by_a_known_process_names_it),
+        cmocka_unit_test(crash_by_a_bus_error_says_of_what_sort),
         cmocka_unit_test(
             crash_near_the_stack_in_memory_that_may_be_written_is_no_overflow),
         cmocka_unit_test(crash_by_writing_constants_says_read_only),

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/crash_examine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/memory_limits.h"
+#include "agent/raw_threads.h"
+#include "agent/read_file.h"
+#include "formats/elf.h"
+#include "formats/maps.h"
+#include "report/crash_kind.h"
+#include "report/system_call_name.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    // How far below the lowest mapping of a region something unmapped may have been.
+    UNMAPPED_REACH_BYTES = 64 << 20,
+    // A larger hole is one that was never filled.
+    UNMAPPED_HOLE_BYTES = 1 << 30,
+    COMMAND_LIMIT_BYTES = 64,
+    STACK_REACH_BYTES = 1 << 20,
+};
+
+// has_fixed_place: the kernel put it where it is, away from what mmap places.
+static bool has_fixed_place(const struct target_mapping *mapping)
+{
+    static const char anonymous[] = "[anon";
+    return mapping->path_size != 0 && mapping->path[0] == '[' &&
+           strncmp(mapping->path, anonymous,
+                   mapping->path_size < strlen(anonymous) ? mapping->path_size
+                                                          : strlen(anonymous)) != 0;
+}
+
+// was_mapped guesses whether something was mapped at address, where nothing is. mmap
+// fills a region from its top without holes: a hole in it, or the room just below it,
+// is where something was unmapped. Right behind a mapping it may be its overrun.
+static bool was_mapped(const struct target_images *images, uint64_t address)
+{
+    size_t above = 0;
+    while (above < images->mapping_count && images->mappings[above].start <= address)
+        above++;
+    if (above == 0 || above == images->mapping_count ||
+        has_fixed_place(&images->mappings[above]))
+        return false;
+    uint64_t start = images->mappings[above - 1].end;
+    uint64_t end = images->mappings[above].start;
+    return address >= start + PAGE_BYTES && (end - start <= UNMAPPED_HOLE_BYTES ||
+                                             end - address <= UNMAPPED_REACH_BYTES);
+}
+
+static struct crash_place place_of(const struct target_images *images, uint64_t address)
+{
+    const struct target_mapping *mapping = images_mapping(images, address);
+    if (mapping == NULL)
+        return (struct crash_place){ .unmapped = was_mapped(images, address) };
+    return (struct crash_place){
+        .mapped = true,
+        .readable = mapping->permissions & MAPS_READ,
+        .writable = mapping->permissions & MAPS_WRITE,
+        .executable = mapping->permissions & MAPS_EXECUTE,
+        .file = mapping->inode != 0,
+        .path = mapping->path,
+        .path_size = mapping->inode != 0 ? mapping->path_size : 0,
+    };
+}
+
+// stack_mapping is the writable mapping that sp is in, or was until it moved past the
+// inner end.
+static const struct target_mapping *stack_mapping(const struct target_images *images,
+                                                  uint64_t sp)
+{
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        const struct target_mapping *mapping = &images->mappings[i];
+        if (sp < mapping->end && mapping->permissions & MAPS_WRITE)
+            return mapping->start < sp + STACK_REACH_BYTES ? mapping : NULL;
+    }
+    return NULL;
+}
+
+// stack_of is where the stack at sp is. A neighbour that the kernel merged with it
+// begins behind the thread's own descriptor, which lies at the stack's outer end.
+static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
+{
+    const struct target_mapping *mapping = stack_mapping(&capture->images, sp);
+    uint64_t thread = capture->crash->thread_pointer;
+    if (mapping == NULL)
+        return (struct crash_stack){ 0 };
+    struct crash_stack stack = { mapping->start, mapping->end };
+    uint64_t thread_end = (thread | (PAGE_BYTES - 1)) + 1;
+    if (thread >= stack.start && thread > sp && thread_end < stack.end)
+        stack.end = thread_end;
+    return stack;
+}
+
+static enum crash_access access_of(const struct target_crash *crash)
+{
+#if defined(__x86_64__)
+    // Exception 14 is the page fault; its code says what was tried (Intel SDM volume 3,
+    // section 4.7).
+    enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
+    if (crash->fault_trap != PAGE_FAULT)
+        return CRASH_ACCESS_UNKNOWN;
+    if (crash->fault_error & FAULT_EXECUTE)
+        return CRASH_ACCESS_EXECUTE;
+    return crash->fault_error & FAULT_WRITE ? CRASH_ACCESS_WRITE : CRASH_ACCESS_READ;
+#else
+    (void)crash;
+    return CRASH_ACCESS_UNKNOWN;
+#endif
+}
+
+// read_words fills what the target's libraries said before it aborted; a text that
+// cannot be read is as good as none.
+static void read_words(const struct capture *capture, struct crash_examination *out)
+{
+    const struct target_crash *crash = capture->crash;
+    if (crash->info.si_signo != SIGABRT)
+        return;
+    if (abort_message_read(&capture->reader, crash->abort_message, out->message) !=
+        CH_OK)
+        out->message[0] = 0;
+    struct exception_place place = {
+        .globals = crash->exception_globals,
+        .terminate = crash->terminate,
+        .set_terminate = crash->set_terminate,
+        .sp = crash->registers.value[capture->arch->sp],
+    };
+    if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)
+        out->exception.type[0] = 0;
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != 0 ? text : NULL;
+}
+
+// note_sender asks for the name of who sent the signal; it may be gone, and another
+// have its number, but that takes longer than we do.
+static void note_sender(const struct capture *capture, struct crash_examination *out)
+{
+    const siginfo_t *info = &capture->crash->info;
+    struct text name = { 0 };
+    out->facts.sent = true;
+    out->facts.address = 0;
+    out->facts.sender = info->si_pid;
+    out->facts.sender_user = info->si_uid;
+    if (capture->core_name == NULL && info->si_pid > 0 &&
+        read_process_file(info->si_pid, "comm", COMMAND_LIMIT_BYTES, &name) == CH_OK)
+        snprintf(out->sender_name, sizeof(out->sender_name), "%.*s",
+                 (int)strcspn(name.bytes, "\n"), name.bytes);
+    text_deinit(&name);
+    out->facts.sender_name = text_or_null(out->sender_name);
+}
+
+// note_memory looks for a limit where one may be the cause: a program that aborts, or
+// that went on with the null that it was given for memory.
+static void note_memory(const struct capture *capture, struct crash_facts *facts)
+{
+    bool may_be =
+        crash_is_own_abort(facts) || strcmp(crash_kind(facts), "null-dereference") == 0;
+    if (may_be && capture->core_name == NULL)
+        memory_limits_find(capture->stop.pid, &capture->process.cgroup, &facts->memory);
+}
+
+// read_code copies the instruction that failed, where there was one.
+static void read_code(const struct capture *capture, struct crash_examination *out)
+{
+    const struct memory_reader *reader = &capture->reader;
+    const struct crash_facts *facts = &out->facts;
+    if (facts->sent || facts->signal_only || !facts->pc_place.executable ||
+        !crash_has_address(facts))
+        return;
+    out->instruction_size = reader->read(reader->source, facts->pc, out->instruction,
+                                         CRASH_INSTRUCTION_BYTES);
+    out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
+}
+
+static void note_system_call(const struct capture *capture, struct crash_facts *facts)
+{
+    const siginfo_t *info = &capture->crash->info;
+    facts->system_call = info->si_syscall;
+    facts->system_call_machine = info->si_arch;
+    if (facts->system_call_machine == 0) // a core's notes do not say
+        facts->system_call_machine = capture->arch->id == UNWIND_ARCH_AMD64
+                                         ? SYSTEM_CALL_X86_64
+                                         : SYSTEM_CALL_AARCH64;
+}
+
+void crash_examine(const struct capture *capture, struct crash_examination *out)
+{
+    enum { GENERAL_PROTECTION = 13 };
+    const struct target_crash *crash = capture->crash;
+    const siginfo_t *info = &crash->info;
+    *out = (struct crash_examination){ 0 };
+    struct crash_facts *facts = &out->facts;
+    raw_thread_name(capture, crash->tid, out->thread_name);
+    read_words(capture, out);
+    *facts = (struct crash_facts){
+        .signal_only = crash->signal_only,
+        .signal = info->si_signo,
+        .code = info->si_code,
+        .address = (uint64_t)(uintptr_t)info->si_addr,
+        .pc = crash->registers.value[capture->arch->pc],
+        .sp = crash->registers.value[capture->arch->sp],
+        .access = access_of(crash),
+        .general_protection = info->si_signo == SIGSEGV && info->si_code == SI_KERNEL &&
+                              crash->fault_trap == GENERAL_PROTECTION,
+        .pid = capture->stop.pid,
+        .thread_name = out->thread_name,
+        .message = text_or_null(out->message),
+        .exception_type = text_or_null(out->exception.type),
+        .exception_what = text_or_null(out->exception.what),
+    };
+    if (!crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER)
+        note_sender(capture, out);
+    if (facts->signal == SIGSYS)
+        note_system_call(capture, facts);
+    facts->address_place = place_of(&capture->images, facts->address);
+    facts->pc_place = place_of(&capture->images, facts->pc);
+    facts->sp_place = place_of(&capture->images, facts->sp);
+    facts->stack = stack_of(capture, facts->sp);
+    note_memory(capture, facts);
+    read_code(capture, out);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The member `crash` of the raw report: kind, sentence, the libraries' words, and what
+// the free phase needs to say more: the bytes of the instruction that failed.
+#pragma once
+#include "agent/capture.h"
+#include "agent/crash_examine.h"
+#include "report/json_writer.h"
+
+// raw_crash_write writes the member, of what was examined of capture's crash.
+void raw_crash_write(struct json_writer *w, const struct capture *capture,
+                     const struct crash_examination *crash);

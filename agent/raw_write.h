@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Members of the raw report's objects, as its parts write them: what is not known is
+// left out, and what may name homes or secrets is masked.
+#pragma once
+#include "agent/capture.h"
+#include "report/json_writer.h"
+
+// raw_write_string writes a member, unless value is NULL or empty.
+void raw_write_string(struct json_writer *w, const char *key, const char *value);
+
+// raw_write_count and raw_write_address write a number, the latter as "0x1f".
+void raw_write_count(struct json_writer *w, const char *key, uint64_t value);
+void raw_write_address(struct json_writer *w, const char *key, uint64_t value);
+
+// raw_write_path writes a path of size bytes with the home directory masked.
+void raw_write_path(struct json_writer *w, const struct capture *capture,
+                    const char *key, const char *path, size_t size);
+
+// raw_write_words writes a text that holds the program's own words, which may name
+// homes and secrets; NULL or empty: nothing.
+void raw_write_words(struct json_writer *w, const struct capture *capture,
+                     const char *key, const char *words);

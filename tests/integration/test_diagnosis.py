@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every way to crash is told from the others: what the report says of it in a word and in
+# a sentence, in which function, and that the program died of it as it would have.
+
+import os
+import signal
+import unittest
+
+import harness
+from harness import Scene, crashed_thread, names_of
+
+SEGV, BUS, FPE = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE
+ADDRESS = r"0x[0-9a-f]+"
+
+# What faults.c does: its signal, the report's kind and a pattern for its summary.
+FAULTS = {
+    "null_member": (SEGV, "null-dereference", r"Read .*0x18, through a null pointer.*"),
+    "null_call": (SEGV, "null-dereference", r"Jump to 0x0, through a null pointer"),
+    "stack_main": (SEGV, "stack-overflow",
+                   rf"Stack overflow in thread 'faults' at {ADDRESS}: its stack has \d+ KiB"),
+    "stack_thread": (SEGV, "stack-overflow",
+                     rf"Stack overflow in thread 'digger' at {ADDRESS}: its stack has 25\d KiB"),
+    "write_constant": (SEGV, "write-to-read-only",
+                       rf"Write .*{ADDRESS}, which is read-only memory '.*/faults'.*"),
+    "write_protected": (SEGV, "unknown", rf"Write .*{ADDRESS}, which may not be accessed.*"),
+    "call_data": (SEGV, "execute-of-data",
+                  rf"Jump to {ADDRESS}, which is data and not code.*"),
+    "call_garbage": (SEGV, "wild-jump",
+                     r"Jump to 0x123456789000, where nothing is mapped.*"),
+    "read_garbage": (SEGV, "unknown", r"Read .*0x123456789008, where nothing is mapped.*"),
+    "unmapped": (SEGV, "use-after-unmap",
+                 rf"Read .*{ADDRESS}, where nothing is mapped; probably memory that was "
+                 r"unmapped.*"),
+    "closed_library": (SEGV, "use-after-unmap",
+                       rf"Jump to {ADDRESS}, where nothing is mapped; probably code of a "
+                       r"library that was closed.*"),
+    "truncated_file": (BUS, "file-truncated",
+                       rf"Read .*{ADDRESS}, past the end of the file mapped there "
+                       r"'.*/table\.dat'.*"),
+    "divide_by_zero": (FPE, "divide-by-zero", r"Integer division by zero.*"),
+    "illegal": (signal.SIGILL, "illegal-instruction", rf"Illegal instruction.* at {ADDRESS}.*"),
+    "breakpoint": (signal.SIGTRAP, "trap", rf"Trap at {ADDRESS}"),
+    "forbidden_call": (signal.SIGSYS, "seccomp",
+                       r"System call 140 \(getpriority\) refused by a seccomp filter"),
+    "out_of_memory": (signal.SIGABRT, "memory-limit",
+                      r"The program aborted; 2\d\d MiB of the 256 MiB that RLIMIT_AS "
+                      r"allows are in use"),
+    "null_memory": (SEGV, "null-dereference",
+                    r"Write .*0x18, through a null pointer.*; 2\d\d MiB of the 256 MiB that "
+                    r"RLIMIT_AS allows are in use.*"),
+    "raise_it": (SEGV, "sent-by-process", r"SIGSEGV raised by the program itself"),
+}
+# What a deep recursion is seen in.
+SEEN_IN = {"stack_main": "deeper", "stack_thread": "deeper"}
+
+class Diagnosis(unittest.TestCase):
+    def crash(self, how, number):
+        """The one report of faults.c's crash by how, which the signal ended."""
+        with Scene() as scene:
+            ended = scene.run([harness.program("faults"), how])
+            reports = scene.reports()
+        self.assertEqual(ended.signal, number, ended.stderr)
+        self.assertLess(ended.seconds, 10)
+        self.assertEqual(len(reports), 1, ended.stderr)
+        return reports[0]
+
+    def test_each_way_to_crash_is_told_by_kind_sentence_and_function(self):
+        for how, (number, kind, summary) in FAULTS.items():
+            with self.subTest(how):
+                report = self.crash(how, number)
+                self.assertEqual(report["crash"]["kind"], kind)
+                self.assertRegex(report["crash"]["summary"], f"^{summary}$")
+                self.assertIn(SEEN_IN.get(how, how), names_of(crashed_thread(report)))
+
+    def test_a_signal_from_outside_names_its_sender(self):
+        with Scene() as scene:
+            process = scene.start([harness.program("faults"), "wait_for_signal"])
+            process.stdout.readline()
+            os.kill(process.pid, SEGV)
+            process.communicate(timeout=60)
+            reports = scene.reports()
+        self.assertEqual(process.returncode, -SEGV)
+        crash = reports[0]["crash"]
+        with open("/proc/self/comm", encoding="utf-8") as file:
+            name = file.read().strip()
+        self.assertEqual(crash["kind"], "sent-by-process")
+        self.assertEqual(crash["sender"], {"pid": os.getpid(), "uid": os.getuid(), "name": name})
+        self.assertEqual(
+            crash["summary"],
+            f"SIGSEGV sent by process {os.getpid()} ('{name}', user {os.getuid()})")
+        self.assertIn("wait_for_signal", names_of(crashed_thread(reports[0])))
+
+if __name__ == "__main__":
+    harness.main()
