@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
     &images_encode_command,
     &sframe_dump_command,
     &sframe_lookup_command,
+    &fdr_dump_command,
     &symbolize_command,
     &doctor_command,
     &finish_command,

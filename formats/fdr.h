@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// XRay flight data recorder traces, versions 1 to 5, both byte orders
+// (docs/formats/fdr.md): which function a thread entered and left, and when.
+//
+// A trace is a header and buffers, each of one thread; a buffer is records that are
+// read one after the other, since each time counts from the one before. The reader is
+// the state machine of the format's grammar. Damage is an item of the stream, not its
+// end: fdr_next_record says what was wrong and where, and goes on where reading can go
+// on. Users: `crashhook fdr dump`, `export`, and the agent, for the buffers in a
+// process's memory.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/status.h"
+#include "base/text.h"
+
+enum {
+    FDR_HEADER_SIZE = 32,
+    FDR_FUNCTION_SIZE = 8,
+    FDR_METADATA_SIZE = 16,
+    FDR_VERSION_MAX = 5,
+};
+
+// Metadata kinds have the numbers of the format; a function record has none there.
+enum fdr_kind {
+    FDR_NEW_BUFFER,
+    FDR_END_OF_BUFFER,
+    FDR_NEW_CPU,
+    FDR_TSC_WRAP,
+    FDR_WALL_CLOCK,
+    FDR_CUSTOM_EVENT,
+    FDR_CALL_ARGUMENT,
+    FDR_BUFFER_EXTENTS,
+    FDR_TYPED_EVENT,
+    FDR_PID,
+    FDR_FUNCTION,
+    FDR_KIND_COUNT,
+};
+
+enum fdr_action { FDR_ENTER, FDR_EXIT, FDR_TAIL_EXIT, FDR_ENTER_ARGS, FDR_ACTIONS };
+
+struct fdr_header {
+    uint16_t version;
+    uint16_t type; // 1: a flight data recorder's
+    bool big_endian;
+    bool constant_tsc;
+    bool nonstop_tsc;
+    uint64_t cycles_per_second;
+    uint64_t buffer_size; // version 1: of each buffer in the file
+};
+
+// An fdr_record has the members of its kind; the others are 0.
+struct fdr_record {
+    size_t offset; // of its first byte in the input
+    enum fdr_kind kind;
+    enum fdr_action action; // FUNCTION
+    uint32_t function;      // FUNCTION: its id
+    int64_t delta;          // FUNCTION, TYPED_EVENT, CUSTOM_EVENT from version 5
+    uint64_t tsc;     // NEW_CPU, TSC_WRAP, CUSTOM_EVENT; else the counter as it runs
+    uint16_t cpu;     // NEW_CPU; CUSTOM_EVENT of version 4
+    uint64_t seconds; // WALL_CLOCK
+    uint32_t microseconds; // WALL_CLOCK
+    uint64_t argument;     // CALL_ARGUMENT
+    int32_t tid;           // NEW_BUFFER, and all that follow it in its buffer
+    int32_t pid;           // PID
+    uint64_t size;         // BUFFER_EXTENTS, CUSTOM_EVENT, TYPED_EVENT
+    uint16_t type;         // TYPED_EVENT
+    const uint8_t *data;   // size bytes of an event, in the input
+};
+
+// An fdr_problem is what fdr_next_record did not like.
+struct fdr_problem {
+    size_t offset;
+    enum ch_status status;
+    const char *what; // "the record ends outside its buffer"
+    bool harmless;    // nothing is missing or doubtful because of it
+};
+
+struct fdr_reader {
+    struct fdr_header header;
+    struct fdr_problem problem; // of the last call that found one
+    const uint8_t *begin;
+    struct cursor file;   // behind the buffer that is being read
+    struct cursor buffer; // empty between buffers
+    uint32_t expected;    // bit k: the grammar allows kind k here
+    uint64_t tsc;
+    int32_t tid;
+    bool in_buffer;
+    bool buffer_is_cut; // the input ends before the buffer does
+    bool zero_ends;     // a record of zeros ends the buffer, as in memory
+};
+
+// fdr_reader_init reads the header of a trace of size bytes, which must outlive reader.
+// CH_ERR_UNSUPPORTED: another version or kind of trace, and reader->header says which.
+CH_CHECKED enum ch_status fdr_reader_init(struct fdr_reader *reader, const void *bytes,
+                                          size_t size);
+
+// fdr_reader_init_buffer prepares to read one buffer as a thread is filling it in
+// memory: from its first record (of version 2 and later: without the extents) to
+// size, or to the zeros where nothing was recorded yet.
+void fdr_reader_init_buffer(struct fdr_reader *reader, const struct fdr_header *header,
+                            const void *bytes, size_t size);
+
+// fdr_next_record reads one record. CH_END: there are no more. Anything else is a
+// problem, which reader->problem describes; reading may go on, and ends in any case.
+CH_CHECKED enum ch_status fdr_next_record(struct fdr_reader *reader,
+                                          struct fdr_record *out);
+
+// fdr_kind_name is the kind as listings spell it ("wall-clock"), fdr_action_name the
+// action ("tail-exit").
+const char *fdr_kind_name(enum fdr_kind kind);
+const char *fdr_action_name(enum fdr_action action);
+
+// An fdr_writer appends a little-endian trace of version 1, 3 or 5 to a text. What the
+// format reserves is zero.
+struct fdr_writer {
+    struct text *to;
+    struct fdr_header header;
+    size_t buffer; // where the buffer being written starts in to
+    uint64_t tsc;  // as a reader of the buffer knows it
+};
+
+// fdr_writer_init writes the header. CH_ERR_UNSUPPORTED: version is none of 1, 3 and 5.
+// CH_ERR_MALFORMED: version 1 and a buffer size that cannot hold a buffer, or is no
+// multiple of 8.
+CH_CHECKED enum ch_status fdr_writer_init(struct fdr_writer *writer,
+                                          const struct fdr_header *header,
+                                          struct text *to);
+
+// fdr_writer_begin starts a buffer of thread tid with the records that every buffer
+// starts with.
+struct fdr_buffer_start {
+    int32_t tid;
+    int32_t pid;
+    uint64_t seconds;
+    uint32_t microseconds;
+    uint16_t cpu;
+    uint64_t tsc;
+};
+void fdr_writer_begin(struct fdr_writer *writer, const struct fdr_buffer_start *start);
+
+// fdr_write_record adds one record of the body. CH_ERR_LIMIT: it does not fit into the
+// buffer, which is to be ended. CH_ERR_UNSUPPORTED: the version has no such record, or
+// fdr_writer_begin and fdr_writer_end write it.
+CH_CHECKED enum ch_status fdr_write_record(struct fdr_writer *writer,
+                                           const struct fdr_record *record);
+
+// fdr_write_function adds a record of a function at tsc, and before it what is needed
+// to say that: CH_ERR_LIMIT as above.
+CH_CHECKED enum ch_status fdr_write_function(struct fdr_writer *writer,
+                                             enum fdr_action action, uint32_t function,
+                                             uint64_t tsc);
+
+// fdr_writer_end ends the buffer: version 1 fills it up, later ones note its size.
+void fdr_writer_end(struct fdr_writer *writer);

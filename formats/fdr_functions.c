@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "formats/fdr_functions.h"
+
+enum {
+    ENTRY_SIZE = 32,
+    FUNCTION_OFFSET = 8,
+    VERSION_RELATIVE = 2, // addresses count from the field they are in
+};
+
+enum ch_status fdr_functions_init(struct fdr_functions *functions,
+                                  const struct elf_view *elf)
+{
+    struct elf_section section;
+    if (!elf->header.is_64)
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status =
+        elf_view_find_section(elf, "xray_instr_map", &section, NULL);
+    if (status != CH_OK)
+        return status;
+    *functions = (struct fdr_functions){
+        .entries = elf_section_cursor(elf, &section),
+        .vaddr = section.vaddr,
+        .relocated = elf->header.type != ELF_EXEC,
+    };
+    return cursor_ok(&functions->entries) ? CH_OK : CH_ERR_TRUNCATED;
+}
+
+// read_entry reads one entry and gives the function that it is a part of.
+static enum ch_status read_entry(struct fdr_functions *functions, uint64_t *out)
+{
+    struct cursor entry = cursor_child(&functions->entries, ENTRY_SIZE);
+    cursor_skip(&entry, FUNCTION_OFFSET);
+    uint64_t function = cursor_u64(&entry);
+    cursor_skip(&entry, 2); // what kind of place it is, and whether it is always kept
+    uint8_t version = cursor_u8(&entry);
+    if (!cursor_ok(&entry))
+        return CH_ERR_TRUNCATED;
+    if (version < VERSION_RELATIVE && functions->relocated)
+        return CH_ERR_UNSUPPORTED;
+    if (version >= VERSION_RELATIVE)
+        function += functions->vaddr + FUNCTION_OFFSET;
+    functions->vaddr += ENTRY_SIZE;
+    *out = function;
+    return CH_OK;
+}
+
+enum ch_status fdr_functions_next(struct fdr_functions *functions, uint64_t *out_vaddr)
+{
+    while (cursor_left(&functions->entries) != 0) {
+        uint64_t function = 0;
+        enum ch_status status = read_entry(functions, &function);
+        if (status != CH_OK)
+            return status;
+        if (functions->count != 0 && function == functions->previous)
+            continue;
+        functions->count++;
+        functions->previous = function;
+        *out_vaddr = function;
+        return CH_OK;
+    }
+    return CH_END;
+}
