@@ -12,4 +12,6 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)              # collec
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)               # symbolizer/
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)               # tests/
+if(CRASHHOOK_TESTS)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
+endif()

@@ -5,6 +5,7 @@
 # work, and packages and symbol versions carry it.
 set(CRASHHOOK_ABI 1)
 
+option(CRASHHOOK_TESTS "build tests, benchmarks and examples" ON)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
