@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo check check-full bench install clean
+.PHONY: all deps demo check check-full bench packages check-packages install clean
 
 all:
 	cmake --preset release
@@ -28,6 +28,16 @@ check-full: deps
 # Measures what docs/performance.md quotes.
 bench: deps all
 	bench/run
+
+# Debian packages and a tarball, of what is committed, in build/packages.
+packages: deps
+	packaging/install-packages packaging/packaging-packages.txt
+	packaging/build-debian build/packages
+	packaging/build-tarball build/packages
+
+# Installs them in a clean Debian 12 and uses them there.
+check-packages: packages
+	packaging/smoke-test build/packages
 
 install: all
 	cmake --install build/release --prefix $(PREFIX)

@@ -146,6 +146,11 @@ static int preload(void)
     const char *others = getenv("LD_PRELOAD");
     if (!installed_library(library))
         return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
+    if (strpbrk(library, ": ") != NULL)
+        return command_fail(
+            "cannot preload '%s': LD_PRELOAD takes no path with a space "
+            "or a colon; move the installation",
+            library);
     text_append_string(&value, library);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);

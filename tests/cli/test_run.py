@@ -4,7 +4,9 @@
 
 import os
 import pty
+import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -75,6 +77,18 @@ class Run(unittest.TestCase):
             self.assertTrue(os.path.isabs(library) and os.path.exists(library))
             self.assertIn("/lib/libcrashhook.so", library)
             self.assertEqual(others, libc)
+
+    def test_an_installation_that_cannot_be_preloaded_is_refused(self):
+        with Scene() as scene:
+            for part in ("bin/crashhook", "lib/libcrashhook.so.1"):
+                copy = os.path.join(scene.folder, "a b", part)
+                os.makedirs(os.path.dirname(copy))
+                shutil.copy(os.path.join(cli_scene.BUILD, part), copy)
+            done = subprocess.run([os.path.join(scene.folder, "a b", "bin", "crashhook"),
+                                   "run", "--", "true"], text=True, check=False,
+                                  stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("a space or a colon; move the installation", done.stderr)
 
     def test_signals_sent_to_it_reach_the_program(self):
         with Scene() as scene:
