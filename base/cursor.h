@@ -97,18 +97,45 @@ static inline struct cursor cursor_child(struct cursor *c, size_t size)
     return child;
 }
 
-// cursor_uint reads an unsigned number of 1 to 8 bytes in the cursor's order.
+// cursor_top gives the number of 1 to 8 bytes that c has just passed over in the top
+// bytes of a word, with anything below: one load, where 8 bytes are there to be loaded.
+static inline uint64_t cursor_top(const struct cursor *c, size_t size, bool big_endian)
+{
+    const uint8_t *bytes = c->at - size;
+    unsigned unused = 64 - 8 * (unsigned)size;
+    uint64_t word = 0;
+    if (c->end - bytes >= 8) { // the load begins where the number does
+        memcpy(&word, bytes, sizeof(word));
+        return big_endian ? be64toh(word) : le64toh(word) << unused;
+    }
+    if (c->at - c->begin >= 8) { // or ends where it does
+        memcpy(&word, c->at - sizeof(word), sizeof(word));
+        return big_endian ? be64toh(word) << unused : le64toh(word);
+    }
+    for (size_t i = 0; i < size; i++)
+        word = word << 8 | bytes[big_endian ? i : size - 1 - i];
+    return word << unused;
+}
+
+// cursor_uint reads an unsigned number of 0 to 8 bytes in the cursor's order.
 static inline uint64_t cursor_uint(struct cursor *c, size_t size)
 {
-    const uint8_t *bytes = size <= 8 ? cursor_take(c, size) : NULL;
-    uint64_t value = 0;
-    if (bytes == NULL) {
+    if (size > 8 || cursor_take(c, size) == NULL) {
         c->failed = true;
         return 0;
     }
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | bytes[c->big_endian ? i : size - 1 - i];
-    return value;
+    return size != 0 ? cursor_top(c, size, c->big_endian) >> (64 - 8 * size) : 0;
+}
+
+// cursor_sint reads a two's-complement number of 1 to 8 bytes in the cursor's order and
+// extends its sign.
+static inline int64_t cursor_sint(struct cursor *c, size_t size)
+{
+    if (size - 1 >= 8 || cursor_take(c, size) == NULL) {
+        c->failed = true;
+        return 0;
+    }
+    return (int64_t)cursor_top(c, size, c->big_endian) >> (64 - 8 * size);
 }
 
 static inline uint8_t cursor_u8(struct cursor *c)
@@ -163,30 +190,6 @@ static inline uint64_t cursor_u64_at(const struct cursor *c, size_t offset)
     if (offset < size && size - offset >= sizeof(value))
         memcpy(&value, c->begin + offset, sizeof(value));
     return c->big_endian ? be64toh(value) : le64toh(value);
-}
-
-// cursor_sint_be reads a two's-complement number of 1 to 8 bytes, most significant
-// byte first whatever the cursor's order, and extends its sign.
-static inline int64_t cursor_sint_be(struct cursor *c, size_t size)
-{
-    const uint8_t *bytes = size - 1 < 8 ? cursor_take(c, size) : NULL;
-    if (bytes == NULL) {
-        c->failed = true;
-        return 0;
-    }
-    uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
-    unsigned unused = 64 - 8 * (unsigned)size;
-    if (c->end - bytes >= 8) { // one load of 8 bytes that begins where the number does
-        memcpy(&value, bytes, sizeof(value));
-        return (int64_t)be64toh(value) >> unused;
-    }
-    if (c->at - c->begin >= 8) { // or ends where it does
-        memcpy(&value, c->at - 8, sizeof(value));
-        return (int64_t)(be64toh(value) << unused) >> unused;
-    }
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | bytes[i];
-    return (int64_t)value;
 }
 
 // cursor_uleb128 reads an unsigned LEB128 number; one past 64 bits poisons.

@@ -63,20 +63,20 @@ static void print_rule_json(const struct listed *listed, const char *key,
         printf(",\"%s\":null", key);
 }
 
-static void print_row_json(const struct listed *listed, const struct sframe_row *row)
+static void print_row_json(const struct listed *listed, const struct unwind_row *row)
 {
-    printf("{\"start\":%" PRIu32 ",\"end\":%" PRIu32, row->start, row->end);
+    printf("{\"start\":%" PRIu64 ",\"end\":%" PRIu64, row->start, row->end);
     print_rule_json(listed, "cfa", &row->cfa);
     print_rule_json(listed, "ra", &row->ra);
     print_rule_json(listed, "fp", &row->fp);
     printf(",\"mangled\":%s}", row->flags & UNWIND_RA_MANGLED ? "true" : "false");
 }
 
-static void print_row_text(const struct listed *listed, const struct sframe_row *row)
+static void print_row_text(const struct listed *listed, const struct unwind_row *row)
 {
     const struct unwind_rule *const rules[] = { &row->cfa, &row->ra, &row->fp };
-    char range[32];
-    snprintf(range, sizeof(range), "%" PRIu32 "-%" PRIu32, row->start, row->end);
+    char range[48];
+    snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, row->start, row->end);
     printf("  %-12s", range);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         char text[RULE_SIZE];
@@ -106,7 +106,7 @@ static enum ch_status print_rows(const struct listed *listed, bool json)
     struct sframe_rows rows;
     sframe_rows_init(&rows, listed->section, &listed->function);
     for (uint32_t i = 0; i < listed->function.row_count; i++) {
-        struct sframe_row row = { 0 };
+        struct unwind_row row = { 0 };
         enum ch_status status = sframe_next_row(&rows, &row);
         if (status != CH_OK)
             return status;
@@ -300,7 +300,7 @@ static enum ch_status find_listed(const struct sframe_file *file,
 }
 
 static void print_found(uint64_t pc, const struct listed *listed,
-                        const struct sframe_row *row, bool json)
+                        const struct unwind_row *row, bool json)
 {
     if (json) {
         printf("{\"pc\":\"0x%" PRIx64 "\",\"function\":", pc);
@@ -345,7 +345,7 @@ static enum ch_status look_up(const struct sframe_file *file, uint64_t pc, bool 
         print_found(pc, NULL, NULL, json);
         return CH_OK;
     }
-    struct sframe_row row = { 0 };
+    struct unwind_row row = { 0 };
     if (status == CH_OK)
         status = sframe_find_row(&section, &listed.function, pc, &row);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/cbf.h"
 
+#include <endian.h>
+#include <string.h>
+
 // The first byte is version << 2 | word size; the word sizes are 16 << code.
 enum { CBF_VERSION = 0, SIZE_CODES = 3 };
 
@@ -64,7 +67,7 @@ read_operand(struct cbf_reader *reader, uint8_t op, struct cbf_instruction *out)
     if (op >= OP_PC && op < OP_OMIT) {
         out->op = CBF_PC + (op >> 4) - 1;
         out->absolute = op & ABSOLUTE;
-        out->value = (uint64_t)cursor_sint_be(input, (op & 7) + 1u);
+        out->value = (uint64_t)cursor_sint(input, (op & 7) + 1u);
         if (!cursor_ok(input))
             return CH_ERR_TRUNCATED;
         out->value &= reader->address_mask;
@@ -129,27 +132,28 @@ enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
     if (status != CH_OK)
         return status;
 
-    struct cbf_frame *last = &reader->last;
+    struct cbf_frame frame = { read.op, read.value, 1 };
     switch (read.op) {
     case CBF_END:
         return CH_END;
     case CBF_REP:
-        if (last->times == 0) {
+        frame = reader->last;
+        if (frame.times == 0) {
             reader->offset = read.offset;
             cursor_poison(&reader->input);
             return CH_ERR_MALFORMED;
         }
         // The specification leaves a count of no repeats open; Swift repeats once.
-        last->times = read.value != 0 ? read.value : 1;
+        frame.times = read.value != 0 ? read.value : 1;
         break;
     case CBF_TRUNC:
     case CBF_OMIT:
-        *last = (struct cbf_frame){ read.op, read.value, 1 };
         break;
     default:
-        *last = (struct cbf_frame){ read.op, read.address, 1 };
+        frame.value = read.address;
     }
-    *out = *last;
+    reader->last = frame;
+    *out = frame;
     return CH_OK;
 }
 
@@ -169,11 +173,23 @@ enum ch_status cbf_writer_init(struct cbf_writer *writer, unsigned word_bits,
     return CH_OK;
 }
 
-// put_big_endian appends the size low bytes of value, most significant first.
-static void put_big_endian(struct cbf_writer *writer, uint64_t value, unsigned size)
+// put_operation appends op and the size low bytes of operand, most significant first.
+// Where 8 bytes of the buffer are free behind op, one store writes them all: those
+// behind the operand are written over by what follows.
+static void put_operation(struct cbf_writer *writer, unsigned op, uint64_t operand,
+                          unsigned size)
 {
+    uint8_t *to = writer->bytes + writer->size;
+    size_t room = writer->capacity - writer->size;
+    writer->size += 1 + size;
+    *to++ = (uint8_t)op;
+    if (room > sizeof(operand) && size != 0) {
+        operand = htobe64(operand << (64 - 8 * size));
+        memcpy(to, &operand, sizeof(operand));
+        return;
+    }
     for (unsigned shift = size * 8; shift > 0; shift -= 8)
-        writer->bytes[writer->size++] = (uint8_t)(value >> (shift - 8));
+        *to++ = (uint8_t)(operand >> (shift - 8));
 }
 
 static unsigned signed_size(uint64_t value)
@@ -210,8 +226,7 @@ static void flush_repeats(struct cbf_writer *writer)
         return;
     }
     unsigned size = unsigned_size(count);
-    writer->bytes[writer->size++] = (uint8_t)(OP_REP | REP_BYTES | (size - 1));
-    put_big_endian(writer, count, size);
+    put_operation(writer, OP_REP | REP_BYTES | (size - 1), count, size);
 }
 
 static uint64_t sign_extend(uint64_t value, unsigned bits)
@@ -236,8 +251,7 @@ static enum ch_status write_address(struct cbf_writer *writer, enum cbf_op kind,
 
     flush_repeats(writer);
     unsigned op = (kind - CBF_PC + 1u) << 4 | (absolute ? ABSOLUTE : 0) | (size - 1);
-    writer->bytes[writer->size++] = (uint8_t)op;
-    put_big_endian(writer, operand, size);
+    put_operation(writer, op, operand, size);
     writer->address = value;
     writer->any_address = true;
     return CH_OK;
@@ -254,8 +268,7 @@ static enum ch_status write_omit(struct cbf_writer *writer, uint64_t count)
 
     flush_repeats(writer);
     unsigned op = in_opcode ? (unsigned)count - 1 : OMIT_BYTES | (size - 1);
-    writer->bytes[writer->size++] = (uint8_t)(OP_OMIT | op);
-    put_big_endian(writer, count, size);
+    put_operation(writer, OP_OMIT | op, count, size);
     return CH_OK;
 }
 

@@ -86,7 +86,7 @@ enum cbf_dialect {
 };
 
 struct cbf_writer {
-    uint8_t *bytes;
+    uint8_t *bytes; // those behind size may be written to as well, up to capacity
     size_t capacity;
     size_t size; // of what stands in bytes; final after cbf_write_end or a trunc
     enum cbf_dialect dialect;

@@ -45,13 +45,6 @@ static size_t form_size(uint8_t encoding)
     return sizes[encoding & FORM_MASK];
 }
 
-static uint64_t read_signed(struct cursor *c, size_t size)
-{
-    unsigned unused = 64 - 8 * (unsigned)size;
-    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): size > 0
-    return (uint64_t)((int64_t)(cursor_uint(c, size) << unused) >> unused);
-}
-
 // read_form reads a value without its base. An unknown form poisons the cursor.
 static uint64_t read_form(struct cursor *c, uint8_t encoding)
 {
@@ -63,7 +56,7 @@ static uint64_t read_form(struct cursor *c, uint8_t encoding)
     case FORM_SDATA2:
     case FORM_SDATA4:
     case FORM_SDATA8:
-        return read_signed(c, form_size(encoding));
+        return (uint64_t)cursor_sint(c, form_size(encoding));
     case FORM_ABSOLUTE:
     case FORM_UDATA2:
     case FORM_UDATA4:

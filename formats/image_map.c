@@ -300,6 +300,7 @@ enum ch_status image_map_reader_init(struct image_map_reader *reader, const void
 {
     *reader = (struct image_map_reader){ .input = cursor_over(bytes, size) };
     reader->input.big_endian = true;
+    reader->input.big_endian = true;
     reader->path.limit_bytes = IMAGE_MAP_PATH_MAX;
     reader->prefixes.bytes.limit_bytes = IMAGE_MAP_PATHS_MAX;
 
@@ -414,8 +415,8 @@ static enum ch_status read_image(struct image_map_reader *reader,
     struct cursor *input = &reader->input;
     uint64_t mask = UINT64_MAX >> (64 - reader->word_bits);
     uint8_t header = cursor_u8(input);
-    uint64_t base = (uint64_t)cursor_sint_be(input, (header >> 3 & 7) + 1u);
-    uint64_t end = (uint64_t)cursor_sint_be(input, (header & 7) + 1u);
+    uint64_t base = (uint64_t)cursor_sint(input, (header >> 3 & 7) + 1u);
+    uint64_t end = (uint64_t)cursor_sint(input, (header & 7) + 1u);
     uint64_t build_id_size = read_count(input);
     const uint8_t *build_id = cursor_take(input, build_id_size);
     if (!cursor_ok(input))

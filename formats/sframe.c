@@ -4,6 +4,9 @@
 #include <endian.h>
 #include <string.h>
 
+// What a lookup does most is compiled into its callers.
+#define INLINE static inline __attribute__((always_inline))
+
 enum {
     MAGIC = 0xdee2,
     HEADER_SIZE = 28,
@@ -142,30 +145,38 @@ static uint32_t size_at(const struct sframe_section *section, uint32_t index)
     return cursor_u32_at(&section->bytes, entry_offset(section, index) + behind_start);
 }
 
-// read_kind takes a function's info bytes apart. Bits and kinds nobody has defined yet
-// might change the meaning of everything else, so they are refused.
-static enum ch_status read_kind(const struct sframe_section *section, uint8_t info,
-                                uint8_t info2, struct sframe_function *out)
-{
-    uint8_t unused = section->version < 3 ? INFO_UNUSED | INFO_SIGNAL : INFO_UNUSED;
-    unsigned kind = info2 & INFO2_KIND;
-    if ((info & unused) != 0 || (info2 & ~INFO2_KIND) != 0 || kind > KIND_FLEX ||
-        (info & INFO_ROW_TYPE) >= ROW_TYPES)
-        return CH_ERR_UNSUPPORTED;
-    out->row_type = info & INFO_ROW_TYPE;
-    out->mask = info & INFO_MASK;
-    out->key_b = info & INFO_KEY_B;
-    out->signal = info & INFO_SIGNAL;
-    out->flex = kind == KIND_FLEX;
-    if (!out->mask)
-        return CH_OK;
+// What else a section says of a function: version 3 keeps it in front of the rows.
+struct attributes {
+    uint32_t row_count;
+    uint8_t info;
+    uint8_t info2;
+    uint8_t rep_size;
+};
 
-    // Version 1 has no block size; all it was ever written for are PLTs of amd64.
-    out->block_size = section->version > 1 ? out->rep_size : PLT_ENTRY_AMD64;
-    if (section->version == 1 && section->arch != SFRAME_AMD64)
+// check_attributes refuses bits and kinds nobody has defined yet, which might change
+// the meaning of everything else.
+static enum ch_status check_attributes(const struct sframe_section *section,
+                                       const struct attributes *attributes)
+{
+    uint8_t info = attributes->info;
+    uint8_t unused = section->version < 3 ? INFO_UNUSED | INFO_SIGNAL : INFO_UNUSED;
+    unsigned kind = attributes->info2 & INFO2_KIND;
+    if ((info & unused) != 0 || (attributes->info2 & ~INFO2_KIND) != 0 ||
+        kind > KIND_FLEX || (info & INFO_ROW_TYPE) >= ROW_TYPES)
         return CH_ERR_UNSUPPORTED;
-    return out->block_size == 0 || out->block_size > out->size ? CH_ERR_MALFORMED
-                                                               : CH_OK;
+    // Version 1 has no block size; all it was ever written for are PLTs of amd64.
+    if (section->version == 1 && info & INFO_MASK && section->arch != SFRAME_AMD64)
+        return CH_ERR_UNSUPPORTED;
+    return CH_OK;
+}
+
+// block_size is that of a function whose rows hold for each of its blocks.
+static uint8_t block_size(const struct sframe_section *section,
+                          const struct attributes *attributes)
+{
+    if (!(attributes->info & INFO_MASK))
+        return 0;
+    return section->version > 1 ? attributes->rep_size : PLT_ENTRY_AMD64;
 }
 
 enum ch_status sframe_read_function(const struct sframe_section *section,
@@ -174,36 +185,49 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     if (index >= section->function_count)
         return CH_ERR_NOT_FOUND;
 
-    struct sframe_function function = { .field_offset = entry_offset(section, index) };
-    function.start = section->vaddr + (uint64_t)start_at(section, index);
+    size_t field_offset = entry_offset(section, index);
     struct cursor c = section->bytes;
-    cursor_seek(&c, function.field_offset + (section->version < 3 ? 4 : 8));
-    function.size = cursor_u32(&c);
+    cursor_seek(&c, field_offset + (section->version < 3 ? 4 : 8));
+    uint32_t size = cursor_u32(&c);
     size_t rows_at = cursor_u32(&c);
-    uint8_t info;
-    uint8_t info2 = 0;
+    struct attributes read = { 0 };
     if (rows_at > section->rows_size)
         return CH_ERR_MALFORMED;
     if (section->version < 3) {
-        function.row_count = cursor_u32(&c);
-        info = cursor_u8(&c);
-        function.rep_size = section->version == 2 ? cursor_u8(&c) : 0;
+        read.row_count = cursor_u32(&c);
+        read.info = cursor_u8(&c);
+        read.rep_size = section->version == 2 ? cursor_u8(&c) : 0;
     } else {
         cursor_seek(&c, section->rows_offset + rows_at);
-        function.row_count = cursor_u16(&c);
-        info = cursor_u8(&c);
-        info2 = cursor_u8(&c);
-        function.rep_size = cursor_u8(&c);
+        read.row_count = cursor_u16(&c);
+        read.info = cursor_u8(&c);
+        read.info2 = cursor_u8(&c);
+        read.rep_size = cursor_u8(&c);
         rows_at += ATTRIBUTES_SIZE;
     }
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
-
-    function.rows_offset = section->rows_offset + rows_at;
-    enum ch_status status = read_kind(section, info, info2, &function);
+    enum ch_status status = check_attributes(section, &read);
     if (status != CH_OK)
         return status;
-    *out = function;
+    uint8_t block = block_size(section, &read);
+    bool mask = read.info & INFO_MASK;
+    if (mask && (block == 0 || block > size))
+        return CH_ERR_MALFORMED;
+
+    // Field by field: a copy of a struct just written would wait for the writes.
+    out->start = section->vaddr + (uint64_t)start_at(section, index);
+    out->size = size;
+    out->row_count = read.row_count;
+    out->field_offset = field_offset;
+    out->rows_offset = section->rows_offset + rows_at;
+    out->row_type = read.info & INFO_ROW_TYPE;
+    out->mask = mask;
+    out->rep_size = read.rep_size;
+    out->block_size = block;
+    out->signal = read.info & INFO_SIGNAL;
+    out->flex = (read.info2 & INFO2_KIND) == KIND_FLEX;
+    out->key_b = read.info & INFO_KEY_B;
     return CH_OK;
 }
 
@@ -216,43 +240,60 @@ static bool covers(const struct sframe_section *section, uint32_t index,
     return offset < size_at(section, index);
 }
 
-// load_start reads a start as it stands at bytes.
-static inline int64_t load_start(const uint8_t *bytes, bool wide, bool big_endian)
+// What a search for a distance has to do with. The layout was checked when the section
+// was opened, so nothing is checked here.
+struct search {
+    const uint8_t *bytes;
+    int64_t distance;
+    size_t field_mask; // all ones where starts are counted from their own fields
+    bool wide;
+    bool big_endian;
+};
+
+// starts_by says whether the function whose entry is at offset starts at or before the
+// distance.
+INLINE bool starts_by(const struct search *search, size_t offset)
 {
-    uint64_t value = 0;
+    const uint8_t *bytes = &search->bytes[offset];
+    int64_t limit =
+        (int64_t)((uint64_t)search->distance - (offset & search->field_mask));
+    uint64_t wide;
     uint32_t narrow;
-    if (wide) {
-        memcpy(&value, bytes, sizeof(value));
-        return (int64_t)(big_endian ? be64toh(value) : le64toh(value));
+    if (search->wide) {
+        memcpy(&wide, bytes, sizeof(wide));
+        return (int64_t)(search->big_endian ? be64toh(wide) : le64toh(wide)) <= limit;
     }
     memcpy(&narrow, bytes, sizeof(narrow));
-    return (int32_t)(big_endian ? be32toh(narrow) : le32toh(narrow));
+    return (int32_t)(search->big_endian ? be32toh(narrow) : le32toh(narrow)) <= limit;
 }
 
-// last_start is the last function that starts at or before distance, or the first one.
-// This is where a lookup spends its time. The layout was checked when the section was
-// opened, so nothing is checked here; a step has no branch on what it read, which
-// nothing could predict, and has both places it may go to next fetched while it waits.
-// It is compiled for each width and order of starts.
-static inline __attribute__((always_inline)) uint32_t
-last_start(const struct sframe_section *section, int64_t distance, bool wide,
-           bool big_endian)
+// pass_starts gives the last of count entries behind low, stride apart, that starts by
+// the distance, or low. It has no branch on what it reads, which nothing could predict.
+INLINE size_t pass_starts(const struct search *search, size_t low, size_t stride,
+                          size_t count)
 {
-    const uint8_t *bytes = section->bytes.begin;
+    for (size_t at = low + stride; count > 0; count--, at += stride)
+        low = starts_by(search, at) ? at : low;
+    return low;
+}
+
+// last_start is the last function that starts by distance, or the first one. This is
+// where a lookup spends its time: three starts at once divide what is left by four, and
+// their waits for memory overlap. It is compiled for each width and order of starts.
+INLINE uint32_t last_start(const struct sframe_section *section, int64_t distance,
+                           bool wide, bool big_endian)
+{
+    const struct search search = { .bytes = section->bytes.begin,
+                                   .distance = distance,
+                                   .field_mask = section->field_starts ? SIZE_MAX : 0,
+                                   .wide = wide,
+                                   .big_endian = big_endian };
     const size_t entry = function_entry_size(section->version);
-    const size_t field_mask = section->field_starts ? SIZE_MAX : 0;
     size_t low = section->functions_offset;
-    for (size_t count = section->function_count; count > 1;) {
-        size_t half = count / 2;
-        size_t middle = low + half * entry;
-        count -= half;
-        size_t next = count / 2 * entry;
-        __builtin_prefetch(&bytes[low + next]);
-        __builtin_prefetch(&bytes[middle + next]);
-        uint64_t start = (uint64_t)load_start(&bytes[middle], wide, big_endian);
-        start += middle & field_mask;
-        low = (int64_t)start <= distance ? middle : low;
-    }
+    size_t count = section->function_count;
+    for (; count > 4; count -= count / 4 * 3)
+        low = pass_starts(&search, low, count / 4 * entry, 3);
+    low = pass_starts(&search, low, entry, count - 1);
     return (uint32_t)((low - section->functions_offset) / entry);
 }
 
@@ -269,8 +310,10 @@ static uint32_t find_last_start(const struct sframe_section *section, int64_t di
 static enum ch_status find_by_halving(const struct sframe_section *section,
                                       int64_t distance, uint32_t *out)
 {
+    if (section->function_count == 0)
+        return CH_ERR_NOT_FOUND;
     uint32_t low = find_last_start(section, distance);
-    if (section->function_count == 0 || start_at(section, low) > distance)
+    if (start_at(section, low) > distance)
         return CH_ERR_NOT_FOUND;
     low++;
     for (unsigned step = 0; low > 0 && step < EMPTY_RUN_MAX; step++) {
@@ -306,26 +349,6 @@ enum ch_status sframe_find_function(const struct sframe_section *section, uint64
     return status == CH_OK ? sframe_read_function(section, index, out) : status;
 }
 
-enum ch_status sframe_find_row(const struct sframe_section *section,
-                               const struct sframe_function *function, uint64_t pc,
-                               struct sframe_row *out)
-{
-    uint64_t offset = pc - function->start;
-    if (function->mask)
-        offset %= function->block_size;
-
-    struct sframe_rows rows;
-    struct sframe_row row;
-    sframe_rows_init(&rows, section, function);
-    enum ch_status status = sframe_seek_row(&rows, offset, &row);
-    if (status != CH_OK)
-        return status == CH_END ? CH_ERR_NOT_FOUND : status;
-    if (offset < row.start)
-        return CH_ERR_NOT_FOUND;
-    *out = row;
-    return CH_OK;
-}
-
 enum ch_status sframe_lookup(const struct sframe_section *section, uint64_t pc,
                              struct unwind_row *out)
 {
@@ -334,29 +357,23 @@ enum ch_status sframe_lookup(const struct sframe_section *section, uint64_t pc,
     if (status != CH_OK)
         return status;
 
-    struct sframe_row row;
-    status = sframe_find_row(section, &function, pc, &row);
+    status = sframe_find_row(section, &function, pc, out);
     if (status != CH_OK)
         return status;
-    if (sframe_doubts_row(section, &function, &row))
+    if (sframe_doubts_row(section, &function, out))
         return CH_ERR_NOT_FOUND;
 
-    uint64_t block = 0;
+    uint64_t begin = function.start;
     if (function.mask)
-        block = (pc - function.start) / function.block_size * function.block_size;
-    out->cfa = row.cfa;
-    out->ra = row.ra;
-    out->fp = row.fp;
-    out->flags = row.flags;
-    out->other_count = 0;
-    out->start = function.start + block + row.start;
-    out->end = function.start + block + row.end;
+        begin += (pc - function.start) / function.block_size * function.block_size;
+    out->start += begin;
+    out->end += begin;
     return CH_OK;
 }
 
 bool sframe_doubts_row(const struct sframe_section *section,
                        const struct sframe_function *function,
-                       const struct sframe_row *row)
+                       const struct unwind_row *row)
 {
     return section->arch == SFRAME_AMD64 && function->mask &&
            function->row_count == 1 && row->cfa.kind == UNWIND_REGISTER_PLUS &&

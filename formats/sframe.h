@@ -67,24 +67,14 @@ struct sframe_function {
     bool key_b;          // return addresses are signed with key B
 };
 
-// An sframe_row holds for the offsets from start to end in its function, or in its
-// function's blocks.
-struct sframe_row {
-    uint32_t start;
-    uint32_t end;
-    struct unwind_rule cfa;
-    struct unwind_rule ra;
-    struct unwind_rule fp;
-    uint32_t flags; // enum unwind_row_flag, or-ed
-};
-
 // An sframe_rows iterates over one function's rows.
 struct sframe_rows {
     const struct sframe_section *section;
     const struct sframe_function *function;
     struct cursor input;
     uint32_t left;
-    uint32_t next_start; // of the row input stands behind the start of
+    uint32_t next_start; // of the row whose words input stands at
+    uint8_t next_info;   // of that row
     bool begun;
 };
 
@@ -119,23 +109,20 @@ CH_CHECKED enum ch_status sframe_find_function(const struct sframe_section *sect
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *section,
                       const struct sframe_function *function);
 
-// sframe_next_row reads one row. CH_END: there are no more.
+// sframe_next_row reads one row, which holds for the offsets from start to end in its
+// function, or in its function's blocks. CH_END: there are no more. After any other
+// failure out is unspecified.
 CH_CHECKED enum ch_status sframe_next_row(struct sframe_rows *rows,
-                                          struct sframe_row *out);
+                                          struct unwind_row *out);
 
-// sframe_seek_row reads the first row that ends behind offset, and passes over those
-// before it without reading their rules. CH_END: there is none.
-CH_CHECKED enum ch_status sframe_seek_row(struct sframe_rows *rows, uint64_t offset,
-                                          struct sframe_row *out);
-
-// sframe_find_row finds the function's row for pc, which it covers. CH_ERR_NOT_FOUND:
-// its rows begin behind pc, or it has none.
+// sframe_find_row finds the function's row for pc, which it covers, as sframe_next_row
+// gives it. CH_ERR_NOT_FOUND: its rows begin behind pc, or it has none.
 CH_CHECKED enum ch_status sframe_find_row(const struct sframe_section *section,
                                           const struct sframe_function *function,
-                                          uint64_t pc, struct sframe_row *out);
+                                          uint64_t pc, struct unwind_row *out);
 
 // sframe_lookup is what an unwinder asks: the rules at pc, with the range they hold
-// for.
+// for. After a failure out is unspecified.
 CH_CHECKED enum ch_status sframe_lookup(const struct sframe_section *section,
                                         uint64_t pc, struct unwind_row *out);
 
@@ -143,7 +130,7 @@ CH_CHECKED enum ch_status sframe_lookup(const struct sframe_section *section,
 // another source first.
 bool sframe_doubts_row(const struct sframe_section *section,
                        const struct sframe_function *function,
-                       const struct sframe_row *row);
+                       const struct unwind_row *row);
 
 // sframe_base_registers gives the DWARF numbers of the architecture's stack and frame
 // pointers.

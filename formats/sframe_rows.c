@@ -23,7 +23,7 @@ enum {
     S390X_CFA_BIAS = 160,
 };
 
-// The words of one row, as they stand there and with their signs.
+// The words of one row.
 struct words {
     struct cursor input;
     unsigned count;
@@ -33,14 +33,7 @@ struct words {
 static int64_t take_signed(struct words *words)
 {
     words->count--;
-    switch (words->size) {
-    case 1:
-        return (int8_t)cursor_u8(&words->input);
-    case 2:
-        return (int16_t)cursor_u16(&words->input);
-    default:
-        return (int32_t)cursor_u32(&words->input);
-    }
+    return cursor_sint(&words->input, words->size);
 }
 
 static uint64_t take_unsigned(struct words *words)
@@ -78,7 +71,7 @@ static struct unwind_rule fixed_or_same(int8_t fixed)
     return fixed != 0 ? cfa_rule(UNWIND_AT_CFA, fixed) : rule_of(UNWIND_SAME);
 }
 
-static void make_outermost(struct sframe_row *out)
+static void make_outermost(struct unwind_row *out)
 {
     out->cfa = rule_of(UNWIND_UNDEFINED);
     out->ra = rule_of(UNWIND_UNDEFINED);
@@ -104,7 +97,7 @@ static struct unwind_rule slot_rule(const struct sframe_section *section, int64_
 // of the return address and the frame pointer that the header does not fix.
 static enum ch_status read_default(const struct sframe_section *section,
                                    bool base_is_sp, struct words *words,
-                                   struct sframe_row *out)
+                                   struct unwind_row *out)
 {
     uint16_t sp;
     uint16_t fp;
@@ -149,7 +142,7 @@ static enum ch_status read_flex_rule(struct words *words, struct unwind_rule *ou
 }
 
 static enum ch_status read_flex(const struct sframe_section *section,
-                                struct words *words, struct sframe_row *out)
+                                struct words *words, struct unwind_row *out)
 {
     if (words->count == 0) {
         make_outermost(out);
@@ -172,20 +165,19 @@ static enum ch_status read_flex(const struct sframe_section *section,
     return CH_OK;
 }
 
-// take_start reads a row's start, which has 1, 2 or 4 bytes.
-INLINE uint32_t take_start(struct cursor *input, unsigned row_type)
+// read_head reads a row's start, which has 1, 2 or 4 bytes, and its info byte. Both are
+// one number to the cursor: it costs one check and one load.
+INLINE void read_head(struct sframe_rows *rows)
 {
-    switch (row_type) {
-    case 0:
-        return cursor_u8(input);
-    case 1:
-        return cursor_u16(input);
-    default:
-        return cursor_u32(input);
-    }
+    unsigned start_bits = 8u << rows->function->row_type;
+    uint64_t head = cursor_uint(&rows->input, start_bits / 8 + 1);
+    bool big_endian = rows->input.big_endian;
+    rows->next_start =
+        (uint32_t)(big_endian ? head >> 8 : head & ~(-1ull << start_bits));
+    rows->next_info = (uint8_t)(big_endian ? head : head >> start_bits);
 }
 
-void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *section,
+INLINE void init_rows(struct sframe_rows *rows, const struct sframe_section *section,
                       const struct sframe_function *function)
 {
     *rows = (struct sframe_rows){ .section = section,
@@ -193,7 +185,14 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec
                                   .input = section->bytes,
                                   .left = function->row_count };
     cursor_seek(&rows->input, function->rows_offset);
-    rows->next_start = take_start(&rows->input, function->row_type);
+    if (rows->left != 0)
+        read_head(rows);
+}
+
+void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *section,
+                      const struct sframe_function *function)
+{
+    init_rows(rows, section, function);
 }
 
 // range_end is the offset behind the last one that rows can hold for.
@@ -218,7 +217,7 @@ INLINE enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
     if (rows->left == 0)
         return CH_OK;
 
-    rows->next_start = take_start(&rows->input, rows->function->row_type);
+    read_head(rows);
     if (!cursor_ok(&rows->input))
         return CH_OK; // the next call says so
     // A row may begin at the very end, where it holds for nothing.
@@ -233,7 +232,7 @@ INLINE enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
     if (rows->left == 0)
         return CH_END;
     out->start = rows->next_start;
-    out->info = cursor_u8(&rows->input);
+    out->info = rows->next_info;
     out->words_offset = cursor_offset(&rows->input);
     unsigned size_code = out->info >> 5 & 3;
     size_t count = out->info >> 1 & WORDS_MAX;
@@ -242,63 +241,89 @@ INLINE enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
         return CH_ERR_TRUNCATED;
     if (size_code == 3)
         return CH_ERR_UNSUPPORTED;
-    if (rows->next_start > range_end(rows->function))
+    if (out->start > range_end(rows->function))
         return CH_ERR_MALFORMED;
     rows->left--;
     return read_end(rows, out);
 }
 
-static enum ch_status read_rules(const struct sframe_rows *rows,
-                                 const struct raw_row *raw, struct sframe_row *out)
+// read_rules writes each rule where it is wanted: copies of structs just written would
+// wait for the writes.
+static enum ch_status read_rules(const struct sframe_section *section,
+                                 const struct sframe_function *function,
+                                 const struct raw_row *raw, struct unwind_row *out)
 {
-    const struct sframe_function *function = rows->function;
     out->start = raw->start;
     out->end = raw->end;
+    out->other_count = 0;
     out->flags = (raw->info & ROW_MANGLED ? UNWIND_RA_MANGLED : 0) |
                  (function->signal ? UNWIND_SIGNAL_FRAME : 0) |
                  (function->key_b ? UNWIND_KEY_B : 0);
-    struct words words = { .input = rows->section->bytes,
+    struct words words = { .input = section->bytes,
                            .count = raw->info >> 1 & WORDS_MAX,
                            .size = 1u << (raw->info >> 5 & 3) };
     cursor_seek(&words.input, raw->words_offset);
     if (function->flex)
-        return read_flex(rows->section, &words, out);
-    return read_default(rows->section, raw->info & ROW_BASE_SP, &words, out);
+        return read_flex(section, &words, out);
+    return read_default(section, raw->info & ROW_BASE_SP, &words, out);
 }
 
-// outermost_row stands for version 3's function without rows: the walk ends there.
-static enum ch_status outermost_row(struct sframe_rows *rows, struct sframe_row *out)
+// read_rowless gives the row that stands for version 3's function without rows: the
+// walk ends there.
+static enum ch_status read_rowless(const struct sframe_section *section,
+                                   const struct sframe_function *function,
+                                   struct unwind_row *out)
 {
-    const struct sframe_function *function = rows->function;
-    if (rows->begun || rows->section->version < 3 || function->flex)
+    if (section->version < 3 || function->flex)
         return CH_END;
-    rows->begun = true;
     out->start = 0;
     out->end = range_end(function);
+    out->other_count = 0;
     out->flags = 0;
     make_outermost(out);
     return CH_OK;
 }
 
-enum ch_status sframe_next_row(struct sframe_rows *rows, struct sframe_row *out)
+enum ch_status sframe_next_row(struct sframe_rows *rows, struct unwind_row *out)
 {
-    if (rows->function->row_count == 0)
-        return outermost_row(rows, out);
+    if (rows->function->row_count == 0) {
+        bool begun = rows->begun;
+        rows->begun = true;
+        return begun ? CH_END : read_rowless(rows->section, rows->function, out);
+    }
     struct raw_row raw;
     enum ch_status status = read_raw(rows, &raw);
-    return status == CH_OK ? read_rules(rows, &raw, out) : status;
+    if (status != CH_OK)
+        return status;
+    return read_rules(rows->section, rows->function, &raw, out);
 }
 
-enum ch_status sframe_seek_row(struct sframe_rows *rows, uint64_t offset,
-                               struct sframe_row *out)
+// seek_row reads the first row that ends behind offset, and passes over those before it
+// without reading their rules. CH_END: there is none.
+static enum ch_status seek_row(const struct sframe_section *section,
+                               const struct sframe_function *function, uint64_t offset,
+                               struct unwind_row *out)
 {
-    if (rows->function->row_count == 0)
-        return outermost_row(rows, out);
+    if (function->row_count == 0)
+        return read_rowless(section, function, out);
+    struct sframe_rows rows;
     struct raw_row raw;
-    struct sframe_rows at = *rows;
-    enum ch_status status = read_raw(&at, &raw);
+    init_rows(&rows, section, function);
+    enum ch_status status = read_raw(&rows, &raw);
     while (status == CH_OK && raw.end <= offset)
-        status = read_raw(&at, &raw);
-    *rows = at;
-    return status == CH_OK ? read_rules(&at, &raw, out) : status;
+        status = read_raw(&rows, &raw);
+    return status == CH_OK ? read_rules(section, function, &raw, out) : status;
+}
+
+enum ch_status sframe_find_row(const struct sframe_section *section,
+                               const struct sframe_function *function, uint64_t pc,
+                               struct unwind_row *out)
+{
+    uint64_t offset = pc - function->start;
+    if (function->mask)
+        offset %= function->block_size;
+    enum ch_status status = seek_row(section, function, offset, out);
+    if (status != CH_OK)
+        return status == CH_END ? CH_ERR_NOT_FOUND : status;
+    return offset < out->start ? CH_ERR_NOT_FOUND : CH_OK;
 }

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct sframe_section section;
     struct sframe_function function;
     struct sframe_rows rows;
-    struct sframe_row row;
+    struct unwind_row row;
     struct unwind_row found;
     if (sframe_section_init(&section, bytes, size, 0x1000) != CH_OK)
         return 0;

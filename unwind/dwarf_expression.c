@@ -87,8 +87,7 @@ static void push_register(struct machine *m, uint64_t reg)
 
 static void push_signed(struct machine *m, size_t size)
 {
-    unsigned unused = WORD_BITS - 8 * (unsigned)size;
-    push(m, (uint64_t)((int64_t)(cursor_uint(&m->input, size) << unused) >> unused));
+    push(m, (uint64_t)cursor_sint(&m->input, size));
 }
 
 static void op_unsigned_1(struct machine *m)

@@ -60,12 +60,52 @@ static void cursor_extends_the_sign_of_short_numbers(void **state)
     (void)state;
     static const uint8_t bytes[] = { 0x80, 0x7f, 0xff, 0xfe };
     struct cursor c = cursor_over(bytes, sizeof(bytes));
+    c.big_endian = true;
 
-    assert_int_equal(cursor_sint_be(&c, 1), -128);
-    assert_int_equal(cursor_sint_be(&c, 1), 127);
-    assert_int_equal(cursor_sint_be(&c, 2), -2);
-    assert_int_equal(cursor_sint_be(&c, 0), 0);
+    assert_int_equal(cursor_sint(&c, 1), -128);
+    assert_int_equal(cursor_sint(&c, 1), 127);
+    assert_int_equal(cursor_sint(&c, 2), -2);
+    assert_int_equal(cursor_sint(&c, 0), 0);
     assert_false(cursor_ok(&c));
+}
+
+// expected_number is what size bytes from at on mean, a byte at a time.
+static uint64_t expected_number(const uint8_t *at, size_t size, bool big_endian)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | at[big_endian ? i : size - 1 - i];
+    return value;
+}
+
+// Numbers are loaded from their first byte, up to their last, or byte by byte, as the
+// place allows: all places and sizes in input of all lengths give the same.
+static void cursor_reads_a_number_wherever_it_stands(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = { 0x81, 0x12, 0xa3, 0x34, 0xc5, 0x56,
+                                     0xe7, 0x78, 0x99, 0x0a, 0xbb, 0x1c,
+                                     0xdd, 0x2e, 0xff, 0x40, 0xf1 };
+    for (size_t length = 1; length <= sizeof(bytes); length++) {
+        for (size_t place = 0; place < length * 16; place++) {
+            size_t at = place / 16;
+            size_t size = place / 2 % 8 + 1;
+            struct cursor c = cursor_over(bytes, length);
+            c.big_endian = place % 2;
+            cursor_seek(&c, at);
+            struct cursor again = c;
+            bool there = at + size <= length;
+            uint64_t value =
+                expected_number(&bytes[at], there ? size : 0, c.big_endian);
+            unsigned unused = 64 - 8 * (unsigned)size;
+
+            assert_int_equal(cursor_uint(&c, size), value);
+            assert_int_equal(cursor_sint(&again, size),
+                             (int64_t)(value << unused) >> unused);
+            assert_int_equal(cursor_ok(&c), there);
+            assert_int_equal(cursor_ok(&again), there);
+        }
+    }
 }
 
 static void cursor_reads_leb128_of_both_signs(void **state)
@@ -135,6 +175,7 @@ int main(void)
         cmocka_unit_test(cursor_child_cannot_reach_its_parents_bytes),
         cmocka_unit_test(cursor_child_past_the_end_poisons_both),
         cmocka_unit_test(cursor_extends_the_sign_of_short_numbers),
+        cmocka_unit_test(cursor_reads_a_number_wherever_it_stands),
         cmocka_unit_test(cursor_reads_leb128_of_both_signs),
         cmocka_unit_test(cursor_refuses_leb128_past_64_bits),
         cmocka_unit_test(cursor_string_wants_its_nul),

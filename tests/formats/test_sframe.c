@@ -177,6 +177,45 @@ static void sframe_finds_the_function_that_covers_an_address(void **state)
     assert_int_equal(sframe_find_function(&section, 0, &f), CH_ERR_NOT_FOUND);
 }
 
+// find_each looks for the first and last byte of each function of a section of count
+// functions, and for the bytes beside them, which no function has.
+static void find_each(struct sframe_builder *s, size_t count)
+{
+    struct sframe_section section;
+    struct sframe_function f;
+    s->function_count = count;
+    for (size_t i = 0; i < count; i++)
+        s->functions[i] = (struct sframe_builder_function){
+            -0x100 + 0x40 * (int64_t)i, 0x20, 0, 0, 0, 1, ROW_SP_8, 3
+        };
+    assert_int_equal(open_built(s, &section), CH_OK);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = VADDR - 0x100 + 0x40 * i;
+        assert_int_equal(sframe_find_function(&section, start - 1, &f),
+                         CH_ERR_NOT_FOUND);
+        assert_int_equal(sframe_find_function(&section, start, &f), CH_OK);
+        assert_int_equal(f.start, start);
+        assert_int_equal(sframe_find_function(&section, start + 0x1f, &f), CH_OK);
+        assert_int_equal(f.start, start);
+        assert_int_equal(sframe_find_function(&section, start + 0x20, &f),
+                         CH_ERR_NOT_FOUND);
+    }
+}
+
+static void sframe_finds_each_function_among_any_number_of_them(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= 80; count++) {
+        for (uint8_t version = 1; version <= 3; version++) {
+            struct sframe_builder s = { .version = version,
+                                        .flags = SFRAME_SORTED,
+                                        .arch = count % 2 ? SFRAME_AMD64
+                                                          : SFRAME_AARCH64_BIG };
+            find_each(&s, count);
+        }
+    }
+}
+
 static void sframe_steps_over_functions_without_code(void **state)
 {
     (void)state;
@@ -322,6 +361,7 @@ int main(void)
         cmocka_unit_test(sframe_refuses_rows_that_begin_among_the_functions),
         cmocka_unit_test(sframe_counts_starts_from_their_fields_when_flagged),
         cmocka_unit_test(sframe_finds_the_function_that_covers_an_address),
+        cmocka_unit_test(sframe_finds_each_function_among_any_number_of_them),
         cmocka_unit_test(sframe_steps_over_functions_without_code),
         cmocka_unit_test(sframe_looks_through_functions_that_are_not_sorted),
         cmocka_unit_test(sframe_mistrusts_old_sections_that_are_not_sorted),

@@ -56,7 +56,7 @@ static enum ch_status append_function(struct text *out,
                                       const struct sframe_function *f, uint64_t start)
 {
     struct sframe_rows rows;
-    struct sframe_row row;
+    struct unwind_row row;
     enum ch_status status;
     sframe_rows_init(&rows, section, f);
     while ((status = sframe_next_row(&rows, &row)) == CH_OK) {
@@ -66,7 +66,7 @@ static enum ch_status append_function(struct text *out,
                      f->size, f->mask ? "mask" : "inc", f->rep_size, f->flex ? "F" : "",
                      f->signal ? "S" : "", f->key_b ? "B" : "",
                      f->flex || f->signal || f->key_b ? "" : ".");
-        text_appendf(out, "\t%" PRIu32 "\t%" PRIu32, row.start, row.end);
+        text_appendf(out, "\t%" PRIu64 "\t%" PRIu64, row.start, row.end);
         append_rule(out, section, f->flex, row.cfa);
         append_rule(out, section, f->flex, row.ra);
         append_rule(out, section, f->flex, row.fp);

@@ -55,7 +55,7 @@ static void rows_end_where_the_next_begins_or_the_function_does(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     // sp+8 from 0; sp+16 and FP at CFA-16 from 4
     rows_of_bytes(&one, 2, SFRAME_AMD64, 2, "\x00\x03\x08\x04\x05\x10\xf0", 7);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
@@ -75,7 +75,7 @@ static void words_have_two_and_four_bytes_in_either_order(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     // 23: SP, one word of two bytes; 42: FP, one word of four
     rows_of_bytes(&one, 2, SFRAME_AMD64, 2, "\x00\x23\x00\x12\x04\x42\x00\x00\x01\x00",
                   10);
@@ -92,7 +92,7 @@ static void aarch64_rows_track_the_return_address_before_the_frame_pointer(void 
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     // 87: SP, three words, signed; 85: two words
     rows_of_bytes(&one, 1, SFRAME_AARCH64_LITTLE, 2,
                   "\x00\x85\x20\xe8\x08\x87\x20\xe8\xe0", 9);
@@ -108,7 +108,7 @@ static void s390x_offsets_are_scaled_and_biased_and_name_registers(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     // CFA = r15 + 2 * 8 + 160, no RA slot, FP in register 17 (35 >> 1)
     rows_of_bytes(&one, 2, SFRAME_S390X, 1, "\x00\x07\x02\x00\x23", 5);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
@@ -125,7 +125,7 @@ static void a_row_without_words_is_outermost_since_version_2(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 2, SFRAME_AMD64, 1, "\x00\x00", 2);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
     assert_int_equal(row.flags, UNWIND_OUTERMOST);
@@ -138,7 +138,7 @@ static void a_function_without_rows_is_outermost_in_version_3(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 3, SFRAME_AMD64, 0, "", 0);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
     assert_int_equal(row.flags, UNWIND_OUTERMOST);
@@ -152,7 +152,7 @@ static void a_row_may_begin_at_the_end_but_not_behind_it(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 2, SFRAME_AMD64, 2, "\x00\x03\x08\x10\x03\x10", 6);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
@@ -166,7 +166,7 @@ static void rows_that_do_not_advance_are_refused(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 2, SFRAME_AMD64, 2, "\x00\x03\x08\x00\x03\x10", 6);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_ERR_MALFORMED);
 }
@@ -175,7 +175,7 @@ static void words_of_unknown_size_or_number_are_refused(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 2, SFRAME_AMD64, 1, "\x00\x63\0\0\0\0\0\0\0\0", 10);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_ERR_UNSUPPORTED);
     rows_of_bytes(&one, 2, SFRAME_AMD64, 1, "\x00\x07\x08\xf0\xf0", 5);
@@ -186,7 +186,7 @@ static void row_counts_beyond_the_bytes_are_cut(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of_bytes(&one, 2, SFRAME_AMD64, UINT32_MAX, "\x00\x03\x08", 3);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_OK);
     assert_int_equal(sframe_next_row(&one.rows, &row), CH_ERR_TRUNCATED);
@@ -194,7 +194,7 @@ static void row_counts_beyond_the_bytes_are_cut(void **state)
 
 // flex_row reads the first row of a version 3 function whose rows name registers.
 static enum ch_status flex_row(enum sframe_arch arch, const char *bytes, size_t size,
-                               struct sframe_row *out)
+                               struct unwind_row *out)
 {
     struct one_function one;
     rows_of(
@@ -207,7 +207,7 @@ static enum ch_status flex_row(enum sframe_arch arch, const char *bytes, size_t 
 static void flex_rows_name_their_registers(void **state)
 {
     (void)state;
-    struct sframe_row row;
+    struct unwind_row row;
     // CFA = r10 + 0
     assert_int_equal(flex_row(SFRAME_AMD64, "\x00\x04\x51\x00", 4, &row), CH_OK);
     assert_rule(row.cfa, UNWIND_REGISTER_PLUS, 10, 0);
@@ -232,7 +232,7 @@ static void flex_rows_name_their_registers(void **state)
 static void flex_rows_of_s390x_scale_the_cfa_alone(void **state)
 {
     (void)state;
-    struct sframe_row row;
+    struct unwind_row row;
     // CFA = r15 + 24 * 8 + 160, RA padded, FP = r17
     assert_int_equal(flex_row(SFRAME_S390X, "\x00\x0a\x79\x18\x00\x89\x00", 7, &row),
                      CH_OK);
@@ -244,7 +244,7 @@ static void flex_rows_of_s390x_scale_the_cfa_alone(void **state)
 static void flex_rows_whose_cfa_has_no_register_are_refused(void **state)
 {
     (void)state;
-    struct sframe_row row;
+    struct unwind_row row;
     assert_int_equal(flex_row(SFRAME_AMD64, "\x00\x04\x02\x08", 4, &row),
                      CH_ERR_MALFORMED);
     assert_int_equal(flex_row(SFRAME_AMD64, "\x00\x02\x00", 3, &row), CH_ERR_MALFORMED);
@@ -255,7 +255,7 @@ static void signal_frames_and_keys_come_out_as_flags(void **state)
 {
     (void)state;
     struct one_function one;
-    struct sframe_row row;
+    struct unwind_row row;
     rows_of(&one, 3, SFRAME_AARCH64_LITTLE,
             (struct sframe_builder_function){ .size = 16,
                                               .info = 0xa0,

@@ -22,7 +22,7 @@ struct sframe_builder {
     uint8_t arch;
     int8_t fixed_ra;
     uint8_t aux_size;
-    struct sframe_builder_function functions[8];
+    struct sframe_builder_function functions[80];
     size_t function_count;
     struct byte_builder out;
 };
