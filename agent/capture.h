@@ -64,6 +64,7 @@ struct capture {
     struct target_memory memory; // of a live process
     struct memory_reader reader; // of memory, or of a core
     const char *core_name;       // of a core's first thread; NULL: /proc has the names
+    pid_t core_name_tid;         // whose name it is, where that is not the first thread
     struct target_images images;
     struct process_facts process;
     struct host_facts host;

@@ -398,9 +398,12 @@ static enum ch_status follow_pointers(struct core_images *all)
 enum ch_status core_images_find(struct core_images *all)
 {
     all->reader = core_memory_reader(all->memory);
-    enum ch_status status = core_mappings_read(all->core, all->images);
+    enum ch_status status = CH_OK;
+    bool listed = all->core->has_files || all->images->mapping_count != 0;
+    if (all->images->mapping_count == 0)
+        status = core_mappings_read(all->core, all->images);
     if (status == CH_OK)
-        status = all->core->has_files ? use_table(all) : follow_pointers(all);
+        status = listed ? use_table(all) : follow_pointers(all);
     if (status == CH_OK)
         status = images_build(all->images, &all->reader);
     if (status == CH_ERR_LIMIT) {

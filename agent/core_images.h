@@ -49,6 +49,7 @@ struct core_images {
 
 // core_images_find fills images with the mappings and images of core, and puts their
 // files behind memory. The caller has set core, places, memory, say and images; they,
-// and the core_images, must outlive images.
+// and the core_images, must outlive images. Mappings that are in images already, with
+// their files, are used in place of the core's.
 CH_CHECKED enum ch_status core_images_find(struct core_images *all);
 void core_images_deinit(struct core_images *all);

@@ -29,20 +29,15 @@ static bool grow(void **array, size_t count, size_t *capacity, size_t item_size)
     return true;
 }
 
-static enum ch_status read_mappings(struct target_images *out, pid_t pid)
+enum ch_status images_parse_maps(struct target_images *out)
 {
     size_t capacity = 0;
-    enum ch_status status =
-        read_process_file(pid, "maps", MAPS_LIMIT_BYTES, &out->maps);
-    if (status != CH_OK && status != CH_ERR_LIMIT)
-        return status;
-
     struct cursor text = cursor_over(out->maps.bytes, out->maps.size);
     struct maps_entry entry;
     for (;;) {
         enum ch_status line = maps_next(&text, &entry);
         if (line == CH_END)
-            return status;
+            return CH_OK;
         if (line != CH_OK)
             continue;
         if (!grow((void **)&out->mappings, out->mapping_count, &capacity,
@@ -60,6 +55,16 @@ static enum ch_status read_mappings(struct target_images *out, pid_t pid)
             .deleted = entry.deleted,
         };
     }
+}
+
+static enum ch_status read_mappings(struct target_images *out, pid_t pid)
+{
+    enum ch_status status =
+        read_process_file(pid, "maps", MAPS_LIMIT_BYTES, &out->maps);
+    if (status != CH_OK && status != CH_ERR_LIMIT)
+        return status;
+    enum ch_status parsed = images_parse_maps(out);
+    return parsed != CH_OK ? parsed : status;
 }
 
 // An image's first page, where nearly every image has all that is wanted of it.

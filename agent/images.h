@@ -70,6 +70,9 @@ struct target_images {
 CH_CHECKED enum ch_status images_read(struct target_images *out, pid_t pid,
                                       const struct memory_reader *memory);
 
+// images_parse_maps lists the mappings that out->maps, which is filled, has.
+CH_CHECKED enum ch_status images_parse_maps(struct target_images *out);
+
 // images_build lists the images of images->mappings, sorted by start, anew.
 CH_CHECKED enum ch_status images_build(struct target_images *images,
                                        const struct memory_reader *memory);

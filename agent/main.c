@@ -191,6 +191,8 @@ int main(void)
         return 1;
     }
     bool reported = take_capture(&agent) && make_report(&agent, &finish);
+    if (reported)
+        request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;
     bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
     if (held)

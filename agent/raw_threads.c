@@ -19,7 +19,8 @@ void raw_thread_name(const struct capture *capture, pid_t tid,
     char path[64];
     out[0] = 0;
     if (capture->core_name != NULL) {
-        if (tid == capture->stop.pid)
+        if (tid ==
+            (capture->core_name_tid != 0 ? capture->core_name_tid : capture->stop.pid))
             snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->core_name);
         return;
     }

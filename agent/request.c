@@ -69,6 +69,25 @@ static void read_registers(const uint64_t *from, struct target_crash *out)
 
 #endif
 
+void request_crash(const struct request_page *page, pid_t tid, struct target_crash *out)
+{
+    *out = (struct target_crash){
+        .tid = tid,
+        .realtime_ns = page->crash_realtime_ns,
+        .monotonic_ns = page->crash_monotonic_ns,
+        .dies = page->dies != 0,
+        .abort_message = page->abort_message,
+        .terminate = page->terminate,
+        .set_terminate = page->set_terminate,
+        .thread_pointer = page->thread_pointer,
+    };
+    if (page->thread_pointer != 0 && page->exception_globals != 0)
+        out->exception_globals =
+            page->thread_pointer + (uint64_t)page->exception_globals;
+    memcpy(&out->info, page->siginfo, sizeof(out->info));
+    read_registers(page->registers, out);
+}
+
 enum ch_status request_receive(int channel, struct agent_request *out)
 {
     struct request_message message;
@@ -95,26 +114,23 @@ enum ch_status request_receive(int channel, struct agent_request *out)
         .keep_stderr = page.keep_stderr != 0,
         .deadline_monotonic_ns = page.deadline_monotonic_ns,
     };
-    out->crash.tid = message.tid;
-    out->crash.realtime_ns = page.crash_realtime_ns;
-    out->crash.monotonic_ns = page.crash_monotonic_ns;
-    out->crash.dies = page.dies != 0;
-    out->crash.abort_message = page.abort_message;
-    out->crash.terminate = page.terminate;
-    out->crash.set_terminate = page.set_terminate;
-    out->crash.thread_pointer = page.thread_pointer;
-    if (page.thread_pointer != 0 && page.exception_globals != 0)
-        out->crash.exception_globals =
-            page.thread_pointer + (uint64_t)page.exception_globals;
-    memcpy(&out->crash.info, page.siginfo, sizeof(out->crash.info));
-    read_registers(page.registers, &out->crash);
+    request_crash(&page, message.tid, &out->crash);
     return CH_OK;
+}
+
+static void answer(int channel, char byte)
+{
+    // MSG_NOSIGNAL: a handler that is gone already must not kill the free phase.
+    (void)!send(channel, &byte, 1, MSG_NOSIGNAL);
+}
+
+void request_written(int channel)
+{
+    answer(channel, REQUEST_WRITTEN);
 }
 
 void request_release(int channel)
 {
-    char answer = REQUEST_RELEASE;
-    // MSG_NOSIGNAL: a handler that is gone already must not kill the free phase.
-    (void)!send(channel, &answer, 1, MSG_NOSIGNAL);
+    answer(channel, REQUEST_RELEASE);
     close(channel);
 }

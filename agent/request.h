@@ -18,5 +18,12 @@ struct agent_request {
 // of another version. CH_ERR_FAULT: the process's memory cannot be read.
 CH_CHECKED enum ch_status request_receive(int channel, struct agent_request *out);
 
+// request_crash fills out with what the page says of the crash of thread tid.
+void request_crash(const struct request_page *page, pid_t tid,
+                   struct target_crash *out);
+
+// request_written tells the handler that the report is in the spool.
+void request_written(int channel);
+
 // request_release tells the handler that the process may die.
 void request_release(int channel);

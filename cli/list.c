@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/crash_records.h"
 #include "cli/pen.h"
 #include "cli/session.h"
 #include "report/report.h"
@@ -106,6 +107,7 @@ static int run_list(const struct options *options)
     session_init(&session, options);
     if (session_open_spool(&session, SPOOL_READ) != CH_OK)
         return COMMAND_FAILED;
+    crash_records_take(&session);
     enum ch_status status = spool_list(&session.spool, &listing);
     if (status != CH_OK)
         return command_fail("cannot list spool '%s': %s", session.spool_path,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/crash_records.h"
 #include "cli/installed.h"
 #include "cli/session.h"
 
@@ -296,6 +297,8 @@ static int run_run(const struct options *options)
         return why == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_PERMISSION;
     }
     await_reports(&session, since_ms);
+    if (session.spool.folder_fd >= 0)
+        crash_records_take(&session);
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/crash_records.h"
 #include "cli/render.h"
 #include "report/report.h"
 #include "symbolizer/symbol_cache_folder.h"
@@ -135,6 +136,7 @@ static enum ch_status open_report(struct session *session, const char *argument,
         session->spool.folder_fd >= 0 ? CH_OK : session_open_spool(session, SPOOL_READ);
     if (status != CH_OK)
         return status;
+    crash_records_take(session);
     status = find_id(&session->spool, argument, id);
     if (status == CH_OK)
         status = spool_read(&session->spool, id, out_fd);

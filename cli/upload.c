@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/crash_records.h"
 #include "cli/delivery.h"
 
 // What the person at the terminal sees. A target that stays down is one line, however
@@ -65,6 +66,7 @@ static int ms_until(int64_t unix_s, int64_t most_ms)
 
 static int run_pass(struct delivery *delivery, struct queue_totals *totals)
 {
+    crash_records_take(delivery->session);
     enum ch_status status = queue_run(&delivery->queue, totals);
     if (status != CH_OK)
         return command_fail("cannot work on spool '%s': %s",

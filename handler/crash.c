@@ -74,8 +74,25 @@ static bool park(void)
     return false;
 }
 
-// wait_for_release ends with the agent's answer, its death, or the deadline.
-static void wait_for_release(const struct crash_agent *agent)
+// What came of an agent.
+enum outcome { AGENT_WAITS, AGENT_ANSWERED, AGENT_GONE, AGENT_LATE };
+
+// hear takes the agent's answers. A dead agent may have answered before.
+static enum outcome hear(int channel, bool died)
+{
+    char answer = 0;
+    long count;
+    while ((count = sys_receive(channel, &answer, 1)) == 1) {
+        if (answer == REQUEST_WRITTEN)
+            crash_state.record_due = 0;
+        if (answer == REQUEST_RELEASE)
+            return AGENT_ANSWERED;
+    }
+    return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
+}
+
+// await ends with the agent's answer, its death, or the deadline.
+static enum outcome await(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
     struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
@@ -85,38 +102,62 @@ static void wait_for_release(const struct crash_agent *agent)
         if (now >= page->deadline_monotonic_ns)
             break;
         long ready = sys_poll(watched, 2, page->deadline_monotonic_ns - now);
-        if (ready > 0 || (ready < 0 && ready != -EINTR))
-            return;
+        enum outcome outcome = AGENT_WAITS;
+        if (ready > 0)
+            outcome = hear(agent->channel, watched[1].revents != 0);
+        if (outcome != AGENT_WAITS)
+            return outcome;
+        if (ready < 0 && ready != -EINTR)
+            return AGENT_GONE;
     }
     if (agent->pidfd >= 0)
         sys_pidfd_send_signal(agent->pidfd, SIGKILL);
     else
         sys_kill(page->agent_pid, SIGKILL);
+    return AGENT_LATE;
 }
 
-static void report(void)
+static enum record_reason ask(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
-    struct crash_agent agent;
-    if (!crash_start_agent(&agent))
-        return;
-
-    // 2 is a dump for root alone; once changed it could not be put back.
-    if (crash_state.dumpable == 0)
-        sys_prctl(PR_SET_DUMPABLE, 1);
     sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
     struct request_message message = { .magic = REQUEST_MAGIC,
                                        .page_address = (uintptr_t)page,
                                        .pid = sys_getpid(),
                                        .tid = page->crashed_tid };
-    sys_send(agent.channel, &message, sizeof(message));
-    wait_for_release(&agent);
-    crash_put_dumpable_back();
-    sys_close(agent.channel);
-    if (agent.pidfd >= 0)
-        sys_close(agent.pidfd);
+    sys_send(agent->channel, &message, sizeof(message));
+    enum outcome outcome = await(agent);
+    sys_close(agent->channel);
+    if (agent->pidfd >= 0)
+        sys_close(agent->pidfd);
     // Ours only where the program is the reaper of orphans; nobody else should meet it.
     sys_wait(page->agent_pid, 1 /* WNOHANG */);
+    return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
+}
+
+// report has the agent write a report, or leaves a record where it has not.
+static void report(void)
+{
+    struct crash_agent agent;
+    enum record_reason reason = RECORD_NOT_STARTED;
+    // 2 is a dump for root alone; once changed it could not be put back.
+    if (crash_state.dumpable == 0)
+        sys_prctl(PR_SET_DUMPABLE, 1);
+    crash_state.record_due = 1;
+    if (crash_start_agent(&agent))
+        reason = ask(&agent);
+    if (crash_state.record_due)
+        crash_write_record(reason);
+    crash_put_dumpable_back();
+}
+
+// give_up ends the process: the handler itself has crashed, or a filter of system calls
+// has answered it with a signal.
+__attribute__((noreturn)) static void give_up(void)
+{
+    if (crash_state.record_due)
+        crash_write_record(RECORD_REFUSED);
+    crash_die_now();
 }
 
 void crash_handle(int signal, siginfo_t *info, void *context)
@@ -126,7 +167,7 @@ void crash_handle(int signal, siginfo_t *info, void *context)
         // Sent to us while we are at it; or else our own crash.
         if (info->si_code <= 0)
             return;
-        crash_die_now();
+        give_up();
     }
     enum crash_verdict verdict = crash_ask_previous(signal, info, context);
     if (verdict == CRASH_NONE)
@@ -140,7 +181,7 @@ void crash_handle(int signal, siginfo_t *info, void *context)
         }
     }
     if (claim == CLAIM_RE_ENTERED)
-        crash_die_now();
+        give_up();
     crash_state.signal = signal;
     crash_record(signal, info, context, verdict == CRASH_DIES);
     report();

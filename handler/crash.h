@@ -12,12 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "handler/record_file.h"
 #include "handler/request_page.h"
 
 // Reached without a table that the loader fills in.
 #pragma GCC visibility push(hidden)
 
-enum { CRASH_SIGNALS = 32 };
+enum {
+    CRASH_SIGNALS = 32,
+    CRASH_SCRATCH = 8192,
+    CRASH_KEPT_VARIABLES = 6,
+};
 
 // The action that was in force before ours.
 struct crash_previous {
@@ -33,6 +38,7 @@ struct crash_state {
     int32_t signal;   // its signal
     int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
     uint32_t exec_fails; // written by the agent's process when it cannot be started
+    uint32_t record_due; // no report has been written yet
 };
 
 struct crash_plan {
@@ -40,8 +46,12 @@ struct crash_plan {
     const char *agent; // path
     char *const *argv;
     char *const *envp;
+    const char *spool;                      // where a record goes; NULL: nowhere
+    const char *kept[CRASH_KEPT_VARIABLES]; // of envp, what a record repeats
+    char *scratch;                          // CRASH_SCRATCH bytes to work in
     void *first_stack_end; // stacks of the two children on the way to the agent
     void *second_stack_end;
+    uint64_t words_at; // where the arguments and environment begin, above the stack
     size_t page_size;
     size_t bytes;  // of the plan and its strings, in whole pages
     void *mapping; // what all of it lies in
@@ -81,6 +91,12 @@ bool crash_start_agent(struct crash_agent *out);
 
 // crash_record fills the request page.
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies);
+
+// crash_write_record leaves a record in the spool, if that can be.
+void crash_write_record(enum record_reason reason);
+
+// crash_put_contents fills the file of a record. false: not even its header fits.
+bool crash_put_contents(int fd, enum record_reason reason);
 
 // crash_put_dumpable_back undoes what was done to let the agent read the process.
 void crash_put_dumpable_back(void);

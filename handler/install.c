@@ -126,6 +126,7 @@ static int install(char *const *environment, const struct crashhook_options *opt
     struct variables variables;
     struct settings settings;
     char agent[PATH_MAX];
+    char spool[PATH_MAX];
 
     variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, install_done() ? NULL : complain,
@@ -137,7 +138,10 @@ static int install(char *const *environment, const struct crashhook_options *opt
         agent_path_find(agent, sizeof(agent));
     variables_set(&variables, "CRASHHOOK_ENABLE", "no"); // for the agent itself
 
+    bool has_spool = settings_spool_path(&settings, variables_get, &variables, spool,
+                                         sizeof(spool)) == CH_OK;
     struct plan_wishes wishes = { .agent = agent,
+                                  .spool = has_spool ? spool : NULL,
                                   .variables = variables.list,
                                   .variable_count = variables.count,
                                   .signals = settings.signals,

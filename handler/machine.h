@@ -70,6 +70,17 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
         out[i] = (uint64_t)context->uc_mcontext.gregs[i];
 }
 
+// machine_stack_pointer is that of copied registers, machine_frame_pointer likewise.
+static inline uint64_t machine_stack_pointer(const uint64_t *registers)
+{
+    return registers[REG_RSP];
+}
+
+static inline uint64_t machine_frame_pointer(const uint64_t *registers)
+{
+    return registers[REG_RBP];
+}
+
 // machine_thread_pointer is where the thread's own storage begins. The kernel is asked:
 // a thread made without such storage has nothing to read it from.
 static inline uint64_t machine_thread_pointer(void)
@@ -136,6 +147,16 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
     out[31] = context->uc_mcontext.sp;
     out[32] = context->uc_mcontext.pc;
     out[33] = context->uc_mcontext.pstate;
+}
+
+static inline uint64_t machine_stack_pointer(const uint64_t *registers)
+{
+    return registers[31];
+}
+
+static inline uint64_t machine_frame_pointer(const uint64_t *registers)
+{
+    return registers[29];
 }
 
 static inline uint64_t machine_thread_pointer(void)

@@ -2,6 +2,7 @@
 #include "handler/plan.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,12 +10,13 @@
 enum { CHILD_STACK = 8192 };
 
 // Where the parts are, from the start of the mapping: a guard page, the stacks, which
-// grow towards it, the request page, the plan, which nobody can write once it is
-// sealed, and a guard page.
+// grow towards it, the request page, room to work in, the plan, which nobody can write
+// once it is sealed, and a guard page.
 struct layout {
     size_t page;
     size_t stacks;
     size_t request;
+    size_t scratch;
     size_t plan;
     size_t plan_bytes;
     size_t total;
@@ -29,6 +31,7 @@ static size_t plan_bytes(const struct plan_wishes *wishes)
 {
     size_t bytes = sizeof(struct crash_plan) + strlen(wishes->agent) + 1;
     bytes += sizeof("crashhook-agent") + 2 * sizeof(char *);
+    bytes += wishes->spool != NULL ? strlen(wishes->spool) + 1 : 0;
     bytes += (wishes->variable_count + 1) * sizeof(char *);
     for (size_t i = 0; i < wishes->variable_count; i++) {
         const struct plan_variable *variable = &wishes->variables[i];
@@ -43,7 +46,8 @@ static struct layout layout_of(const struct plan_wishes *wishes)
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
     at.stacks = at.page;
     at.request = at.stacks + round_up(2 * CHILD_STACK, at.page);
-    at.plan = at.request + round_up(sizeof(struct request_page), at.page);
+    at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
+    at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
     at.total = at.plan + at.plan_bytes + at.page;
     return at;
 }
@@ -70,6 +74,22 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
     return start;
 }
 
+// What a reader of a record needs of the environment; home is masked in paths. Tokens
+// are not among it.
+static bool is_kept(const struct plan_variable *variable)
+{
+    static const char *const names[] = { "CRASHHOOK_RELEASE", "CRASHHOOK_ENVIRONMENT",
+                                         "CRASHHOOK_TAGS",    "CRASHHOOK_SANITIZE",
+                                         "CRASHHOOK_UNWIND",  "HOME" };
+    _Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_KEPT_VARIABLES, "all fit");
+    for (size_t i = 0; i < CRASH_KEPT_VARIABLES; i++) {
+        if (strlen(names[i]) == variable->name_length &&
+            memcmp(names[i], variable->name, variable->name_length) == 0)
+            return true;
+    }
+    return false;
+}
+
 // fill writes the plan at to, which is zero: the struct, both vectors, the strings.
 static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
 {
@@ -77,10 +97,16 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
     char **argv = (char **)(plan + 1);
     char **envp = argv + 2;
     struct writer strings = { (char *)(envp + wishes->variable_count + 1) };
+    size_t kept = 0;
 
     argv[0] = write_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
-    for (size_t i = 0; i < wishes->variable_count; i++)
+    for (size_t i = 0; i < wishes->variable_count; i++) {
         envp[i] = write_variable(&strings, &wishes->variables[i]);
+        if (is_kept(&wishes->variables[i]) && kept < CRASH_KEPT_VARIABLES)
+            plan->kept[kept++] = envp[i];
+    }
+    if (wishes->spool != NULL)
+        plan->spool = write_string(&strings, wishes->spool, strlen(wishes->spool));
     plan->agent = write_string(&strings, wishes->agent, strlen(wishes->agent));
     plan->argv = argv;
     plan->envp = envp;
@@ -96,7 +122,10 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     struct request_page *page = (struct request_page *)(base + at->request);
 
     plan->page = page;
+    plan->scratch = base + at->scratch;
     plan->page_size = at->page;
+    // The kernel puts the words above these bytes (binfmt_elf).
+    plan->words_at = getauxval(AT_RANDOM);
     plan->bytes = at->plan_bytes;
     plan->mapping = base;
     plan->mapping_bytes = at->total;

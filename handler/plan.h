@@ -20,6 +20,7 @@ struct plan_variable {
 
 struct plan_wishes {
     const char *agent; // path
+    const char *spool; // path; NULL: none
     const struct plan_variable *variables;
     size_t variable_count;
     uint64_t signals;

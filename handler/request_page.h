@@ -9,8 +9,9 @@
 //
 // The channel is a socket pair. The handler sends one request_message as soon as the
 // agent may read the process (PR_SET_PTRACER and dumpable are set). The agent answers
-// with one byte, REQUEST_RELEASE, when the process may die. A closed channel means that
-// the other side is gone.
+// with one byte, REQUEST_WRITTEN, when the report is in the spool, and with another,
+// REQUEST_RELEASE, when the process may die; without the first the handler leaves a
+// record. A closed channel means that the other side is gone.
 //
 // The agent starts in a session of its own, with an empty signal mask, default signal
 // actions, the channel as descriptor 3, /dev/null as 0 and 1, and 2 as well unless
@@ -19,10 +20,10 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 2 };
+enum { REQUEST_VERSION = 3 };
 
-// REQUEST_RELEASE is the agent's whole answer: the process may die now.
-enum { REQUEST_RELEASE = 'R' };
+// What the agent answers.
+enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R' };
 
 // REQUEST_CHANNEL_FD is the descriptor that the agent finds the channel on.
 enum { REQUEST_CHANNEL_FD = 3 };

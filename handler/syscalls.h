@@ -6,6 +6,7 @@
 // point, no cached pid, no wrapper that somebody has interposed. A failure is a
 // negative errno value.
 #pragma once
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -36,6 +37,21 @@ static inline int32_t sys_getpid(void)
 static inline int32_t sys_gettid(void)
 {
     return (int32_t)machine_call(SYS_gettid, 0, 0, 0, 0, 0);
+}
+
+static inline int32_t sys_getppid(void)
+{
+    return (int32_t)machine_call(SYS_getppid, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t sys_getuid(void)
+{
+    return (uint32_t)machine_call(SYS_getuid, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t sys_geteuid(void)
+{
+    return (uint32_t)machine_call(SYS_geteuid, 0, 0, 0, 0, 0);
 }
 
 static inline void sys_setsid(void)
@@ -75,6 +91,14 @@ static inline uint64_t sys_sigmask(uint64_t mask)
     machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
                  SYS_SIGSET_BYTES, 0);
     return old;
+}
+
+// sys_take_signal takes a pending signal back, if there is one.
+static inline void sys_take_signal(int signal)
+{
+    const uint64_t set = UINT64_C(1) << (signal - 1);
+    const struct timespec now = { 0, 0 };
+    machine_call(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES, 0);
 }
 
 static inline void sys_sigaltstack(stack_t *out)
@@ -141,6 +165,12 @@ static inline void sys_send(int fd, void *bytes, size_t length)
     machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL, 0, 0);
 }
 
+// sys_receive reads what has come through a socket and never waits.
+static inline long sys_receive(int fd, void *to, size_t length)
+{
+    return machine_call(SYS_recvfrom, fd, (long)to, (long)length, MSG_DONTWAIT, 0);
+}
+
 // sys_poll waits ns nanoseconds for an event.
 static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
 {
@@ -151,7 +181,7 @@ static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
 
 static inline int sys_open(const char *path, int flags)
 {
-    return (int)machine_call(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0);
+    return (int)machine_call(SYS_openat, AT_FDCWD, (long)path, flags, 0, 0);
 }
 
 static inline void sys_close(int fd)

@@ -117,8 +117,8 @@ int main(void)
         pause();
     if (strcmp(how, "slow") == 0)
         usleep(300000); // the time in which a program could notice what it must not
-    const char answer = REQUEST_RELEASE;
-    if (write(REQUEST_CHANNEL_FD, &answer, 1) != 1)
+    const char answers[] = { REQUEST_WRITTEN, REQUEST_RELEASE };
+    if (write(REQUEST_CHANNEL_FD, answers, 2) != 2)
         return 1;
     // The free phase: the process must not have to wait for it.
     if (strcmp(how, "linger") == 0)

@@ -39,8 +39,11 @@ static void fail(const char *what)
 static void set_variables(const struct real_crash *run)
 {
     char record[128];
+    char spool[128];
     snprintf(record, sizeof(record), "%s/record", run->folder);
+    snprintf(spool, sizeof(spool), "%s/spool", run->folder);
     setenv("CRASHHOOK_TEST_RECORD", record, 1);
+    setenv("CRASHHOOK_SPOOL", spool, 1);
     setenv("CRASHHOOK_TEST_AGENT", run->agent_way != NULL ? run->agent_way : "answer",
            1);
     setenv("CRASHHOOK_AGENT", run->agent != NULL ? run->agent : PROBE_AGENT, 1);

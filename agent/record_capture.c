@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/record_capture.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/request.h"
+#include "formats/elf.h"
+
+// say keeps a sentence as a problem of the report.
+static void say(void *context, const char *format, ...) CH_PRINTF(2, 3);
+
+static void say(void *context, const char *format, ...)
+{
+    struct record_capture *all = context;
+    va_list arguments;
+    char *message;
+    if (all->message_count == CAPTURE_PROBLEMS_MAX)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&message, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return;
+    all->messages[all->message_count++] = message;
+    capture_problem(&all->capture, "record", message, 0);
+}
+
+static const char *reason_of(uint32_t reason)
+{
+    switch (reason) {
+    case RECORD_NOT_STARTED:
+        return "no agent could be started";
+    case RECORD_AGENT_GONE:
+        return "the agent ended before it had written a report";
+    case RECORD_AGENT_LATE:
+        return "the agent had written no report by the deadline";
+    case RECORD_REFUSED:
+        return "the system refused to start an agent, by a signal";
+    default:
+        return "no agent has written a report";
+    }
+}
+
+static bool is_later(const struct timespec *time, uint64_t ns)
+{
+    return (uint64_t)time->tv_sec > ns / 1000000000 ||
+           ((uint64_t)time->tv_sec == ns / 1000000000 &&
+            (uint64_t)time->tv_nsec > ns % 1000000000);
+}
+
+// has_changed: what lies at the mapping's path now is not what was mapped.
+static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (mapping->path_size >= sizeof(path))
+        return true;
+    memcpy(path, mapping->path, mapping->path_size);
+    path[mapping->path_size] = 0;
+    if (stat(path, &info) != 0)
+        return true;
+    bool replaced = info.st_ino != mapping->inode && is_later(&info.st_ctim, crash_ns);
+    return replaced || is_later(&info.st_mtim, crash_ns);
+}
+
+static void mark_changed_files(struct record_capture *all)
+{
+    struct target_images *images = &all->capture.images;
+    const struct target_mapping *before = NULL;
+    for (size_t i = 0; i < images->mapping_count; i++) {
+        struct target_mapping *mapping = &images->mappings[i];
+        if (mapping->inode == 0 || mapping->path_size == 0 || mapping->path[0] != '/')
+            continue;
+        bool same = before != NULL && before->inode == mapping->inode &&
+                    before->device == mapping->device;
+        if (same)
+            mapping->deleted = before->deleted;
+        else if (has_changed(mapping, all->crash.realtime_ns))
+            mapping->deleted = true;
+        before = mapping;
+    }
+}
+
+// shape_as_core gives the record to the code that reads cores.
+static void shape_as_core(struct record_capture *all, int fd)
+{
+    struct record_file *record = &all->record;
+#if defined(__aarch64__)
+    all->core = (struct core_file){ .fd = fd, .machine = ELF_AARCH64 };
+#else
+    all->core = (struct core_file){ .fd = fd, .machine = ELF_X86_64 };
+#endif
+    all->core.segments = record->segments;
+    all->core.segment_count = record->segment_count;
+    all->core.auxv = cursor_over(record->auxv.bytes, record->auxv.size);
+}
+
+static enum ch_status find_images(struct record_capture *all)
+{
+    static const struct core_places here = { 0 };
+    struct target_images *images = &all->capture.images;
+    struct record_file *record = &all->record;
+    text_append(&images->maps, record->maps.bytes, record->maps.size);
+    enum ch_status status = images_parse_maps(images);
+    if (status != CH_OK)
+        return status;
+    mark_changed_files(all);
+    status = core_memory_init(&all->memory, &all->core);
+    if (status != CH_OK)
+        return status;
+    all->images = (struct core_images){ .core = &all->core,
+                                        .places = &here,
+                                        .memory = &all->memory,
+                                        .say = say,
+                                        .say_context = all,
+                                        .images = images };
+    status = core_images_find(&all->images);
+    all->capture.reader = all->images.reader;
+    return status;
+}
+
+static void set_crash(struct record_capture *all)
+{
+    const struct request_page *page = &all->record.header.page;
+    request_crash(page, page->crashed_tid, &all->crash);
+    all->capture.crash = &all->crash;
+}
+
+static void set_process(struct record_capture *all)
+{
+    const struct record_header *header = &all->record.header;
+    struct process_facts *facts = &all->capture.process;
+    *facts = (struct process_facts){ .pid = header->pid,
+                                     .ppid = header->ppid,
+                                     .uid = header->uid };
+    text_append(&facts->executable, all->record.executable.bytes,
+                all->record.executable.size);
+    facts_read_host(&all->capture.host, getpid());
+}
+
+// set_settings takes what the dead process was told of itself.
+static void set_settings(struct record_capture *all, const struct settings *settings)
+{
+    const char *sanitize = record_file_variable(&all->record, "CRASHHOOK_SANITIZE");
+    all->settings = *settings;
+    all->settings.release = record_file_variable(&all->record, "CRASHHOOK_RELEASE");
+    all->settings.environment =
+        record_file_variable(&all->record, "CRASHHOOK_ENVIRONMENT");
+    all->settings.tags = record_file_variable(&all->record, "CRASHHOOK_TAGS");
+    if (sanitize != NULL && strcmp(sanitize, "no") == 0)
+        all->settings.sanitize = SETTING_NO;
+    if (all->settings.sanitize != SETTING_NO)
+        all->capture.home = record_file_variable(&all->record, "HOME");
+    all->capture.settings = &all->settings;
+}
+
+static enum ch_status read_all(struct record_capture *all, int fd,
+                               const struct settings *settings)
+{
+    enum ch_status status = record_file_open(&all->record, fd);
+    if (status != CH_OK)
+        return status;
+    const struct record_header *header = &all->record.header;
+    all->capture.tier = "record";
+    all->capture.arch = unwind_arch_native();
+    all->capture.stop.pid = header->pid;
+    // The name is that of the thread that crashed, which is all there is.
+    all->capture.core_name = header->thread_name;
+    all->capture.core_name_tid = header->page.crashed_tid;
+    set_settings(all, settings);
+    set_crash(all);
+    say(all, "%s", reason_of(header->reason));
+    shape_as_core(all, fd);
+    set_process(all);
+    return find_images(all);
+}
+
+enum ch_status record_capture_open(struct record_capture *all, int fd,
+                                   const struct settings *settings)
+{
+    *all = (struct record_capture){ .capture = { .memory = { .mem_fd = -1 } } };
+    enum ch_status status = read_all(all, fd, settings);
+    if (status != CH_OK)
+        record_capture_close(all);
+    return status;
+}
+
+void record_capture_close(struct record_capture *all)
+{
+    capture_deinit(&all->capture);
+    core_images_deinit(&all->images);
+    core_memory_deinit(&all->memory);
+    record_file_close(&all->record);
+    for (size_t i = 0; i < all->message_count; i++)
+        free(all->messages[i]);
+    all->message_count = 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A capture of a crash that only the handler's record is left of: what capture_take is
+// for a live process. The record takes the place of a core file, and images are read
+// from the files they were mapped from, where those have not changed since.
+//
+// It has the thread that crashed alone, and of the process what a record holds.
+#pragma once
+#include "agent/capture.h"
+#include "agent/core_images.h"
+#include "agent/record_file.h"
+
+struct record_capture {
+    struct capture capture;
+    struct settings settings; // the caller's, with what the dead process had instead
+    struct record_file record;
+    struct core_file core; // the record in a core's shape; owns nothing
+    struct core_memory memory;
+    struct core_images images;
+    struct target_crash crash;
+    char *messages[CAPTURE_PROBLEMS_MAX]; // of the capture's problems
+    size_t message_count;
+};
+
+// record_capture_open reads the record behind fd into a capture, which raw_report_write
+// takes; all, fd and settings must stay until record_capture_close. Fails as
+// record_file_open does.
+CH_CHECKED enum ch_status record_capture_open(struct record_capture *all, int fd,
+                                              const struct settings *settings);
+void record_capture_close(struct record_capture *all);

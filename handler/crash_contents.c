@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a record holds (record_file.h), put into its file in crash context (see
+// crash.c). Memory that may not be there is never touched: the kernel copies it into
+// the file, or says that it cannot; and what the walk along the frame pointers has to
+// read is read back out of the file.
+#include "handler/crash.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+
+#include "handler/file_syscalls.h"
+#include "handler/machine.h"
+#include "handler/record_file.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum {
+    STACK_PAGES = 64,  // kept from the stack pointer on
+    STACK_HOLES = 4,   // pages that are not there where a stack has overflown
+    FRAMES_MAX = 4096, // followed beyond them
+    RED_ZONE = 128,    // below the stack pointer, which leaf functions use
+    FRAME_SAVED = 48,
+    MESSAGE_BYTES = 1024,
+    FILE_LIMIT = 8 << 20 // of a copied file: maps of some 60,000 mappings
+};
+
+struct writer {
+    int fd;
+    uint64_t at;
+};
+
+// put appends what can be read of length bytes at address, and says how many.
+static size_t put(struct writer *w, uint64_t address, size_t length)
+{
+    long count = sys_write_at(w->fd, address, length, w->at);
+    if (count <= 0)
+        return 0;
+    w->at += (uint64_t)count;
+    return (size_t)count;
+}
+
+// begin leaves room for a chunk's header; end fills it in, or takes an empty one back.
+static uint64_t begin(struct writer *w)
+{
+    uint64_t start = w->at;
+    w->at += sizeof(struct record_chunk);
+    return start;
+}
+
+static void end(struct writer *w, uint64_t start, enum record_kind kind,
+                uint64_t address)
+{
+    const uint64_t size = w->at - start - sizeof(struct record_chunk);
+    const struct record_chunk chunk = { kind, (uint32_t)size, address };
+    if (size == 0 ||
+        sys_write_at(w->fd, (uintptr_t)&chunk, sizeof(chunk), start) != sizeof(chunk))
+        w->at = start;
+}
+
+static void put_chunk(struct writer *w, enum record_kind kind, uint64_t address,
+                      size_t length)
+{
+    uint64_t start = begin(w);
+    put(w, address, length);
+    end(w, start, kind, address);
+}
+
+static size_t length_of(const char *text)
+{
+    size_t length = 0;
+    while (text[length] != 0)
+        length++;
+    return length;
+}
+
+static void put_file(struct writer *w, enum record_kind kind, const char *path)
+{
+    uint64_t start = begin(w);
+    int fd = sys_open(path, O_RDONLY | O_CLOEXEC);
+    long count = 0;
+    while (fd >= 0 && w->at - start < FILE_LIMIT &&
+           (count = sys_read(fd, crash_plan->scratch, CRASH_SCRATCH)) > 0)
+        put(w, (uintptr_t)crash_plan->scratch, (size_t)count);
+    if (fd >= 0)
+        sys_close(fd);
+    end(w, start, kind, 0);
+}
+
+static void put_executable(struct writer *w)
+{
+    long length = sys_readlink("/proc/self/exe", crash_plan->scratch, CRASH_SCRATCH);
+    if (length > 0)
+        put_chunk(w, RECORD_EXECUTABLE, (uintptr_t)crash_plan->scratch, (size_t)length);
+}
+
+// page_left is how much of the page at address may be kept: what the program was
+// started with, secrets among it, lies behind the first thread's stack.
+static size_t page_left(uint64_t address)
+{
+    const uint64_t end = crash_plan->words_at;
+    bool reaches = address < end && end - address < crash_plan->page_size;
+    return reaches ? (size_t)(end - address) : crash_plan->page_size;
+}
+
+// put_stack keeps the stack from sp on and returns where that ends. A stack that has
+// overflown begins a page or more above.
+static uint64_t put_stack(struct writer *w, uint64_t sp)
+{
+    const uint64_t page = crash_plan->page_size;
+    uint64_t from = (sp - RED_ZONE) & ~(page - 1);
+    uint64_t start = begin(w);
+    size_t count = 0;
+    for (int i = 0; i < STACK_HOLES && (count = put(w, from, page_left(from))) == 0;
+         i++)
+        from += page;
+    uint64_t to = from + count;
+    for (int i = 1; count == page && i < STACK_PAGES; i++, to += count)
+        count = put(w, to, page_left(to));
+    end(w, start, RECORD_MEMORY, from);
+    return to;
+}
+
+// put_frames follows frame pointers from fp outward and keeps what is beyond end: each
+// frame's record, written behind the last chunk and read back, and the registers that
+// functions save below it.
+static void put_frames(struct writer *w, uint64_t fp, uint64_t stack_end)
+{
+    for (int i = 0; i < FRAMES_MAX && fp != 0 && fp % sizeof(fp) == 0; i++) {
+        uint64_t record[2] = { 0, 0 };
+        if (sys_write_at(w->fd, fp, sizeof(record), w->at) != sizeof(record) ||
+            sys_read_at(w->fd, record, sizeof(record), w->at) != sizeof(record))
+            return;
+        if (fp >= stack_end + FRAME_SAVED)
+            put_chunk(w, RECORD_MEMORY, fp - FRAME_SAVED, FRAME_SAVED + sizeof(record));
+        if (record[0] <= fp)
+            return;
+        fp = record[0];
+    }
+}
+
+// put_message keeps what glibc said before it aborted: a pointer, and a text behind it.
+static void put_message(struct writer *w, uint64_t place)
+{
+    uint64_t message = 0;
+    if (sys_write_at(w->fd, place, sizeof(message), w->at) != sizeof(message) ||
+        sys_read_at(w->fd, &message, sizeof(message), w->at) != sizeof(message))
+        return;
+    put_chunk(w, RECORD_MEMORY, place, sizeof(message));
+    put_chunk(w, RECORD_MEMORY, message, MESSAGE_BYTES);
+}
+
+static bool put_header(struct writer *w, enum record_reason reason)
+{
+    struct record_header *header = (struct record_header *)crash_plan->scratch;
+    const volatile uint64_t *from = (const volatile uint64_t *)crash_plan->page;
+    volatile uint64_t *to = (volatile uint64_t *)&header->page;
+
+    header->magic = RECORD_MAGIC;
+    header->version = RECORD_VERSION;
+    header->size = sizeof(*header);
+    header->pid = sys_getpid();
+    header->ppid = sys_getppid();
+    header->uid = sys_getuid();
+    header->reason = reason;
+    sys_prctl(PR_GET_NAME, (unsigned long)header->thread_name);
+    for (size_t i = 0; i < sizeof(header->page) / sizeof(*to); i++)
+        to[i] = from[i];
+    return put(w, (uintptr_t)header, sizeof(*header)) == sizeof(*header);
+}
+
+bool crash_put_contents(int fd, enum record_reason reason)
+{
+    struct writer writer = { .fd = fd };
+    struct writer *w = &writer;
+    const uint64_t *registers = crash_plan->page->registers;
+    if (!put_header(w, reason))
+        return false;
+    for (size_t i = 0; i < CRASH_KEPT_VARIABLES && crash_plan->kept[i] != NULL; i++)
+        put_chunk(w, RECORD_VARIABLE, (uintptr_t)crash_plan->kept[i],
+                  length_of(crash_plan->kept[i]) + 1);
+    put_executable(w);
+    put_file(w, RECORD_MAPS, "/proc/self/maps");
+    uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
+    put_frames(w, machine_frame_pointer(registers), stack_end);
+    put_message(w, crash_plan->page->abort_message);
+    put_file(w, RECORD_AUXV, "/proc/self/auxv");
+    sys_truncate(w->fd, w->at);
+    return true;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls of the crash path that work on files, for writing a record. Made as
+// those of syscalls.h are.
+#pragma once
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "handler/machine.h"
+
+// sys_create makes the file name in folder, which must not be there yet.
+static inline int sys_create(int folder, const char *name)
+{
+    enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+    return (int)machine_call(SYS_openat, folder, (long)name, FLAGS, 0600, 0);
+}
+
+static inline void sys_make_folder(const char *path)
+{
+    machine_call(SYS_mkdirat, AT_FDCWD, (long)path, 0700, 0, 0);
+}
+
+static inline long sys_rename(int folder, const char *from, const char *to)
+{
+    return machine_call(SYS_renameat2, folder, (long)from, folder, (long)to, 0);
+}
+
+static inline void sys_unlink(int folder, const char *name)
+{
+    machine_call(SYS_unlinkat, folder, (long)name, 0, 0, 0);
+}
+
+static inline long sys_status(int fd, struct stat *out)
+{
+    return machine_call(SYS_fstat, fd, (long)out, 0, 0, 0);
+}
+
+static inline long sys_readlink(const char *path, char *to, size_t size)
+{
+    return machine_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)size, 0);
+}
+
+static inline long sys_read(int fd, void *to, size_t length)
+{
+    return machine_call(SYS_read, fd, (long)to, (long)length, 0, 0);
+}
+
+static inline long sys_read_at(int fd, void *to, size_t length, uint64_t offset)
+{
+    return machine_call(SYS_pread64, fd, (long)to, (long)length, (long)offset, 0);
+}
+
+// sys_write_at writes what is at address, which need not be there: the result is then
+// short, or -EFAULT.
+static inline long sys_write_at(int fd, uint64_t address, size_t length,
+                                uint64_t offset)
+{
+    return machine_call(SYS_pwrite64, fd, (long)address, (long)length, (long)offset, 0);
+}
+
+static inline void sys_truncate(int fd, uint64_t size)
+{
+    machine_call(SYS_ftruncate, fd, (long)size, 0, 0, 0);
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# When no agent writes a report, the handler leaves a record, and the next command that
+# looks at the spool makes a report of it: one for each crash, whatever happened to the
+# agent, and none beside a report that the agent has written.
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import unittest
+
+import harness
+from harness import Scene, crashed_thread, example, names_of
+
+NOBODY = 65534
+MISSING = "/nonexistent/crashhook-agent"
+
+
+def records(scene):
+    if not os.path.isdir(scene.spool):
+        return []
+    return [name for name in os.listdir(scene.spool) if name.endswith(".record")]
+
+
+class Record(unittest.TestCase):
+    def wrapper(self, scene, text):
+        path = os.path.join(scene.folder, "agent")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def list(self, scene):
+        listed = scene.command("list", "--json")
+        self.assertEqual(listed.stderr, "")
+        return json.loads(listed.stdout)
+
+    def only_report(self, scene):
+        """The report of the one record that was left; it is gone then."""
+        self.assertEqual(len(records(scene)), 1)
+        self.assertEqual(len(self.list(scene)), 1)
+        self.assertEqual(records(scene), [])
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1)
+        self.assertEqual(reports[0]["agent"]["tier"], "record")
+        return reports[0]
+
+    def test_a_crash_without_an_agent_is_listed_with_its_frames(self):
+        with Scene() as scene:
+            ended = scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING,
+                              CRASHHOOK_TAGS="fleet=blue", CRASHHOOK_RELEASE="7.1")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            report = self.only_report(scene)
+            self.assertEqual(report["crash"]["kind"], "null-dereference")
+            self.assertEqual(report["process"]["pid"], ended.pid)
+            self.assertEqual(report["tags"], {"fleet": "blue"})
+            self.assertEqual(report["release"], "7.1")
+            self.assertIn("no agent could be started", report["problems"][0]["status"])
+            self.assertIn("main", names_of(crashed_thread(report)))
+            with open(os.path.join(harness.SOURCE, "docs/report.schema.json"),
+                      encoding="utf-8") as file:
+                schema = json.load(file)
+            for key in schema["required"]:
+                self.assertIn(key, report)
+
+    def test_the_text_of_an_abort_is_in_it(self):
+        with Scene() as scene:
+            scene.run([harness.program("says_why_alone"), "assert"],
+                      CRASHHOOK_AGENT=MISSING)
+            self.assertEqual(self.only_report(scene)["crash"]["kind"], "assertion")
+
+    def test_a_full_stack_is_followed(self):
+        with Scene() as scene:
+            scene.run([example("overflow")], CRASHHOOK_AGENT=MISSING)
+            report = self.only_report(scene)
+            self.assertEqual(report["crash"]["kind"], "stack-overflow")
+            self.assertGreater(names_of(crashed_thread(report)).count("render_comment"), 8)
+
+    def test_one_report_of_each_crash_whatever_became_of_the_agent(self):
+        agents = {
+            "exit 1": "the agent ended",
+            "kill -KILL $$": "the agent ended",
+            "kill -STOP $$": "by the deadline",
+        }
+        for text, reason in agents.items():
+            with self.subTest(text), Scene() as scene:
+                ended = scene.run([example("null_write")], CRASHHOOK_TIMEOUT="1s",
+                                  CRASHHOOK_AGENT=self.wrapper(scene, text))
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                report = self.only_report(scene)
+                self.assertIn(reason, report["problems"][0]["status"])
+
+    def test_an_agent_killed_while_it_works_makes_one_report_in_all(self):
+        for place in ("process_vm_readv:when=1", "write:when=1", "renameat:when=1",
+                      "sendto:when=1", "sendto:when=2"):
+            call, when = place.split(":")
+            with self.subTest(place), Scene() as scene:
+                agent = self.wrapper(
+                    scene, f"exec strace -D -f -o /dev/null -e trace={call} "
+                           f"-e inject={call}:signal=SIGKILL:{when} {harness.AGENT}")
+                ended = scene.run([example("null_write")], CRASHHOOK_AGENT=agent)
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                self.assertEqual(len(self.list(scene)), 1)
+                self.assertEqual(len(scene.reports()), 1)
+                self.assertEqual(records(scene), [])
+
+    def test_there_is_no_record_beside_a_report(self):
+        with Scene() as scene:
+            scene.run([example("null_write")])
+            self.assertEqual(records(scene), [])
+            self.assertEqual(len(scene.reports()), 1)
+
+    def test_a_process_that_may_start_no_other_leaves_one(self):
+        def limit():
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+        with Scene() as scene:
+            os.chmod(scene.folder, 0o755)
+            os.mkdir(scene.spool, 0o700)
+            os.chown(scene.spool, NOBODY, NOBODY)
+            process = subprocess.run([example("null_write")], preexec_fn=limit, check=False,
+                                     cwd=scene.folder, env=scene.environment({}),
+                                     stderr=subprocess.DEVNULL)
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+            left = records(scene)
+            self.assertEqual(len(left), 1)
+            self.assertEqual(os.stat(os.path.join(scene.spool, left[0])).st_mode & 0o777,
+                             0o600)
+
+    def test_it_says_nothing_secret(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING,
+                      CRASHHOOK_TOKEN="sesame-7731", PASSWORD="sesame-7732")
+            with open(os.path.join(scene.spool, records(scene)[0]), "rb") as file:
+                content = file.read()
+            self.assertFalse(b"sesame" in content)
+            self.assertTrue(b"[stack]" in content)
+
+    def test_a_spool_of_somebody_else_gets_none(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o777)
+            os.chmod(scene.spool, 0o777)
+            ended = scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertEqual(os.listdir(scene.spool), [])
+
+    def test_a_link_in_place_of_the_spool_is_not_followed(self):
+        with Scene() as scene:
+            elsewhere = os.path.join(scene.folder, "elsewhere")
+            os.mkdir(elsewhere, 0o700)
+            os.symlink(elsewhere, scene.spool)
+            ended = scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertEqual(os.listdir(elsewhere), [])
+
+    def test_a_file_limit_does_not_change_how_the_program_ends(self):
+        with Scene() as scene:
+            process = subprocess.run(
+                [example("null_write")], cwd=scene.folder, check=False,
+                env=scene.environment({"CRASHHOOK_AGENT": MISSING}),
+                stderr=subprocess.DEVNULL,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+
+    def test_what_is_no_record_is_said_and_goes(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o700)
+            path = os.path.join(scene.spool, "crash-0000000000000001-00000001.record")
+            with open(path, "wb") as file:
+                file.write(b"x" * 4096)
+            listed = scene.command("list", "--json")
+            self.assertEqual(json.loads(listed.stdout), [])
+            self.assertIn("cannot make a report of record", listed.stderr)
+            self.assertFalse(os.path.exists(path))
+
+    def test_run_makes_the_report_itself(self):
+        with Scene() as scene:
+            scene.command("run", "--agent", MISSING, "--", example("null_write"))
+            self.assertEqual(len(scene.reports()), 1)
+
+    def test_two_who_look_at_once_make_one_report(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+            environment = scene.environment({})
+            environment.pop("LD_PRELOAD")
+            lists = [subprocess.Popen([harness.CRASHHOOK, "list"], env=environment,
+                                      stdout=subprocess.DEVNULL) for _ in range(4)]
+            for process in lists:
+                self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(len(scene.reports()), 1)
+
+
+if __name__ == "__main__":
+    harness.main()
