@@ -46,7 +46,8 @@ CONFINED = [
     (r"(microhttpd\.h|sqlite3\.h|libpq-fe\.h)", {"collector"}),
     (r"jansson\.h", {"report", "agent", "symbolizer", "upload", "backtrace", "cli",
                      "collector"}),
-    (r"(zlib\.h|zstd\.h|lzma\.h)", {"symbolizer", "upload", "collector"}),
+    (r"zlib\.h", {"formats", "symbolizer", "upload", "collector"}),
+    (r"(zstd\.h|lzma\.h)", {"symbolizer", "upload", "collector"}),
     (r"sys/ptrace\.h", {"agent"}),
     (r"cmocka\.h", set()),
 ]

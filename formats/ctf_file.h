@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CTF in files: the .ctf section of an ELF file, or such a section alone, and in it one
+// dictionary or an archive of several, a shared one and one for each unit whose types
+// contradict those of others.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/status.h"
+#include "formats/ctf.h"
+#include "formats/elf.h"
+
+// CTF_FILE_DICTS_MAX is how many dictionaries an archive may have.
+#define CTF_FILE_DICTS_MAX 65536u
+
+struct ctf_file {
+    struct elf_view elf;
+    bool is_elf;
+    struct cursor section;
+    uint64_t count; // of dictionaries
+    uint64_t names; // of an archive: where its names are
+    uint64_t dicts; // and its dictionaries
+    bool is_archive;
+};
+
+// A ctf_member is a dictionary in a file.
+struct ctf_member {
+    const char *name; // ".ctf" is the shared one
+    struct cursor bytes;
+};
+
+// ctf_file_init finds CTF in the ELF file, or takes the bytes, which must outlive file,
+// for a bare section. CH_ERR_NOT_FOUND: the ELF file has none. CH_ERR_MALFORMED: it is
+// neither.
+CH_CHECKED enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes,
+                                        size_t size);
+
+// ctf_file_member gives dictionary index. CH_END: there are no more.
+CH_CHECKED enum ch_status ctf_file_member(const struct ctf_file *file, uint64_t index,
+                                          struct ctf_member *out);
+
+// ctf_file_outside gives what dictionaries of file may refer to around them: the
+// dynamic symbols where dynamic is said, else all.
+void ctf_file_outside(const struct ctf_file *file, bool dynamic,
+                      struct ctf_outside *out);
