@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
     &sframe_dump_command,
     &sframe_lookup_command,
     &fdr_dump_command,
+    &types_dump_command,
     &symbolize_command,
     &doctor_command,
     &finish_command,

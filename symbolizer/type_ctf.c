@@ -8,7 +8,8 @@
 // in bytes: members of an archive may lie on each other.
 #define ALL_DICTS_MAX ((size_t)256 << 20)
 
-enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4 };
+// Every enum has the size of an int: linkers write so, whatever its size was.
+enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4, ENUM_SIZE = 4 };
 
 // held_bytes is how much memory a dictionary takes.
 static size_t held_bytes(const struct ctf_dict *dict)
@@ -116,8 +117,8 @@ static enum ch_status set_encoding(const struct ctf_type *source, struct type *t
     type->bits = source->bits;
     type->offset_bits = (uint8_t)source->offset_bits;
     if (source->kind == CTF_INTEGER)
-        type->encoding = source->encoding & (TYPE_SIGNED | TYPE_CHARACTER |
-                                             TYPE_BOOLEAN);
+        type->encoding =
+            source->encoding & (TYPE_SIGNED | TYPE_CHARACTER | TYPE_BOOLEAN);
     if (source->kind == CTF_FLOAT &&
         memchr(complex_formats, source->encoding, sizeof(complex_formats)) != NULL)
         type->encoding = TYPE_COMPLEX;
@@ -169,10 +170,13 @@ static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t 
         return resolve(ctf, dict, source.index_type, &source.index_type);
     case CTF_FORWARD:
         type->tag = (enum type_kind)source.reference;
-        return source.reference == 0 || (source.reference >= CTF_STRUCT &&
-                                         source.reference <= CTF_ENUM)
+        return source.reference == 0 ||
+                       (source.reference >= CTF_STRUCT && source.reference <= CTF_ENUM)
                    ? CH_OK
                    : CH_ERR_MALFORMED;
+    case CTF_ENUM:
+        type->size = ENUM_SIZE;
+        return add_parts(ctf, dict, &source, table, type);
     default:
         return add_parts(ctf, dict, &source, table, type);
     }

@@ -259,7 +259,7 @@ static uint32_t count_of(Dwarf_Die *subrange)
     return count <= UINT32_MAX ? (uint32_t)count : 0;
 }
 
-// read_array makes one array type for each dimension, the first around the others.
+// read_array makes one array type for each dimension, the last around the others.
 static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
                                  struct type *type)
 {
@@ -273,16 +273,15 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
         more = dwarf_siblingof(&child, &child);
     }
     type->kind = TYPE_ARRAY;
-    type->count = counts[0];
-    for (int i = dimensions - 1; i > 0; i--) {
-        const struct type inner = { .kind = TYPE_ARRAY,
-                                    .name = "",
-                                    .target = type->target,
-                                    .count = counts[i] };
+    for (int i = 0; i + 1 < dimensions; i++) {
+        const struct type inner = {
+            .kind = TYPE_ARRAY, .name = "", .target = type->target, .count = counts[i]
+        };
         enum ch_status status = type_table_add(types->table, &inner, &type->target);
         if (status != CH_OK)
             return status;
     }
+    type->count = dimensions > 0 ? counts[dimensions - 1] : 0;
     return CH_OK;
 }
 

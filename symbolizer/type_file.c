@@ -33,6 +33,9 @@ static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size
     file->elf = elf_memory((char *)(uintptr_t)bytes, size); // it is only read
     if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF)
         return CH_ERR_MALFORMED;
+    const Elf64_Ehdr *header = elf64_getehdr(file->elf);
+    if (header == NULL || header->e_type == ET_REL)
+        return CH_ERR_UNSUPPORTED; // an object's DWARF is not relocated yet
     file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (file->dwarf == NULL)
         return CH_ERR_NOT_FOUND;

@@ -136,6 +136,8 @@ static enum ch_status check_member(const struct type_table *table,
         return CH_ERR_MALFORMED;
     uint64_t end;
     uint64_t size_bits = type_size_bits(table, member->type);
+    if (table->types[type_strip(table, member->type)].kind == TYPE_ENUM)
+        size_bits = size_bits < 8 ? size_bits : 8; // it may be smaller than CTF says
     if (!checked_add_u64(member->offset_bits, size_bits, &end) ||
         type->size > UINT64_MAX / 8 || end > type->size * 8)
         return CH_ERR_MALFORMED;
@@ -228,13 +230,13 @@ enum ch_status type_check(const struct type_table *table, uint32_t first)
 const char *type_kind_name(enum type_kind kind)
 {
     static const char *const names[] = {
-        [TYPE_UNKNOWN] = "unknown",   [TYPE_INTEGER] = "integer",
-        [TYPE_FLOAT] = "float",       [TYPE_POINTER] = "pointer",
-        [TYPE_ARRAY] = "array",       [TYPE_FUNCTION] = "function",
-        [TYPE_STRUCT] = "struct",     [TYPE_UNION] = "union",
-        [TYPE_ENUM] = "enum",         [TYPE_FORWARD] = "forward",
-        [TYPE_TYPEDEF] = "typedef",   [TYPE_VOLATILE] = "volatile",
-        [TYPE_CONST] = "const",       [TYPE_RESTRICT] = "restrict",
+        [TYPE_UNKNOWN] = "unknown", [TYPE_INTEGER] = "integer",
+        [TYPE_FLOAT] = "float",     [TYPE_POINTER] = "pointer",
+        [TYPE_ARRAY] = "array",     [TYPE_FUNCTION] = "function",
+        [TYPE_STRUCT] = "struct",   [TYPE_UNION] = "union",
+        [TYPE_ENUM] = "enum",       [TYPE_FORWARD] = "forward",
+        [TYPE_TYPEDEF] = "typedef", [TYPE_VOLATILE] = "volatile",
+        [TYPE_CONST] = "const",     [TYPE_RESTRICT] = "restrict",
         [TYPE_SLICE] = "slice",
     };
     return names[kind];

@@ -4,6 +4,9 @@
 //
 // Types refer to each other by their index; index 0 is the type that nothing is known
 // of. Names point into what the types were read from, which must outlive the table.
+// The dimensions of `int a[2][3]` are an array of 3 of arrays of 2: compilers write CTF
+// so up to gcc 13, libctf spells it so, and DWARF is read to the same.
+//
 // Whatever is in a table was checked when it was added: indexes are in range, members
 // lie within their structures, names and sizes come to an end.
 #pragma once
@@ -50,12 +53,12 @@ enum type_encoding {
 
 struct type {
     enum type_kind kind;
-    enum type_kind tag;  // of a forward: what it announces
-    const char *name;    // "session" of `struct session`; "" for none
-    const char *unit;    // the source file it is of, where units differ; NULL: no matter
-    uint64_t size;       // in bytes; of arrays, typedefs and qualifiers see type_size
-    uint32_t target;     // what it points to, holds, names, qualifies, slices, returns
-    uint32_t count;      // of an array: elements
+    enum type_kind tag; // of a forward: what it announces
+    const char *name;   // "session" of `struct session`; "" for none
+    const char *unit;   // the source file it is of, where units differ; NULL: no matter
+    uint64_t size;      // in bytes; of arrays, typedefs and qualifiers see type_size
+    uint32_t target;    // what it points to, holds, names, qualifies, slices, returns
+    uint32_t count;     // of an array: elements
     uint32_t first_part; // members, enumerators or arguments
     uint32_t part_count;
     uint8_t encoding;    // enum type_encoding, of integers and floats
