@@ -27,9 +27,15 @@ static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
     }
 }
 
-// can_name says whether some nameless frame is of a build whose debug file is here.
-static bool can_name(const json_t *report, const char *folder)
+// What the folder of debug files has for a report.
+struct late_files {
+    bool any;      // some nameless frame is of a build whose debug file is here
+    bool uncached; // and of one of those builds there is no symbol cache
+};
+
+static struct late_files find_files(const json_t *report, const char *folder)
 {
+    struct late_files found = { false, false };
     bool marks[IMAGES_LOOKED_AT] = { false };
     size_t i;
     json_t *value;
@@ -40,11 +46,13 @@ static bool can_name(const json_t *report, const char *folder)
     json_array_foreach(json_object_get(report, "images"), i, value)
     {
         const char *id = report_string(value, "build_id");
-        if (i < IMAGES_LOOKED_AT && marks[i] && id != NULL &&
-            symbol_folder_has(folder, id))
-            return true;
+        if (i >= IMAGES_LOOKED_AT || !marks[i] || id == NULL ||
+            !symbol_folder_has(folder, id))
+            continue;
+        found.any = true;
+        found.uncached = found.uncached || symbol_folder_lacks_cache(folder, id);
     }
-    return false;
+    return found;
 }
 
 // physical_end gives the index behind the physical frame that starts at start: its
@@ -117,18 +125,24 @@ static void merge_report(json_t *report, const json_t *named)
 
 bool late_names_add(json_t *report, const char *folder)
 {
-    if (!can_name(report, folder))
+    struct late_files files = find_files(report, folder);
+    if (!files.any)
         return false;
     json_t *named = json_deep_copy(report);
+    char cache[SYMBOL_FOLDER_PATH_SIZE];
     const char *const folders[] = { folder };
     struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
                                           .debug_dirs = folders,
                                           .debug_dir_count = 1,
+                                          .cache_folder =
+                                              symbol_folder_cache(folder, cache),
                                           .timeout_ms = NAMING_TIMEOUT_MS };
     enum ch_status status =
         named != NULL ? symbolizer_report_guarded(named, &options) : CH_ERR_NO_MEMORY;
     if (status == CH_OK)
         merge_report(report, named);
+    if (status == CH_OK && files.uncached)
+        symbolizer_cache_report(named, &options);
     json_decref(named);
     return status == CH_OK;
 }

@@ -2,7 +2,9 @@
 //
 // Names for the frames of a report that have none, from debug files that were sent
 // here. What the sender named stays: it had files that are not here. So the report is
-// symbolized as a copy, and frames that have no name are taken from it.
+// symbolized as a copy, and frames that have no name are taken from it. The first view
+// that opens a debug file leaves a symbol cache behind, in the background; later ones
+// open that.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

@@ -12,6 +12,7 @@
 
 #include "base/hex.h"
 #include "formats/elf.h"
+#include "symbolizer/symbol_cache_folder.h"
 
 bool symbol_folder_id_ok(const char *id)
 {
@@ -33,6 +34,35 @@ bool symbol_folder_has(const char *folder, const char *id)
     char path[SYMBOL_FOLDER_PATH_SIZE];
     return symbol_folder_id_ok(id) && file_path(folder, id, path) &&
            access(path, R_OK) == 0;
+}
+
+const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE])
+{
+    int length = snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/cache", folder);
+    return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE ? out : NULL;
+}
+
+static bool read_id(const char *hex, struct build_id *out)
+{
+    return symbol_folder_id_ok(hex) &&
+           hex_decode(hex, strlen(hex), out->bytes, sizeof(out->bytes), &out->size) ==
+               CH_OK;
+}
+
+bool symbol_folder_lacks_cache(const char *folder, const char *id)
+{
+    char cache[SYMBOL_FOLDER_PATH_SIZE];
+    struct build_id build;
+    return read_id(id, &build) && symbol_folder_cache(folder, cache) != NULL &&
+           symbol_cache_folder_lacks(cache, &build);
+}
+
+static void forget_cache(const char *folder, const char *id)
+{
+    char cache[SYMBOL_FOLDER_PATH_SIZE];
+    struct build_id build;
+    if (read_id(id, &build) && symbol_folder_cache(folder, cache) != NULL)
+        symbol_cache_folder_forget(cache, &build);
 }
 
 // make_folders makes every folder on the way to path's last component.
@@ -57,6 +87,7 @@ enum ch_status symbol_upload_begin(const char *folder, const char *build_id,
         return CH_ERR_MALFORMED;
     if (!file_path(folder, build_id, out->final))
         return CH_ERR_LIMIT;
+    out->folder = folder;
     snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
     int length = snprintf(out->temporary, sizeof(out->temporary),
                           "%s/.build-id/.upload-XXXXXX", folder);
@@ -142,6 +173,7 @@ enum ch_status symbol_upload_finish(struct symbol_upload *upload)
         rename(upload->temporary, upload->final) != 0)
         return CH_ERR_IO;
     upload->temporary[0] = 0;
+    forget_cache(upload->folder, upload->build_id);
     return sync_folder(upload->final);
 }
 

@@ -6,6 +6,9 @@
 // A file is written beside its place under a name of its own, checked to be an ELF file
 // of that very build, synced and renamed: what is visible is whole. Names come from a
 // build ID that is hexadecimal digits alone, so no request names a path.
+//
+// Beside them, in FOLDER/cache, are symbol caches (docs/formats/symbol-cache.md): what
+// a view needs of a debug file without the file. The folder of them is bounded.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +19,7 @@ enum { SYMBOL_FOLDER_ID_SIZE = 129, SYMBOL_FOLDER_PATH_SIZE = 4096 };
 
 // A file on its way in.
 struct symbol_upload {
+    const char *folder; // borrowed
     int fd;
     char build_id[SYMBOL_FOLDER_ID_SIZE];
     char temporary[SYMBOL_FOLDER_PATH_SIZE];
@@ -30,6 +34,14 @@ bool symbol_folder_id_ok(const char *id);
 // symbol_folder_has says whether there is a file of build ID id.
 bool symbol_folder_has(const char *folder, const char *id);
 
+// symbol_folder_cache writes where the symbol caches of folder are, and returns out, or
+// NULL where that does not fit.
+const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE]);
+
+// symbol_folder_lacks_cache says whether build ID id has no cache yet and nobody is at
+// writing it.
+bool symbol_folder_lacks_cache(const char *folder, const char *id);
+
 // symbol_upload_begin makes the file that is written to. CH_ERR_MALFORMED: no build ID.
 CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, const char *build_id,
                                               struct symbol_upload *out);
@@ -38,7 +50,8 @@ CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, const char *bu
 CH_CHECKED enum ch_status symbol_upload_write(struct symbol_upload *upload,
                                               const void *bytes, size_t size);
 
-// symbol_upload_finish checks the file and makes it visible, durably.
+// symbol_upload_finish checks the file and makes it visible, durably, in place of an
+// earlier one and of what was cached of that.
 // CH_ERR_MALFORMED: it is no ELF file. CH_ERR_NOT_FOUND: it is of another build, or
 // says nothing about its build.
 CH_CHECKED enum ch_status symbol_upload_finish(struct symbol_upload *upload);

@@ -106,9 +106,12 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
+    char claim[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd >= 0 && name_of(id, "", name))
-        (void)unlinkat(folder_fd, name, 0);
+    if (folder_fd < 0 || !name_of(id, "", name) || !name_of(id, claim_suffix, claim))
+        return;
+    (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
+    (void)unlinkat(folder_fd, name, 0);
 }
 
 // is_stale is true for a claim whose process has had its time.
@@ -137,6 +140,19 @@ bool symbol_cache_folder_claim(const char *folder, const struct build_id *id)
         return false;
     close(fd);
     return true;
+}
+
+bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
+{
+    char name[NAME_SIZE];
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (!name_of(id, "", name) || !name_of(id, claim_suffix, claim))
+        return false;
+    if (folder_fd < 0)
+        return access(folder, F_OK) != 0;
+    return faccessat(folder_fd, name, F_OK, 0) != 0 &&
+           (faccessat(folder_fd, claim, F_OK, 0) != 0 || is_stale(folder_fd, claim));
 }
 
 void symbol_cache_folder_release(const char *folder, const struct build_id *id)
@@ -253,11 +269,13 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
         return CH_ERR_IO;
     bool written = write_all(fd, bytes, size);
     written = close(fd) == 0 && written;
-    if (!written || renameat(folder_fd, unfinished, folder_fd, name) != 0) {
+    // Who forgot id meanwhile took the claim away.
+    bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;
+    if (!written || forgotten ||
+        renameat(folder_fd, unfinished, folder_fd, name) != 0) {
         (void)unlinkat(folder_fd, unfinished, 0);
-        return CH_ERR_IO;
+        return forgotten ? CH_ERR_NOT_FOUND : CH_ERR_IO;
     }
-    (void)unlinkat(folder_fd, claim, 0);
     prune(folder_fd, limit_bytes, name);
     return CH_OK;
 }

@@ -31,7 +31,8 @@ CH_CHECKED enum ch_status symbol_cache_folder_find(struct symbol_cache *out,
                                                    const char *folder,
                                                    const struct build_id *id);
 
-// symbol_cache_folder_forget removes the cache of id.
+// symbol_cache_folder_forget removes the cache of id, also one that is being written:
+// what it was made from is not to be believed any more.
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id);
 
 // symbol_cache_folder_claim creates folder where it is missing and says whether the
@@ -39,11 +40,16 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id);
 // at it, or when one failed to within the last day.
 bool symbol_cache_folder_claim(const char *folder, const struct build_id *id);
 
+// symbol_cache_folder_lacks says, at the cost of two system calls, whether a claim on
+// id is worth a try: neither a cache of it nor a claim is there.
+bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id);
+
 // symbol_cache_folder_release gives the claim on id back without a cache.
 void symbol_cache_folder_release(const char *folder, const struct build_id *id);
 
 // symbol_cache_folder_put makes the size bytes at bytes the cache of id, which was
-// claimed, and removes old caches until limit_bytes hold the rest.
+// claimed, and removes old caches until limit_bytes hold the rest. CH_ERR_NOT_FOUND: id
+// was forgotten since it was claimed, and stays so.
 CH_CHECKED enum ch_status symbol_cache_folder_put(const char *folder,
                                                   const struct build_id *id,
                                                   const void *bytes, size_t size,

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import sample_reports
@@ -88,6 +89,39 @@ class Symbols(unittest.TestCase):
             _, _, kept = collector.request(
                 "GET", f"/api/v1/reports/{report['id']}?form=sent")
             self.assertNotIn(b"deepest", kept)
+            self.wait_for_cache(collector, build_id)
+            self.assertEqual(collector.stop(), (0, ""))
+
+    def wait_for_cache(self, collector, build_id):
+        """Its path, once somebody in the background has written it."""
+        cache = os.path.join(collector.path("symbols"), "cache", build_id)
+        give_up = time.monotonic() + 60
+        while not os.path.exists(cache) and time.monotonic() < give_up:
+            time.sleep(0.02)
+        self.assertTrue(os.path.exists(cache))
+        return cache
+
+    def put(self, collector, build_id, debug):
+        with open(debug, "rb") as file:
+            return collector.json("PUT", "/api/v1/symbols/" + build_id, file.read())[0]
+
+    def test_later_views_are_answered_by_a_symbol_cache(self):
+        with tempfile.TemporaryDirectory() as folder, Collector(BINARY) as collector:
+            debug, build_id, found = build(folder)
+            report = self.make_report(build_id, found)
+            named = ["deepest", "between", "outer", "kept_by_the_sender"]
+            collector.post(report)
+            self.assertEqual(self.put(collector, build_id, debug), 201)
+            self.assertEqual(self.functions(collector, report), named)
+            cache = self.wait_for_cache(collector, build_id)
+            stored = os.path.join(collector.path("symbols"), ".build-id", build_id[:2],
+                                  build_id[2:] + ".debug")
+            os.truncate(stored, 0)  # whoever opens it now finds nothing
+            self.assertEqual(self.functions(collector, report), named)
+            self.assertEqual(self.put(collector, build_id, debug), 200)
+            self.assertFalse(os.path.exists(cache), "of the file that was replaced")
+            self.assertEqual(self.functions(collector, report), named)
+            self.wait_for_cache(collector, build_id)
             self.assertEqual(collector.stop(), (0, ""))
 
 

@@ -376,6 +376,32 @@ static void one_process_at_a_time_writes_a_cache(void **state)
     assert_true(symbol_cache_folder_claim(fixture.folder, &id));
 }
 
+static void cache_forgotten_while_it_was_written_does_not_appear(void **state)
+{
+    (void)state;
+    const struct build_id id = { .bytes = { 5, 6 }, .size = 2 };
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
+    symbol_cache_folder_forget(fixture.folder, &id);
+    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, "x", 1, 1 << 30),
+                     CH_ERR_NOT_FOUND);
+    assert_true(symbol_cache_folder_lacks(fixture.folder, &id));
+}
+
+static void folder_lacks_what_is_neither_there_nor_claimed(void **state)
+{
+    (void)state;
+    const struct build_id id = { .bytes = { 7, 8 }, .size = 2 };
+    assert_true(symbol_cache_folder_lacks("/nonexistent/folder", &id));
+    assert_true(symbol_cache_folder_lacks(fixture.folder, &id));
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
+    assert_false(symbol_cache_folder_lacks(fixture.folder, &id));
+    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, "x", 1, 1 << 30),
+                     CH_OK);
+    assert_false(symbol_cache_folder_lacks(fixture.folder, &id));
+    symbol_cache_folder_forget(fixture.folder, &id);
+    assert_true(symbol_cache_folder_lacks(fixture.folder, &id));
+}
+
 static void image_without_debug_information_can_be_claimed_again(void **state)
 {
     (void)state;
@@ -427,6 +453,8 @@ int main(void)
         cmocka_unit_test(folder_that_others_can_write_is_not_used),
         cmocka_unit_test(cache_that_others_can_write_is_not_used),
         cmocka_unit_test(one_process_at_a_time_writes_a_cache),
+        cmocka_unit_test(cache_forgotten_while_it_was_written_does_not_appear),
+        cmocka_unit_test(folder_lacks_what_is_neither_there_nor_claimed),
         cmocka_unit_test(image_without_debug_information_can_be_claimed_again),
         cmocka_unit_test(folder_drops_what_was_read_longest_ago),
     };
