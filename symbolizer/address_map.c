@@ -25,7 +25,10 @@ enum ch_status address_map_add(struct address_map *map,
     return CH_OK;
 }
 
-// outer_first orders by start; what encloses comes before what it encloses.
+// outer_first orders by start; what encloses comes before what it encloses. Of owners
+// that claim the same range the first one is to be innermost, as it is with other
+// tools: linkers keep one copy of a function that several units have, and may point all
+// of the units at it.
 static int outer_first(const void *left, const void *right)
 {
     const struct address_range *a = left;
@@ -36,7 +39,7 @@ static int outer_first(const void *left, const void *right)
         return a->depth < b->depth ? -1 : 1;
     if (a->high != b->high)
         return a->high > b->high ? -1 : 1;
-    return a->owner < b->owner ? -1 : a->owner > b->owner;
+    return a->owner > b->owner ? -1 : a->owner < b->owner;
 }
 
 static void emit(struct address_map *map, uint64_t start, uint32_t owner)
@@ -94,6 +97,9 @@ enum ch_status address_map_build(struct address_map *map)
     free(map->ranges);
     map->ranges = NULL;
     map->range_count = map->range_capacity = 0;
+    size_t capacity = 2 * count;
+    array_trim(&map->starts, &capacity, map->segment_count, sizeof(map->starts[0]));
+    array_trim(&map->owners, &capacity, map->segment_count, sizeof(map->owners[0]));
     return CH_OK;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A growing array is three fields of its owner: items, count, capacity. This is the
-// one function that makes room, so that sizes are checked in one place.
+// A growing array is three fields of its owner: items, count, capacity. One function
+// makes room, so that sizes are checked in one place; another gives back what is left
+// of it, in arrays that are kept.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,4 +26,16 @@ static inline bool array_reserve(void *items, size_t *capacity, size_t count,
     *at = grown;
     *capacity = wanted;
     return true;
+}
+
+// array_trim gives back the room behind the count items of *items.
+static inline void array_trim(void *items, size_t *capacity, size_t count,
+                              size_t item_size)
+{
+    void **at = items;
+    void *kept = count != 0 ? realloc(*at, count * item_size) : NULL;
+    if (kept == NULL)
+        return;
+    *at = kept;
+    *capacity = count;
 }

@@ -212,6 +212,7 @@ enum ch_status line_table_read(struct line_table *out, const struct line_source 
         status = run_program(&program);
     if (status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED)
         status = CH_OK;
+    array_trim(&out->rows, &out->row_capacity, out->row_count, sizeof(out->rows[0]));
     if (status == CH_OK)
         status = address_map_build(&out->map);
     if (status != CH_OK)

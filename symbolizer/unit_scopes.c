@@ -6,7 +6,7 @@
 #include "symbolizer/array.h"
 #include "symbolizer/die_scan.h"
 
-enum { OPEN_MAX = 1024, DIE_RANGES_MAX = 65536 };
+enum { OPEN_MAX = 1024, DIE_RANGES_MAX = 65536, UNIT_SCOPES_MAX = 1 << 30 };
 
 // The scopes around the entry being read.
 struct open_scopes {
@@ -74,7 +74,7 @@ static enum ch_status add_scope(struct reading *reading, const struct die_code *
 {
     struct unit_scopes *scopes = reading->scopes;
     struct open_scopes *open = &reading->open;
-    if (open->count == OPEN_MAX || scopes->count >= UNIT_SCOPE_NONE - 1)
+    if (open->count == OPEN_MAX || scopes->count >= UNIT_SCOPES_MAX)
         return CH_ERR_LIMIT;
     if (!array_reserve(&scopes->scopes, &scopes->capacity, scopes->count,
                        sizeof(scopes->scopes[0])))
@@ -124,6 +124,7 @@ enum ch_status unit_scopes_read(struct unit_scopes *out, Dwarf_Die *unit,
         return status;
     status = read_scopes(&reading, &scan);
     die_scan_deinit(&scan);
+    array_trim(&out->scopes, &out->capacity, out->count, sizeof(out->scopes[0]));
     if (status == CH_OK)
         status = address_map_build(&out->map);
     if (status != CH_OK)

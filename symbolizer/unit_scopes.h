@@ -21,8 +21,8 @@
 struct unit_scope {
     uint64_t die_offset; // as dwarf_offdie takes it
     uint32_t parent;
-    uint32_t site; // 1 + index of what its owner found out about it; 0: nothing yet
-    bool inlined;
+    uint32_t site : 31; // 1 + index of what its owner found out about it; 0: nothing
+    uint32_t inlined : 1;
 };
 
 struct unit_scopes {

@@ -18,6 +18,7 @@ import time
 
 SHOWN = int(os.environ.get("COMPARE_SHOWN", "2"))  # examples printed of each cause
 NOTHING = [(None, None, 0)]
+ORDER = ["", "spelling", "source-name", "symbol-name", "symbol-around"]  # the last counts
 
 
 def run(command, text=""):
@@ -57,19 +58,23 @@ class Symbols:
                     size = int(words[2], 0)
                     rows.add((int(words[1], 16), size, words[7].split("@")[0]))
         self.rows = sorted(rows)
-        names = run(["c++filt"], "\n".join(r[2] for r in self.rows)).split("\n")
-        self.names = names[:len(self.rows)]
+        text = "\n".join(r[2] for r in self.rows)
+        self.names = list(zip((r[2] for r in self.rows), run(["c++filt"], text).split("\n"),
+                              run(["llvm-cxxfilt"], text).split("\n")))
         self.starts = [r[0] for r in self.rows]
         self.longest = max([r[1] for r in self.rows], default=0)
 
     def covering(self, address):
-        """Demangled names of symbols whose bytes have address."""
+        """Names of symbols whose bytes have address, demangled by either tool."""
         found = set()
         at = bisect.bisect_right(self.starts, address) - 1
         while at >= 0 and self.starts[at] + self.longest > address:
             if self.starts[at] + self.rows[at][1] > address:
-                found |= {self.names[at], self.rows[at][2]}
+                found.update(self.names[at])
             at -= 1
+        label = bisect.bisect_right(self.starts, address) - 1
+        if label >= 0 and self.rows[label][1] == 0:  # of assembler, it has no size
+            found.update(self.names[label])
         return found
 
 
@@ -107,9 +112,11 @@ def by_crashhook(crashhook, path, text):
     command = [crashhook, "symbolize", "--exe", path, "--json"]
     printed = run(command + ["--no-cache", "-"], text)
     check_cache(command + ["-"], text, printed)
-    answers = json.loads(printed)
-    return [[(f.get("function"), f.get("file"), f.get("line", 0)) for f in a["frames"]]
-            or NOTHING for a in answers]
+    return [Answer(int(a["address"], 16),
+                   [(f.get("function"), f.get("file"), f.get("line", 0))
+                    for f in a["frames"]] or NOTHING,
+                   [f.get("raw_name") for f in a["frames"]] or [None])
+            for a in json.loads(printed)]
 
 
 def by_addr2line(path, text):
@@ -156,24 +163,64 @@ def source_name(function):
     return re.split(r"[(<\[]", function)[0].split("::")[-1].strip()
 
 
-def squeezed(frames):
-    return [squeeze(f) if f else f for f in functions(frames)]
+class Spellings:
+    """How the demanglers write the linker's names of our answers."""
+
+    def __init__(self, linker_names):
+        names = sorted({name for row in linker_names for name in row if name})
+        text = "\n".join(names)
+        self.of = {name: {squeeze(name)} for name in names}
+        for tool in ("c++filt", "llvm-cxxfilt"):
+            for name, spelled in zip(names, run([tool], text).split("\n")):
+                self.of[name].add(squeeze(spelled))
+
+    def has(self, linker_name, function):
+        return squeeze(function) in self.of.get(linker_name, ())
 
 
-def cause_of(address, ours, theirs, third, symbols):
+class Answer:
+    """What is known at one address: our frames, and what their names may be."""
+
+    def __init__(self, address, frames, linker_names):
+        self.address = address
+        self.frames = frames
+        self.linker_names = linker_names
+
+
+def frame_cause(answer, at, theirs, spellings, covering):
+    """Why the name of one frame differs, "" where it does not; None: no cause known."""
+    ours = answer.frames[at][0]
+    outermost = at == len(answer.frames) - 1
+    if ours == theirs:
+        return ""
+    if not ours or not theirs:
+        return None
+    if squeeze(ours) == squeeze(theirs) or \
+            spellings.has(answer.linker_names[at], theirs):
+        return "spelling"
+    if (outermost or at == 0) and squeeze(theirs) in {squeeze(name) for name in covering}:
+        return "symbol-name" if outermost else "symbol-around"
+    return "source-name" if source_name(ours) == theirs else None
+
+
+def name_cause(answer, theirs, spellings, covering):
+    """Why frames at the same places have other names; None when there is more to it."""
+    if places(answer.frames) != places(theirs):
+        return None
+    causes = [frame_cause(answer, at, function, spellings, covering)
+              for at, function in enumerate(functions(theirs))]
+    return None if None in causes else max(causes, key=ORDER.index)
+
+
+def cause_of(answer, theirs, third, symbols, spellings):
     """Why two answers differ, or None. third is what the remaining tool says."""
-    covering = symbols.covering(address)
+    ours = answer.frames
+    covering = symbols.covering(answer.address)
     if ours[-1][0] is None and not covering:
         return "padding"
-    if len(ours) == len(theirs) and functions(ours)[:-1] == functions(theirs)[:-1] and \
-            places(ours) == places(theirs) and \
-            squeezed(theirs)[-1] in {squeeze(name) for name in covering}:
-        return "symbol-name"
-    if functions(ours)[:-1] == functions(theirs)[:-1] and places(ours) == places(theirs) \
-            and ours[-1][0] and source_name(ours[-1][0]) == theirs[-1][0]:
-        return "source-name"
-    if places(ours) == places(theirs) and squeezed(ours) == squeezed(theirs):
-        return "spelling"
+    cause = name_cause(answer, theirs, spellings, covering)
+    if cause is not None:
+        return cause
     if functions(ours) == functions(theirs) and ours[0][1] is None and theirs[0][2] == 0:
         return "file-symbol"
     if ours[-1][1] is None and len(theirs) == 1 and theirs[0][2] == 0 and \
@@ -182,7 +229,7 @@ def cause_of(address, ours, theirs, third, symbols):
     if places(ours) == places(third) and [l for _, l in places(ours)] == \
             [l for _, l in places(theirs)] and functions(ours) == functions(theirs):
         return "outvoted-file"
-    if ours == third:
+    if name_cause(answer, third, spellings, covering) is not None:
         return "outvoted"
     return None
 
@@ -202,6 +249,7 @@ def compare(crashhook, path, count, seed):
     ours = by_crashhook(crashhook, path, text)
     others = {"addr2line": by_addr2line(path, text), "llvm-symbolizer": by_llvm(path, text)}
     symbols = Symbols(path)
+    spellings = Spellings([answer.linker_names for answer in ours])
     unexplained = 0
     print(f"{path}: {len(ours)} addresses, seed {seed}")
     for tool, theirs in others.items():
@@ -209,13 +257,15 @@ def compare(crashhook, path, count, seed):
         if not len(ours) == len(theirs) == count:
             sys.exit(f"{tool} gave {len(theirs)} answers, crashhook {len(ours)}")
         counts, examples = collections.Counter(), {}
-        for row in zip(addresses, ours, theirs, third):
-            if row[1] == row[2]:
+        for answer, their_frames, third_frames in zip(ours, theirs, third):
+            if answer.frames == their_frames:
                 counts["equal"] += 1
                 continue
-            cause = cause_of(*row, symbols) or "UNEXPLAINED"
+            cause = cause_of(answer, their_frames, third_frames, symbols,
+                             spellings) or "UNEXPLAINED"
             counts[cause] += 1
-            examples.setdefault(cause, []).append(row[:3])
+            examples.setdefault(cause, []).append(
+                (answer.address, answer.frames, their_frames))
         report(tool, counts, examples)
         unexplained += counts["UNEXPLAINED"]
     return unexplained

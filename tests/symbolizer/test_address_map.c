@@ -51,6 +51,20 @@ static void map_tells_ranges_apart_that_begin_together(void **state)
     assert_int_equal(outer, 1);
 }
 
+static void map_gives_the_first_of_owners_that_claim_the_same_range(void **state)
+{
+    (void)state;
+    static const struct address_range same[] = {
+        { .low = 0x10, .high = 0x20, .owner = 2 },
+        { .low = 0x10, .high = 0x20, .owner = 1 },
+        { .low = 0x10, .high = 0x20, .owner = 3 },
+    };
+    struct address_map map = map_of(same, 3);
+    uint32_t found = address_map_find(&map, 0x18);
+    address_map_deinit(&map);
+    assert_int_equal(found, 1);
+}
+
 static void map_keeps_addresses_of_a_range_that_outlives_its_parent(void **state)
 {
     (void)state;
@@ -121,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_gives_the_innermost_of_nested_ranges),
         cmocka_unit_test(map_tells_ranges_apart_that_begin_together),
+        cmocka_unit_test(map_gives_the_first_of_owners_that_claim_the_same_range),
         cmocka_unit_test(map_keeps_addresses_of_a_range_that_outlives_its_parent),
         cmocka_unit_test(map_leaves_empty_and_backward_ranges_out),
         cmocka_unit_test(map_agrees_with_a_search_of_a_random_nest),
