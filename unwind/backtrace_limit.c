@@ -11,6 +11,7 @@ void backtrace_limit_init(struct backtrace_limit *b, uint32_t limit, uint32_t to
     *b = (struct backtrace_limit){ .limit = limit, .top = top };
     if (limit != SETTING_NO_LIMIT && top > limit - 1)
         b->top = limit - 1;
+    backtrace_limit_reset(b);
 }
 
 void backtrace_limit_deinit(struct backtrace_limit *b)
@@ -23,6 +24,7 @@ void backtrace_limit_reset(struct backtrace_limit *b)
 {
     b->kept = 0;
     b->total = 0;
+    b->oldest = b->limit - b->top;
     b->failed = false;
 }
 
@@ -52,9 +54,13 @@ bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *f
     if (!full && !reserve(b))
         return false;
     // Once full, the newest frame takes the place of the oldest one of the ring.
-    size_t index =
-        full ? b->limit - b->top + (b->total - b->limit) % b->top : b->kept++;
-    b->frames[index] = *frame;
+    size_t index = full ? b->oldest : b->kept++;
+    if (full)
+        b->oldest = index + 1 < b->limit ? index + 1 : b->limit - b->top;
+    // Field by field, as the frame was written: a wider copy would wait for that.
+    b->frames[index].address = frame->address;
+    b->frames[index].kind = frame->kind;
+    b->frames[index].trust = frame->trust;
     b->total++;
     return true;
 }
@@ -79,8 +85,7 @@ struct backtrace_entry backtrace_limit_entry(const struct backtrace_limit *b,
                                          .omitted = b->total - (b->limit - 1) };
     if (index > inner) {
         size_t ring = b->limit - b->top;
-        size_t oldest = (b->total - b->limit) % b->top;
-        index = ring + (oldest + (index - inner - 1)) % b->top;
+        index = ring + (b->oldest - ring + (index - inner - 1)) % b->top;
     }
     return (struct backtrace_entry){ .kind = BACKTRACE_FRAME,
                                      .frame = b->frames[index] };

@@ -19,9 +19,10 @@ struct backtrace_limit {
     uint32_t top; // at most limit - 1
     struct unwind_frame *frames;
     size_t capacity;
-    size_t kept;  // places of frames in use
-    size_t total; // frames seen
-    bool failed;  // no memory; what was kept so far is right
+    size_t kept;   // places of frames in use
+    size_t total;  // frames seen
+    size_t oldest; // place in frames of the first of the last top ones
+    bool failed;   // no memory; what was kept so far is right
 };
 
 // What backtrace_limit_entry gives at an index.

@@ -101,12 +101,13 @@ enum ch_status image_sframe_find(struct image_sframe *s, size_t index, uint64_t 
 {
     const struct unwind_image *image = &s->images[index];
     if (!s->any)
-        return CH_ERR_NOT_FOUND;
+        return CH_ERR_UNSUPPORTED;
     struct section *section = &s->sections[index];
     if (section->state == SECTION_UNREAD)
         read_section(s, index);
-    if (section->state != SECTION_READ ||
-        sframe_lookup(&section->sframe, pc, out) != CH_OK)
+    if (section->state != SECTION_READ)
+        return CH_ERR_UNSUPPORTED;
+    if (sframe_lookup(&section->sframe, pc, out) != CH_OK)
         return CH_ERR_NOT_FOUND;
     // Before version 3 nothing marked the code that the kernel starts.
     if (image->entry != 0 && image->entry >= out->start && image->entry < out->end)

@@ -24,7 +24,8 @@ void image_sframe_destroy(struct image_sframe *sections);
 // image_sframe_any is whether an image has such a section at all.
 bool image_sframe_any(const struct image_sframe *sections);
 
-// image_sframe_find gives the rules at pc, which lies in images[index]. Whatever is
-// wrong with a section makes it as good as none: CH_ERR_NOT_FOUND.
+// image_sframe_find gives the rules at pc, which lies in images[index].
+// CH_ERR_NOT_FOUND: nothing covers it. CH_ERR_UNSUPPORTED: the image has no section, or
+// one that is as good as none, whatever is wrong with it.
 CH_CHECKED enum ch_status image_sframe_find(struct image_sframe *sections, size_t index,
                                             uint64_t pc, struct unwind_row *out);

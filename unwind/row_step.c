@@ -3,11 +3,11 @@
 
 #include "unwind/dwarf_expression.h"
 
-// A register's new value; all are found before the first is written.
+// A register's new value; all are found before the first is written. It is returned in
+// two registers, which is why it does not say whose value it is.
 struct recovered {
-    uint16_t reg;
-    bool known;
     uint64_t value;
+    bool known;
 };
 
 static enum ch_status read_register(const struct unwind_state *state, unsigned reg,
@@ -108,32 +108,34 @@ static bool is_stale(const struct row_step *step, const struct unwind_rule *rule
 // find_register finds one register of the caller. What cannot be found is not known;
 // that is an error only for the rule that asks for it later.
 static struct recovered find_register(const struct row_step *step,
-                                      const struct unwind_state *state, uint16_t reg,
+                                      const struct unwind_state *state, unsigned reg,
                                       const struct unwind_rule *rule, uint64_t cfa)
 {
-    struct recovered same = { .reg = reg,
-                              .known = unwind_state_knows(state, reg),
-                              .value = state->registers.value[reg] };
-    struct recovered found = { .reg = reg };
+    const struct recovered same = { state->registers.value[reg],
+                                    unwind_state_knows(state, reg) };
+    const struct recovered unknown = { 0 };
+    uint64_t place = 0;
+    uint64_t value = 0;
     if (rule->kind == UNWIND_SAME)
         return same;
-    if (rule->kind == UNWIND_UNDEFINED)
-        return found;
-    found.known = find_place(step, state, rule, cfa, &found.value) == CH_OK;
-    if (!found.known || !is_in_memory(rule))
-        return found;
-    if (is_stale(step, rule, found.value, cfa))
+    if (rule->kind == UNWIND_UNDEFINED ||
+        find_place(step, state, rule, cfa, &place) != CH_OK)
+        return unknown;
+    if (!is_in_memory(rule))
+        return (struct recovered){ place, true };
+    if (is_stale(step, rule, place, cfa))
         return same;
-    found.known = memory_read_word(step->memory, found.value, &found.value) == CH_OK;
-    return found;
+    if (memory_read_word(step->memory, place, &value) != CH_OK)
+        return unknown;
+    return (struct recovered){ value, true };
 }
 
-static void put(struct unwind_state *state, const struct recovered *found)
+static void put(struct unwind_state *state, unsigned reg, struct recovered found)
 {
-    if (found->known)
-        unwind_state_set(state, found->reg, found->value);
+    if (found.known)
+        unwind_state_set(state, reg, found.value);
     else
-        unwind_state_forget(state, found->reg);
+        unwind_state_forget(state, reg);
 }
 
 enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
@@ -162,10 +164,10 @@ enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
     // A call overwrites the link register, an interruption does not.
     if (arch->link != UNWIND_NO_LINK && !(row->flags & UNWIND_SIGNAL_FRAME))
         unwind_state_forget(state, arch->link);
-    put(state, &fp);
+    put(state, arch->fp, fp);
     unwind_state_set(state, arch->sp, cfa - arch->stack_below);
     unwind_state_set(state, arch->pc, pc);
     for (uint32_t i = 0; i < row->other_count; i++)
-        put(state, &others[i]);
+        put(state, row->others[i].reg, others[i]);
     return CH_OK;
 }

@@ -143,7 +143,7 @@ enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source
                                uint64_t pc, const struct unwind_row **out)
 {
     if (source == RULE_SFRAME && !image_sframe_any(cache->sframe))
-        return CH_ERR_NOT_FOUND;
+        return CH_ERR_UNSUPPORTED;
 
     const struct place *found = find_place(cache, source, pc);
     if (found->epoch == cache->epoch && found->row == NO_ROW)

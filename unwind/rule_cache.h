@@ -25,7 +25,7 @@ CH_CHECKED enum ch_status rule_cache_create(const struct unwind_arch *arch,
 void rule_cache_destroy(struct rule_cache *cache);
 
 // rule_cache_find gives the row that source has for pc, good until the next call.
-// CH_ERR_NOT_FOUND: it has none.
+// CH_ERR_NOT_FOUND: it has none. CH_ERR_UNSUPPORTED: nor for the image that pc is in.
 CH_CHECKED enum ch_status rule_cache_find(struct rule_cache *cache,
                                           enum rule_source source, uint64_t pc,
                                           const struct unwind_row **out);

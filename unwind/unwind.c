@@ -36,7 +36,7 @@ struct walk {
     struct unwind_space *space;
     enum setting_unwind how;
     struct unwind_state state;
-    struct unwind_state full; // the last frame of which all registers were known
+    struct unwind_registers full; // of the last frame of which all were known
     struct unwind_frame frame;
     bool first;
     bool lost;         // registers were lost since full
@@ -46,10 +46,9 @@ struct walk {
     uint32_t scan_words;
 };
 
-// A step_fn moves state outward and says what the frame there is. state and frame are
-// those of the caller on CH_OK and unspecified else.
-typedef enum ch_status step_fn(struct walk *w, struct unwind_state *state,
-                               struct unwind_frame *frame);
+// A step_fn moves w->state outward and says what the frame there is, but for its
+// address. What it changes before it fails is taken back.
+typedef enum ch_status step_fn(struct walk *w, struct unwind_frame *frame);
 
 enum ch_status unwind_space_create(const struct unwind_arch *arch,
                                    const struct memory_reader *memory,
@@ -106,14 +105,14 @@ static bool is_code(void *context, uint64_t address)
     return code;
 }
 
-static uint64_t pc_of(const struct walk *w, const struct unwind_state *state)
+static uint64_t pc_of(const struct walk *w)
 {
-    return state->registers.value[w->space->arch->pc];
+    return w->state.registers.value[w->space->arch->pc];
 }
 
-static uint64_t sp_of(const struct walk *w, const struct unwind_state *state)
+static uint64_t sp_of(const struct walk *w)
 {
-    return state->registers.value[w->space->arch->sp];
+    return w->state.registers.value[w->space->arch->sp];
 }
 
 static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust trust)
@@ -123,15 +122,15 @@ static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust tru
 
 // step_by_signal leaves the code that returns from a signal: all registers of the frame
 // it interrupted are on the stack.
-static enum ch_status step_by_signal(struct walk *w, struct unwind_state *state,
-                                     enum unwind_trust trust,
+static enum ch_status step_by_signal(struct walk *w, enum unwind_trust trust,
                                      struct unwind_frame *frame)
 {
     const struct unwind_arch *arch = w->space->arch;
-    if (!arch->read_signal(w->space->memory, pc_of(w, state), sp_of(w, state),
-                           &state->registers))
+    struct unwind_registers saved;
+    if (!arch->read_signal(w->space->memory, pc_of(w), sp_of(w), &saved))
         return CH_ERR_NOT_FOUND;
-    state->known = (uint64_t)FULL_REGISTERS_BITS;
+    for (unsigned i = 0; i < arch->register_count; i++)
+        unwind_state_set(&w->state, i, saved.value[i]);
     *frame = frame_of(UNWIND_KIND_PC, trust);
     return CH_OK;
 }
@@ -139,22 +138,25 @@ static enum ch_status step_by_signal(struct walk *w, struct unwind_state *state,
 // step_by_row steps by the rules that source has for the frame's code: where it stands,
 // or where the call that it returns to was.
 static enum ch_status step_by_row(struct walk *w, enum rule_source source,
-                                  struct unwind_state *state,
                                   struct unwind_frame *frame)
 {
     bool exact = w->frame.kind == UNWIND_KIND_PC;
-    uint64_t pc = pc_of(w, state);
+    uint64_t pc = pc_of(w);
     enum unwind_trust trust =
         source == RULE_SFRAME ? UNWIND_TRUST_SFRAME : UNWIND_TRUST_CFI;
     const struct unwind_row *row = NULL;
 
     enum ch_status status =
         rule_cache_find(w->space->rules, source, exact ? pc : pc - 1, &row);
+    // Where the image has no SFrame and DWARF is asked as well, that looks for signals.
+    bool dwarf_too = w->how == SETTING_UNWIND_AUTO || w->how == SETTING_UNWIND_PRECISE;
+    if (status == CH_ERR_UNSUPPORTED && source == RULE_SFRAME && dwarf_too)
+        return CH_ERR_NOT_FOUND;
     // glibc's return from signals may have no rules, and then the ones found by the
     // address before it are those of another function.
     bool may_be_signal = status != CH_OK || row->flags & UNWIND_SIGNAL_FRAME ||
                          (!exact && row->end == pc);
-    if (may_be_signal && step_by_signal(w, state, trust, frame) == CH_OK)
+    if (may_be_signal && step_by_signal(w, trust, frame) == CH_OK)
         return CH_OK;
     if (status != CH_OK)
         return CH_ERR_NOT_FOUND;
@@ -166,64 +168,59 @@ static enum ch_status step_by_row(struct walk *w, enum rule_source source,
                                    .exact = exact,
                                    .only_tracks = source == RULE_SFRAME };
     *frame = frame_of(signal ? UNWIND_KIND_PC : UNWIND_KIND_RA, trust);
-    return row_step(&step, state);
+    return row_step(&step, &w->state);
 }
 
-static enum ch_status step_by_sframe(struct walk *w, struct unwind_state *state,
-                                     struct unwind_frame *frame)
+static enum ch_status step_by_sframe(struct walk *w, struct unwind_frame *frame)
 {
-    return step_by_row(w, RULE_SFRAME, state, frame);
+    return step_by_row(w, RULE_SFRAME, frame);
 }
 
-static enum ch_status step_by_cfi(struct walk *w, struct unwind_state *state,
-                                  struct unwind_frame *frame)
+static enum ch_status step_by_cfi(struct walk *w, struct unwind_frame *frame)
 {
-    return step_by_row(w, RULE_CFI, state, frame);
+    return step_by_row(w, RULE_CFI, frame);
 }
 
-static enum ch_status step_by_frame_pointer(struct walk *w, struct unwind_state *state,
-                                            struct unwind_frame *frame)
+static enum ch_status step_by_frame_pointer(struct walk *w, struct unwind_frame *frame)
 {
-    if (step_by_signal(w, state, UNWIND_TRUST_FP, frame) == CH_OK)
+    if (step_by_signal(w, UNWIND_TRUST_FP, frame) == CH_OK)
         return CH_OK;
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_FP);
-    return fp_step(w->space->arch, w->space->memory, state);
+    return fp_step(w->space->arch, w->space->memory, &w->state);
 }
 
-static enum ch_status step_by_scan(struct walk *w, struct unwind_state *state,
-                                   struct unwind_frame *frame)
+static enum ch_status step_by_scan(struct walk *w, struct unwind_frame *frame)
 {
     const struct scan_step scan = { .arch = w->space->arch,
                                     .memory = w->space->memory,
                                     .is_code = is_code,
                                     .context = w->space };
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
-    return scan_step(&scan, &w->scan_words, state);
+    return scan_step(&scan, &w->scan_words, &w->state);
 }
 
 // step_by_call undoes a call into nowhere: the PC of the crashed frame is no code, so
 // nothing ran there but the call. The other registers are those of the caller still.
-static enum ch_status step_by_call(struct walk *w, struct unwind_state *state,
-                                   struct unwind_frame *frame)
+static enum ch_status step_by_call(struct walk *w, struct unwind_frame *frame)
 {
     const struct unwind_arch *arch = w->space->arch;
-    uint64_t sp = sp_of(w, state);
+    uint64_t sp = sp_of(w);
     uint64_t caller = 0;
     if (arch->link != UNWIND_NO_LINK) {
-        caller = unwind_arch_address(arch, state->registers.value[arch->link]);
-        unwind_state_forget(state, arch->link);
+        caller = unwind_arch_address(arch, w->state.registers.value[arch->link]);
+        unwind_state_forget(&w->state, arch->link);
     } else {
         enum ch_status status = memory_read_word(w->space->memory, sp, &caller);
         if (status != CH_OK)
             return status;
-        unwind_state_set(state, arch->sp, sp + WORD);
+        unwind_state_set(&w->state, arch->sp, sp + WORD);
     }
-    unwind_state_set(state, arch->pc, caller);
+    unwind_state_set(&w->state, arch->pc, caller);
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
     return CH_OK;
 }
 
-static enum ch_status begin_libunwind(struct walk *w, const struct unwind_state *state)
+static enum ch_status begin_libunwind(struct walk *w)
 {
     struct unwind_space *space = w->space;
     enum ch_status status = CH_OK;
@@ -235,26 +232,30 @@ static enum ch_status begin_libunwind(struct walk *w, const struct unwind_state 
     if (status == CH_OK && space->libunwind == NULL)
         status = libunwind_walk_create(space->libunwind_images, &space->libunwind);
     if (status == CH_OK)
-        status = libunwind_walk_begin(space->libunwind, &state->registers,
+        status = libunwind_walk_begin(space->libunwind, &w->state.registers,
                                       w->frame.kind == UNWIND_KIND_PC);
     return status;
 }
 
-static enum ch_status step_by_libunwind(struct walk *w, struct unwind_state *state,
-                                        struct unwind_frame *frame)
+static enum ch_status step_by_libunwind(struct walk *w, struct unwind_frame *frame)
 {
     enum ch_status status = CH_OK;
     if (!w->in_libunwind)
-        status = begin_libunwind(w, state);
+        status = begin_libunwind(w);
     if (status != CH_OK)
         return status;
     bool in_signal = libunwind_walk_in_signal(w->space->libunwind);
     w->in_libunwind = false;
+    struct unwind_registers found;
     status = libunwind_walk_step(w->space->libunwind);
     if (status == CH_OK)
-        status = libunwind_walk_registers(w->space->libunwind, &state->registers);
+        status = libunwind_walk_registers(w->space->libunwind, &found);
     if (status != CH_OK)
         return status;
+    w->state.known = 0;
+    unwind_state_set(&w->state, UNWIND_PC, found.value[UNWIND_PC]);
+    unwind_state_set(&w->state, UNWIND_SP, found.value[UNWIND_SP]);
+    unwind_state_set(&w->state, UNWIND_FP, found.value[UNWIND_FP]);
     w->in_libunwind = true;
     *frame = frame_of(in_signal ? UNWIND_KIND_PC : UNWIND_KIND_RA, UNWIND_TRUST_CFI);
     return CH_OK;
@@ -274,13 +275,18 @@ static step_fn *const means[][MEANS_MAX] = {
     [SETTING_UNWIND_LIBUNWIND] = { step_by_libunwind },
 };
 
+// Where a walk stood before a step.
+struct stand {
+    uint64_t pc;
+    uint64_t sp;
+};
+
 // check_step says whether a step led somewhere: outward, on an aligned stack, to code.
-static enum ch_status check_step(struct walk *w, const struct unwind_state *next,
+static enum ch_status check_step(struct walk *w, struct stand from,
                                  const struct unwind_frame *frame)
 {
-    uint64_t sp = sp_of(w, &w->state);
-    uint64_t next_sp = sp_of(w, next);
-    uint64_t next_pc = pc_of(w, next);
+    uint64_t next_sp = sp_of(w);
+    uint64_t next_pc = pc_of(w);
     bool signal = frame->kind == UNWIND_KIND_PC;
 
     // A PC of 0 is how C libraries mark the outermost frame of a thread.
@@ -288,35 +294,45 @@ static enum ch_status check_step(struct walk *w, const struct unwind_state *next
         return CH_END;
     // Only what was interrupted may lie on another stack, or have a crooked one. Where
     // the return address is in a register, only the innermost frame may have no stack.
-    bool empty = w->frame.kind == UNWIND_KIND_PC && next_sp == sp &&
-                 next_pc != pc_of(w, &w->state);
-    if (!signal && (next_sp % WORD != 0 || (next_sp <= sp && !empty)))
+    bool empty =
+        w->frame.kind == UNWIND_KIND_PC && next_sp == from.sp && next_pc != from.pc;
+    if (!signal && (next_sp % WORD != 0 || (next_sp <= from.sp && !empty)))
         return CH_ERR_MALFORMED;
-    if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))
+    if (signal && (++w->signals > SIGNALS_MAX || next_sp == from.sp))
         return CH_ERR_MALFORMED;
     return is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
 static enum ch_status try_step(struct walk *w, step_fn *step)
 {
-    struct unwind_state next = w->state;
+    const struct stand from = { pc_of(w), sp_of(w) };
     struct unwind_frame frame;
-    enum ch_status status = step(w, &next, &frame);
+    unwind_state_keep(&w->state);
+    enum ch_status status = step(w, &frame);
     w->had_rule = w->had_rule || status != CH_ERR_NOT_FOUND;
     if (status == CH_OK)
-        status = check_step(w, &next, &frame);
+        status = check_step(w, from, &frame);
     if (status != CH_OK) {
+        unwind_state_undo(&w->state);
         w->in_libunwind = false;
         return status;
     }
-    w->state = next;
-    w->frame = frame;
+    w->frame.kind = frame.kind;
+    w->frame.trust = frame.trust;
     w->lost = w->lost || frame.trust != UNWIND_TRUST_CFI;
     if (frame.kind == UNWIND_KIND_PC) {
-        w->full = next;
+        w->full = w->state.registers;
         w->lost = false;
     }
     return CH_OK;
+}
+
+// begin_at puts a walk at a frame of which all registers are known.
+static void begin_at(struct walk *w, const struct unwind_registers *registers)
+{
+    w->state.registers = *registers;
+    w->state.known = (uint64_t)FULL_REGISTERS_BITS;
+    w->full = *registers;
 }
 
 // find_lost walks again from the last frame of which all registers were known, by
@@ -326,17 +342,16 @@ static bool find_lost(struct walk *w)
 {
     struct walk again = { .space = w->space,
                           .how = SETTING_UNWIND_DWARF,
-                          .state = w->full,
-                          .full = w->full,
                           .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CFI) };
-    uint64_t sp = sp_of(w, &w->state);
+    begin_at(&again, &w->full);
+    uint64_t sp = sp_of(w);
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
         if (try_step(&again, step_by_cfi) != CH_OK ||
-            again.frame.kind == UNWIND_KIND_PC || sp_of(&again, &again.state) > sp)
+            again.frame.kind == UNWIND_KIND_PC || sp_of(&again) > sp)
             return false;
-        if (sp_of(&again, &again.state) < sp)
+        if (sp_of(&again) < sp)
             continue;
-        if (pc_of(&again, &again.state) != pc_of(w, &w->state))
+        if (pc_of(&again) != pc_of(w))
             return false;
         w->state = again.state;
         return true;
@@ -350,8 +365,7 @@ static enum ch_status step(struct walk *w)
 {
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
-    if (w->first && !is_code(w->space, pc_of(w, &w->state)) &&
-        try_step(w, step_by_call) == CH_OK)
+    if (w->first && !is_code(w->space, pc_of(w)) && try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
@@ -397,15 +411,14 @@ enum unwind_end unwind_walk(struct unwind_space *space,
     struct walk w = {
         .space = space,
         .how = how,
-        .state = { .registers = *registers, .known = (uint64_t)FULL_REGISTERS_BITS },
         .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CONTEXT),
         .first = true,
         .scan_words = SCAN_WALK_WORDS,
     };
-    w.full = w.state;
+    begin_at(&w, registers);
 
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
-        w.frame.address = pc_of(&w, &w.state);
+        w.frame.address = pc_of(&w);
         if (!visit(context, &w.frame))
             return UNWIND_END_LIMIT;
         enum ch_status status = step(&w);

@@ -14,6 +14,11 @@
 struct unwind_state {
     struct unwind_registers registers;
     uint64_t known; // bit n: value[n] is right
+
+    // What unwind_state_undo puts back.
+    struct unwind_registers before;
+    uint64_t changed; // bit n: before[n] is value[n] of then
+    uint64_t known_before;
 };
 
 static inline bool unwind_state_knows(const struct unwind_state *state, unsigned reg)
@@ -24,11 +29,33 @@ static inline bool unwind_state_knows(const struct unwind_state *state, unsigned
 static inline void unwind_state_set(struct unwind_state *state, unsigned reg,
                                     uint64_t value)
 {
+    uint64_t bit = UINT64_C(1) << reg;
+    if (!(state->changed & bit))
+        state->before.value[reg] = state->registers.value[reg];
+    state->changed |= bit;
     state->registers.value[reg] = value;
-    state->known |= UINT64_C(1) << reg;
+    state->known |= bit;
 }
 
 static inline void unwind_state_forget(struct unwind_state *state, unsigned reg)
 {
     state->known &= ~(UINT64_C(1) << reg);
+}
+
+// unwind_state_keep makes the frame as it stands the one that undo goes back to. A step
+// is made in place and taken back where it leads nowhere: copies of all registers would
+// be half of what a frame costs.
+static inline void unwind_state_keep(struct unwind_state *state)
+{
+    state->changed = 0;
+    state->known_before = state->known;
+}
+
+static inline void unwind_state_undo(struct unwind_state *state)
+{
+    for (; state->changed != 0; state->changed &= state->changed - 1) {
+        unsigned reg = (unsigned)__builtin_ctzll(state->changed);
+        state->registers.value[reg] = state->before.value[reg];
+    }
+    state->known = state->known_before;
 }
