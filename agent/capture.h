@@ -34,6 +34,7 @@ struct target_crash {
     uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
     uint64_t terminate;         // where std::terminate is; 0: not known
     uint64_t set_terminate;     // where std::set_terminate is; 0: not known
+    uint64_t context_page;      // where the program's context page is; 0: it has none
     uint64_t thread_pointer;    // of the thread; 0: not known
 };
 
@@ -54,6 +55,8 @@ struct capture_timings {
     uint64_t write_us;
 };
 
+struct context_page;
+
 struct capture {
     const struct settings *settings;
     const char *home;                 // masked in paths; NULL: nothing is
@@ -65,6 +68,8 @@ struct capture {
     struct memory_reader reader; // of memory, or of a core
     const char *core_name;       // of a core's first thread; NULL: /proc has the names
     pid_t core_name_tid;         // whose name it is, where that is not the first thread
+    const struct context_page
+        *context; // what the program said of itself; NULL: nothing
     struct target_images images;
     struct process_facts process;
     struct host_facts host;

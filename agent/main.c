@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/capture.h"
+#include "agent/context.h"
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
@@ -26,6 +27,7 @@ struct agent {
     struct settings settings;
     struct agent_request request;
     struct capture capture;
+    struct context_page context; // of the process
     char spool_path[PATH_MAX];
     int log_fd;
 };
@@ -151,7 +153,7 @@ static bool take_capture(struct agent *agent)
 {
     struct capture *capture = &agent->capture;
     capture->settings = &agent->settings;
-    capture->crash = &agent->request.crash;
+    capture->crash = agent->request.live ? NULL : &agent->request.crash;
     capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->timings.spawn_us =
         capture_clock_us() - agent->request.crash.monotonic_ns / 1000;
@@ -159,6 +161,10 @@ static bool take_capture(struct agent *agent)
     if (status != CH_OK)
         log_line(agent, "cannot stop process %d: %s", agent->request.pid,
                  strerror(errno));
+    if (status == CH_OK &&
+        context_read(&capture->reader, agent->request.crash.context_page,
+                     &agent->context) == CH_OK)
+        capture->context = &agent->context;
     return status == CH_OK;
 }
 

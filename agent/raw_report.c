@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/context.h"
 #include "agent/crash_examine.h"
+#include "agent/near_memory.h"
 #include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
 #include "agent/raw_write.h"
@@ -15,42 +17,6 @@
 #include "report/crash_kind.h"
 #include "report/json_writer.h"
 #include "report/sanitize.h"
-
-// date_of writes the date that is days after 1970-01-01. The C library's gmtime_r reads
-// the time zone's file first, and while the process is held we open no such thing.
-static void date_of(uint64_t days, char *text, size_t size)
-{
-    static const unsigned lengths[] = {
-        31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
-    };
-    unsigned year = 1970;
-    unsigned month = 0;
-    unsigned leap;
-    for (;; year++) {
-        leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-        if (days < 365 + leap)
-            break;
-        days -= 365 + leap;
-    }
-    for (; days >= lengths[month] + (month == 1 ? leap : 0); month++)
-        days -= lengths[month] + (month == 1 ? leap : 0);
-    snprintf(text, size, "%04u-%02u-%02u", year, month + 1, (unsigned)days + 1);
-}
-
-static void write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
-{
-    char day[32];
-    char text[64];
-    uint64_t seconds = unix_ms / 1000;
-    unsigned of_day = (unsigned)(seconds % 86400);
-    // A clock in nanoseconds ends in the year 2554.
-    if (seconds > UINT64_MAX / 1000000000)
-        return;
-    date_of(seconds / 86400, day, sizeof(day));
-    snprintf(text, sizeof(text), "%sT%02u:%02u:%02u.%03uZ", day, of_day / 3600,
-             of_day / 60 % 60, of_day % 60, (unsigned)(unix_ms % 1000));
-    raw_write_string(w, key, text);
-}
 
 static void write_arguments(struct json_writer *w, const struct capture *capture)
 {
@@ -88,7 +54,7 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     }
     write_arguments(w, capture);
     if (p->started_ms != 0) {
-        write_time(w, "started", p->started_ms);
+        raw_write_time(w, "started", p->started_ms);
         raw_write_count(w, "uptime_ms", p->uptime_ms);
     }
     if (p->rss_bytes != 0)
@@ -114,30 +80,6 @@ static void write_host(struct json_writer *w, const struct capture *capture)
     if (h->memory_bytes != 0)
         raw_write_count(w, "memory_bytes", h->memory_bytes);
     raw_write_string(w, "container", h->container.bytes);
-    json_write_end(w, '}');
-}
-
-// write_tags writes k=v,k=v as an object; settings.c has checked the form.
-static void write_tags(struct json_writer *w, const char *tags)
-{
-    char key[128];
-    json_write_key(w, "tags");
-    json_write_object(w);
-    while (tags != NULL && *tags != 0) {
-        size_t length = strcspn(tags, ",");
-        size_t name = strcspn(tags, "=");
-        // A name is printed without escapes, so it is held to plain characters.
-        size_t kept = 0;
-        for (size_t i = 0; i < name && kept < sizeof(key) - 1; i++) {
-            bool plain =
-                tags[i] >= ' ' && tags[i] < 0x7f && tags[i] != '"' && tags[i] != '\\';
-            key[kept++] = plain ? tags[i] : '_';
-        }
-        key[kept] = 0;
-        json_write_key(w, key);
-        json_write_bytes(w, tags + name + 1, length - name - 1);
-        tags += length + (tags[length] == ',');
-    }
     json_write_end(w, '}');
 }
 
@@ -293,14 +235,14 @@ static void write_head(struct json_writer *w, const struct capture *capture,
     raw_write_string(w, "schema", "crashhook.report/1");
     raw_write_string(w, "id", id);
     raw_write_count(w, "revision", 0);
-    write_time(w, "time", time_ms);
+    raw_write_time(w, "time", time_ms);
     if (capture->crash != NULL)
         raw_crash_write(w, capture, crash);
     write_process(w, capture);
     write_host(w, capture);
     raw_write_string(w, "release", settings->release);
     raw_write_string(w, "environment", settings->environment);
-    write_tags(w, settings->tags);
+    context_write(w, capture);
 }
 
 static void write_fingerprint(struct json_writer *w, const struct raw_threads *threads)
@@ -332,6 +274,7 @@ enum ch_status raw_report_write(struct capture *capture,
     write_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
     write_images(&w, capture, &threads);
+    near_memory_write(&w, capture);
     if (capture->crash != NULL)
         write_fingerprint(&w, &threads);
     write_problems(&w, capture);

@@ -231,8 +231,7 @@ static void write_backtrace(struct raw_threads *t, struct json_writer *w,
     json_write_end(w, '}');
 }
 
-static void write_registers(struct json_writer *w, const struct unwind_arch *arch,
-                            const struct unwind_registers *registers, uint64_t flags)
+const char *raw_register_name(const struct unwind_arch *arch, size_t number)
 {
     static const char *const amd64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
                                          "rbp", "rsp", "r8",  "r9",  "r10", "r11",
@@ -242,13 +241,17 @@ static void write_registers(struct json_writer *w, const struct unwind_arch *arc
         "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
         "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc"
     };
-    bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
-    const char *const *names = is_amd64 ? amd64 : aarch64;
+    return arch->id == UNWIND_ARCH_AMD64 ? amd64[number] : aarch64[number];
+}
 
+static void write_registers(struct json_writer *w, const struct unwind_arch *arch,
+                            const struct unwind_registers *registers, uint64_t flags)
+{
+    bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
     json_write_key(w, "registers");
     json_write_object(w);
     for (size_t i = 0; i < arch->register_count; i++) {
-        json_write_key(w, names[i]);
+        json_write_key(w, raw_register_name(arch, i));
         json_write_hex(w, registers->value[i]);
     }
     json_write_key(w, is_amd64 ? "eflags" : "pstate");

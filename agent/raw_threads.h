@@ -36,3 +36,7 @@ void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
 // raw_thread_name writes the name of a thread of the process, empty when unknown.
 void raw_thread_name(const struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE]);
+
+// raw_register_name is what a register is called in reports; number is DWARF's and
+// below arch->register_count.
+const char *raw_register_name(const struct unwind_arch *arch, size_t number);

@@ -13,6 +13,9 @@ void raw_write_string(struct json_writer *w, const char *key, const char *value)
 void raw_write_count(struct json_writer *w, const char *key, uint64_t value);
 void raw_write_address(struct json_writer *w, const char *key, uint64_t value);
 
+// raw_write_time writes milliseconds since 1970 as a date.
+void raw_write_time(struct json_writer *w, const char *key, uint64_t unix_ms);
+
 // raw_write_path writes a path of size bytes with the home directory masked.
 void raw_write_path(struct json_writer *w, const struct capture *capture,
                     const char *key, const char *path, size_t size);
@@ -21,3 +24,7 @@ void raw_write_path(struct json_writer *w, const struct capture *capture,
 // homes and secrets; NULL or empty: nothing.
 void raw_write_words(struct json_writer *w, const struct capture *capture,
                      const char *key, const char *words);
+
+// raw_write_words_value writes such a text as a value, whose key has been written.
+void raw_write_words_value(struct json_writer *w, const struct capture *capture,
+                           const char *words);

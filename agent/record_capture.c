@@ -144,6 +144,16 @@ static void set_process(struct record_capture *all)
     facts_read_host(&all->capture.host, getpid());
 }
 
+static void set_context(struct record_capture *all)
+{
+    const struct text *bytes = &all->record.context;
+    if (bytes->size != sizeof(all->context))
+        return;
+    memcpy(&all->context, bytes->bytes, sizeof(all->context));
+    if (context_check(&all->context) == CH_OK)
+        all->capture.context = &all->context;
+}
+
 // set_settings takes what the dead process was told of itself.
 static void set_settings(struct record_capture *all, const struct settings *settings)
 {
@@ -178,6 +188,7 @@ static enum ch_status read_all(struct record_capture *all, int fd,
     say(all, "%s", reason_of(header->reason));
     shape_as_core(all, fd);
     set_process(all);
+    set_context(all);
     return find_images(all);
 }
 

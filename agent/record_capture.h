@@ -7,6 +7,7 @@
 // It has the thread that crashed alone, and of the process what a record holds.
 #pragma once
 #include "agent/capture.h"
+#include "agent/context.h"
 #include "agent/core_images.h"
 #include "agent/record_file.h"
 
@@ -18,6 +19,7 @@ struct record_capture {
     struct core_memory memory;
     struct core_images images;
     struct target_crash crash;
+    struct context_page context;
     char *messages[CAPTURE_PROBLEMS_MAX]; // of the capture's problems
     size_t message_count;
 };

@@ -79,6 +79,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .abort_message = page->abort_message,
         .terminate = page->terminate,
         .set_terminate = page->set_terminate,
+        .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
     };
     if (page->thread_pointer != 0 && page->exception_globals != 0)
@@ -112,6 +113,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     *out = (struct agent_request){
         .pid = message.pid,
         .keep_stderr = page.keep_stderr != 0,
+        .live = page.live != 0,
         .deadline_monotonic_ns = page.deadline_monotonic_ns,
     };
     request_crash(&page, message.tid, &out->crash);

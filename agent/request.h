@@ -10,6 +10,7 @@ struct agent_request {
     pid_t pid;
     struct target_crash crash;
     bool keep_stderr;
+    bool live; // no crash: the process asks for a report of itself
     uint64_t deadline_monotonic_ns;
 };
 

@@ -57,7 +57,8 @@ struct settings {
     enum setting_switch print;
     enum setting_preset preset;
     enum setting_switch sanitize;
-    const char *tags; // k=v,k=v; NULL: none
+    enum setting_switch memory; // around what registers point to
+    const char *tags;           // k=v,k=v; NULL: none
     const char *release;
     const char *environment;
     uint64_t rate_count; // at most rate_count uploads in rate_ms

@@ -7,6 +7,7 @@
 
 #include "agent/raw_report.h"
 #include "agent/record_capture.h"
+#include "cli/attachments.h"
 #include "cli/command.h"
 #include "report/report.h"
 #include "report/spool_records.h"
@@ -72,6 +73,7 @@ static enum ch_status make_report(const struct taking *taking,
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
+    attachments_fill(report, &record->settings);
     session_symbolize(taking->session, report);
     return report_print(report, out);
 }

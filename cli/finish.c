@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/delivery.h"
 #include "cli/render.h"
@@ -185,6 +186,7 @@ static int run_finish(const struct options *options)
         return COMMAND_FAILED;
 
     note_write_time(finish.report, options_value(options, "write-us"));
+    attachments_fill(finish.report, &finish.session.settings);
     session_symbolize(&finish.session, finish.report);
     rewrite(&finish);
     print(&finish);

@@ -336,6 +336,78 @@ static void write_breadcrumbs(const struct render *render)
     }
 }
 
+// last_lines is where the last count lines of text begin.
+static const char *last_lines(const char *text, size_t count)
+{
+    const char *at = text + strlen(text);
+    if (at != text && at[-1] == '\n')
+        at--;
+    while (at != text && (at[-1] != '\n' || --count != 0))
+        at--;
+    return at;
+}
+
+static void write_lines(const struct render *render, const char *text)
+{
+    while (*text != 0) {
+        size_t length = strcspn(text, "\n");
+        json_t *line = json_stringn(text, length);
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, line != NULL ? json_string_value(line) : "");
+        pen_plain(&render->pen, "\n");
+        json_decref(line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+// write_data lists what the program has said of itself in longer texts.
+static void write_data(const struct render *render)
+{
+    json_t *data = json_object_get(render->report, "user_data");
+    const char *name;
+    json_t *value;
+    if (json_object_size(data) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nData:\n");
+    pen_set(&render->pen, PEN_PLAIN);
+    json_object_foreach(data, name, value)
+    {
+        pen_plain(&render->pen, "  ");
+        pen_text(&render->pen, name);
+        pen_plain(&render->pen, ": ");
+        pen_text(&render->pen, json_string_value(value));
+        pen_plain(&render->pen, "\n");
+    }
+}
+
+// write_attachments shows the last lines of attached texts, all of them in a full
+// report.
+static void write_attachments(const struct render *render)
+{
+    enum { LINES = 10 };
+    const json_t *attachments = json_object_get(render->report, "attachments");
+    for (size_t i = 0; i < json_array_size(attachments); i++) {
+        const json_t *attachment = json_array_get(attachments, i);
+        const char *text = report_string(attachment, "text");
+        const char *problem = report_string(attachment, "problem");
+        pen_set(&render->pen, PEN_BOLD);
+        pen_plain(&render->pen, "\nThe end of ");
+        pen_text(&render->pen, report_string(attachment, "path"));
+        pen_plain(&render->pen, ":\n");
+        pen_set(&render->pen, PEN_PLAIN);
+        if (text != NULL && render->preset != PRESET_FULL)
+            text = last_lines(text, LINES);
+        if (text != NULL)
+            write_lines(render, text);
+        else
+            pen_plain(&render->pen, problem != NULL ? "  not read: " : "  not text");
+        if (text == NULL && problem != NULL)
+            pen_text(&render->pen, problem);
+        pen_plain(&render->pen, text == NULL ? "\n" : "");
+    }
+}
+
 static void write_problems(const struct render *render)
 {
     const json_t *problems = json_object_get(render->report, "problems");
@@ -389,6 +461,8 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     write_summary(&render);
     write_header(&render);
     write_breadcrumbs(&render);
+    write_data(&render);
+    write_attachments(&render);
     write_crashed_thread(&render);
     if (render.preset == PRESET_FULL)
         write_registers(&render);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/session.h"
+#include "report/report.h"
 
 static void drop_json(json_t *const *value)
 {
@@ -19,6 +22,18 @@ static bool preset_ok(const char *preset)
             return true;
     }
     return preset == NULL;
+}
+
+// print_as_sent prints what a collector would get, byte for byte.
+static int print_as_sent(const struct session *session, json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    if (report_integer(report, "revision", 0) == 0)
+        session_symbolize(session, report); // as it is done before it is sent
+    if (report_print(report, &json) != CH_OK)
+        return command_fail("cannot print the report: %s", strerror(ENOMEM));
+    fwrite(json.bytes, 1, json.size, stdout);
+    return COMMAND_DONE;
 }
 
 static int run_show(const struct options *options)
@@ -38,6 +53,8 @@ static int run_show(const struct options *options)
     if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
         return COMMAND_FAILED;
 
+    if (options_given(options, "as-sent"))
+        return print_as_sent(&session, report);
     struct render_style style = render_style_for(stdout, session.settings.preset);
     // What the report holds is shown, whatever a crash here would report.
     style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;
@@ -48,6 +65,7 @@ static int run_show(const struct options *options)
 static const struct option show_options[] = {
     { "threads", "all|crashed", "which threads (all)", 0 },
     { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
+    { "as-sent", NULL, "the JSON that a collector gets, masked as it is sent", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },
 };

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "crashhook/crashhook.h"
 #include "handler/record_file.h"
 #include "handler/request_page.h"
 
@@ -31,6 +32,9 @@ struct crash_previous {
     uint64_t mask;
 };
 
+// Where the crash path is while code of the program runs.
+enum crash_stage { CRASH_STAGE_NONE, CRASH_STAGE_BEFORE, CRASH_STAGE_AFTER };
+
 // What the crash path notes about itself. Not on the request page: should that be lost,
 // the path still knows that it has been entered and for what.
 struct crash_state {
@@ -39,6 +43,10 @@ struct crash_state {
     int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
     uint32_t exec_fails; // written by the agent's process when it cannot be started
     uint32_t record_due; // no report has been written yet
+    enum crash_stage stage;
+    crashhook_before_fn *before; // of the program; NULL: none
+    crashhook_after_fn *after;
+    void *callback_argument;
 };
 
 struct crash_plan {
@@ -52,6 +60,7 @@ struct crash_plan {
     void *first_stack_end; // stacks of the two children on the way to the agent
     void *second_stack_end;
     uint64_t words_at; // where the arguments and environment begin, above the stack
+    void *callback_stack_end;
     size_t page_size;
     size_t bytes;  // of the plan and its strings, in whole pages
     void *mapping; // what all of it lies in
@@ -68,6 +77,16 @@ extern struct crash_plan *crash_plan;
 
 // crash_handle is the signal handler.
 void crash_handle(int signal, siginfo_t *info, void *context);
+
+enum crash_claim { CRASH_CLAIM_WON, CRASH_CLAIM_RE_ENTERED, CRASH_CLAIM_TAKEN };
+
+// crash_claim_of_caller is what the calling thread's claim looks like.
+uint64_t crash_claim_of_caller(void);
+
+// crash_claim_take makes the crash that of self, waiting while another thread has it.
+// CRASH_CLAIM_TAKEN: that was not given back in time.
+enum crash_claim crash_claim_take(uint64_t self);
+void crash_claim_give_back(void);
 
 // What a signal is, once the previous action has been asked.
 enum crash_verdict {
@@ -92,8 +111,25 @@ bool crash_start_agent(struct crash_agent *out);
 // crash_record fills the request page.
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies);
 
-// crash_write_record leaves a record in the spool, if that can be.
-void crash_write_record(enum record_reason reason);
+// crash_report has the agent report what the request page says, or leaves a record.
+// false: neither could be.
+bool crash_report(void);
+
+// crash_call_before and crash_call_after call the program's functions, if there are
+// any.
+enum crashhook_answer crash_call_before(siginfo_t *info, void *context);
+void crash_call_after(siginfo_t *info, void *context, bool reported);
+
+// crash_callback_ends: this signal is the end of a function of the program's.
+bool crash_callback_ends(const siginfo_t *info);
+
+enum crash_live { CRASH_LIVE_DONE, CRASH_LIVE_BUSY, CRASH_LIVE_FAILED };
+
+// crash_report_live reports the running process.
+enum crash_live crash_report_live(void);
+
+// crash_write_record leaves a record in the spool. false: it cannot.
+bool crash_write_record(enum record_reason reason);
 
 // crash_put_contents fills the file of a record. false: not even its header fits.
 bool crash_put_contents(int fd, enum record_reason reason);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
+#include "handler/context_page.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/record_file.h"
@@ -182,6 +183,9 @@ bool crash_put_contents(int fd, enum record_reason reason)
                   length_of(crash_plan->kept[i]) + 1);
     put_executable(w);
     put_file(w, RECORD_MAPS, "/proc/self/maps");
+    if (crash_plan->page->context_page != 0)
+        put_chunk(w, RECORD_CONTEXT, crash_plan->page->context_page,
+                  sizeof(struct context_page));
     uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
     put_frames(w, machine_frame_pointer(registers), stack_end);
     put_message(w, crash_plan->page->abort_message);

@@ -34,6 +34,7 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
 
     crash_state.dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
     page->dies = dies;
+    page->live = 0;
     page->agent_pid = 0;
     page->crash_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
     page->crash_realtime_ns = sys_clock_ns(CLOCK_REALTIME);

@@ -74,7 +74,7 @@ static int open_spool(void)
     return -EPERM;
 }
 
-static void write_in(int folder, enum record_reason reason)
+static bool write_in(int folder, enum record_reason reason)
 {
     char temporary[NAME_SIZE];
     char name[NAME_SIZE];
@@ -82,25 +82,29 @@ static void write_in(int folder, enum record_reason reason)
     write_name(name, RECORD_PREFIX, RECORD_SUFFIX);
     int fd = sys_create(folder, temporary);
     if (fd < 0)
-        return;
-    if (!crash_put_contents(fd, reason) || sys_rename(folder, temporary, name) != 0)
+        return false;
+    bool written =
+        crash_put_contents(fd, reason) && sys_rename(folder, temporary, name) == 0;
+    if (!written)
         sys_unlink(folder, temporary);
     sys_close(fd);
+    return written;
 }
 
-void crash_write_record(enum record_reason reason)
+bool crash_write_record(enum record_reason reason)
 {
     struct rlimit before = { 0, 0 };
     crash_state.record_due = 0;
     int folder = crash_plan->spool != NULL ? open_spool() : -1;
     if (folder < 0)
-        return;
+        return false;
     // A file over the limit would raise a signal of its own.
     sys_limit(RLIMIT_FSIZE, NULL, &before);
     const struct rlimit wider = { before.rlim_max, before.rlim_max };
     sys_limit(RLIMIT_FSIZE, &wider, NULL);
-    write_in(folder, reason);
+    bool written = write_in(folder, reason);
     sys_limit(RLIMIT_FSIZE, &before, NULL);
     sys_take_signal(SIGXFSZ);
     sys_close(folder);
+    return written;
 }

@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "crashhook/crashhook.h"
 #include "handler/agent_path.h"
+#include "handler/context.h"
 #include "handler/crash.h"
 #include "handler/plan.h"
 #include "handler/variables.h"
@@ -146,7 +147,8 @@ static int install(char *const *environment, const struct crashhook_options *opt
                                   .variable_count = variables.count,
                                   .signals = settings.signals,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
-                                  .keep_stderr = stderr_is_wanted(&settings) };
+                                  .keep_stderr = stderr_is_wanted(&settings),
+                                  .context = context_map() };
     message_places_find(&wishes.messages);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)

@@ -63,6 +63,23 @@ static inline long machine_clone(unsigned long flags, void *stack_end, int32_t *
     return result;
 }
 
+// machine_call_on calls function(argument) on the stack that ends at stack_end, which
+// is aligned to 16 bytes.
+static inline void machine_call_on(void *stack_end, machine_child_fn *function,
+                                   void *argument)
+{
+    __asm__ volatile("mov %%rsp, %%rbx\n\t"
+                     "mov %[stack], %%rsp\n\t"
+                     "call *%[function]\n\t"
+                     "mov %%rbx, %%rsp"
+                     : "+D"(argument)
+                     : [stack] "r"(stack_end), [function] "r"(function)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11",
+                       "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+                       "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+                       "xmm13", "xmm14", "xmm15");
+}
+
 // machine_registers copies the registers of context to out.
 static inline void machine_registers(const ucontext_t *context, uint64_t *out)
 {
@@ -138,6 +155,23 @@ static inline long machine_clone(unsigned long flags, void *stack_end, int32_t *
                        "r"(x20), [exit] "i"(SYS_exit)
                      : "memory", "cc");
     return x0;
+}
+
+static inline void machine_call_on(void *stack_end, machine_child_fn *function,
+                                   void *argument)
+{
+    register void *x0 __asm__("x0") = argument;
+    __asm__ volatile("mov x19, sp\n\t"
+                     "mov sp, %[stack]\n\t"
+                     "blr %[function]\n\t"
+                     "mov sp, x19"
+                     : "+r"(x0)
+                     : [stack] "r"(stack_end), [function] "r"(function)
+                     : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10",
+                       "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19",
+                       "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6",
+                       "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+                       "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }
 
 static inline void machine_registers(const ucontext_t *context, uint64_t *out)

@@ -7,13 +7,16 @@
 #include <unistd.h>
 
 // What the two children need is a few hundred bytes each.
-enum { CHILD_STACK = 8192 };
+enum { CHILD_STACK = 8192, CALLBACK_STACK = 64 * 1024 };
 
-// Where the parts are, from the start of the mapping: a guard page, the stacks, which
-// grow towards it, the request page, room to work in, the plan, which nobody can write
-// once it is sealed, and a guard page.
+// Where the parts are, from the start of the mapping: a guard page, the callbacks'
+// stack, which grows towards it, a guard page, the children's stacks, likewise, the
+// request page, room to work in, the plan, which nobody can write once it is sealed,
+// and a guard page.
 struct layout {
     size_t page;
+    size_t callback_stack;
+    size_t guard;
     size_t stacks;
     size_t request;
     size_t scratch;
@@ -44,7 +47,9 @@ static struct layout layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
-    at.stacks = at.page;
+    at.callback_stack = at.page;
+    at.guard = at.callback_stack + round_up(CALLBACK_STACK, at.page);
+    at.stacks = at.guard + at.page;
     at.request = at.stacks + round_up(2 * CHILD_STACK, at.page);
     at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
     at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
@@ -129,6 +134,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     plan->bytes = at->plan_bytes;
     plan->mapping = base;
     plan->mapping_bytes = at->total;
+    plan->callback_stack_end = base + at->guard;
     plan->first_stack_end = base + at->stacks + CHILD_STACK;
     plan->second_stack_end = base + at->stacks + 2 * CHILD_STACK;
     page->magic = REQUEST_MAGIC;
@@ -139,6 +145,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->exception_globals = wishes->messages.exception_globals;
     page->terminate = wishes->messages.terminate;
     page->set_terminate = wishes->messages.set_terminate;
+    page->context_page = (uintptr_t)wishes->context;
     return plan;
 }
 
@@ -148,8 +155,9 @@ struct crash_plan *plan_create(const struct plan_wishes *wishes)
     char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (mprotect(base + at.stacks, at.plan + at.plan_bytes - at.stacks,
-                 PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(base + at.callback_stack, at.plan + at.plan_bytes - at.callback_stack,
+                 PROT_READ | PROT_WRITE) != 0 ||
+        mprotect(base + at.guard, at.page, PROT_NONE) != 0) {
         munmap(base, at.total);
         return NULL;
     }

@@ -8,6 +8,7 @@
 #pragma once
 #include <stddef.h>
 
+#include "handler/context_page.h"
 #include "handler/crash.h"
 #include "handler/message_places.h"
 
@@ -27,6 +28,7 @@ struct plan_wishes {
     uint64_t timeout_ns;
     bool keep_stderr;
     struct message_places messages;
+    const struct context_page *context; // NULL: none
 };
 
 // plan_create maps and fills a plan. NULL: there is no memory.

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 3 };
+enum { REQUEST_VERSION = 4 };
 
 // What the agent answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R' };
@@ -48,6 +48,8 @@ struct request_page {
     int32_t agent_pid;    // written by clone(CLONE_PARENT_SETTID)
     uint32_t dies;        // 1: the process dies of this; 0: an earlier handler decides
     uint32_t keep_stderr; // 1: the agent may print on descriptor 2
+    uint32_t live;        // 1: no crash; crashed_tid asks for a report of the process
+    uint32_t unused;
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;
@@ -61,4 +63,5 @@ struct request_page {
     int64_t exception_globals; // of libstdc++'s, from the thread pointer; 0: none
     uint64_t terminate;        // std::terminate; 0: none
     uint64_t set_terminate;    // std::set_terminate; 0: none
+    uint64_t context_page;     // struct context_page; 0: none
 };

@@ -40,6 +40,8 @@ static const struct member report_members[] = {
     { "environment", SHAPE_STRING, false },
     { "tags", SHAPE_OBJECT, false },
     { "breadcrumbs", SHAPE_ARRAY, false },
+    { "user_data", SHAPE_OBJECT, false },
+    { "attachments", SHAPE_ARRAY, false },
     { "threads", SHAPE_ARRAY, true },
     { "images", SHAPE_ARRAY, true },
     { "image_map", SHAPE_STRING, false },

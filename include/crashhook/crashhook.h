@@ -5,7 +5,8 @@
 // Linking libcrashhook (or starting the program under `crashhook run`) is enough: a
 // constructor installs the handler with what the CRASHHOOK_* variables say. The calls
 // below are for programs that want more. Nothing here uses the heap; the handler costs
-// two mappings and no thread, and nothing is started before a crash.
+// three mappings and no thread, and nothing is started before a crash that was not
+// asked for (crashhook_watchdog_start, CRASHHOOK_MODE=daemon).
 //
 // C11, usable from C++.
 #pragma once
@@ -52,6 +53,92 @@ CRASHHOOK_API int crashhook_install(const struct crashhook_options *options);
 // that links libcrashhook.a. A large enough stack that the thread has set itself is
 // kept. 0, or an errno value.
 CRASHHOOK_API int crashhook_thread_init(void);
+
+// What a program says of itself while it runs, for the report of a crash that may come.
+// These calls take no lock, allocate nothing and leave errno alone: any thread may make
+// them, and a signal handler. Texts are copied; what is longer than its place is cut.
+// 0, or an errno value: ECANCELED when the handler is not installed, EINVAL for a name
+// or path that is empty or too long, ENOSPC when all places are taken, EBUSY when the
+// same name is being written elsewhere at this moment.
+
+// crashhook_set_tag sets a tag that reports are searched by: a name of at most 35
+// bytes, a value of at most 127. 32 tags. NULL takes the tag away.
+CRASHHOOK_API int crashhook_set_tag(const char *name, const char *value);
+
+// crashhook_set_data sets a longer text, of at most 1023 bytes, that is shown with the
+// report. 16 of them. NULL takes it away.
+CRASHHOOK_API int crashhook_set_data(const char *name, const char *value);
+
+// crashhook_breadcrumb notes that something happened: the last 128 messages, of at most
+// 239 bytes, go into the report with the time.
+CRASHHOOK_API void crashhook_breadcrumb(const char *message);
+
+// crashhook_attach_file has the end of a file, such as a log, go into the report: its
+// last tail_bytes, at most 1 MiB; 0: 64 KiB. The file is read after the program has
+// died; path is absolute. 8 files.
+CRASHHOOK_API int crashhook_attach_file(const char *path, size_t tail_bytes);
+
+// crashhook_crash is what a callback is told.
+struct crashhook_crash {
+    size_t size; // of this struct
+    int signal;
+    int reported;     // a report or a record is in the spool; 0 in a before function
+    const void *info; // a siginfo_t *
+    void *context;    // a ucontext_t *
+};
+
+// What a before function answers.
+enum crashhook_answer {
+    CRASHHOOK_REPORT = 0,   // report it
+    CRASHHOOK_SKIP = 1,     // die without a report
+    CRASHHOOK_CONTINUE = 2, // this is no crash: the program goes on
+};
+
+// A crashhook_before_fn is called in the thread that crashed before anything is
+// reported, a crashhook_after_fn when the report is written and the program is about to
+// die. Locks may be held and the heap may be broken: they may call what signal handlers
+// may (signal-safety(7)), and no more. Each has 64 KiB of stack and a quarter of
+// CRASHHOOK_TIMEOUT. One that crashes, aborts, or takes longer is given up, and all
+// goes on without it: the report is of the first crash, and the program dies of that.
+typedef enum crashhook_answer crashhook_before_fn(const struct crashhook_crash *crash,
+                                                  void *argument);
+typedef void crashhook_after_fn(const struct crashhook_crash *crash, void *argument);
+
+// crashhook_set_callbacks sets both functions; NULL: none. It is not for the moment of
+// a crash itself.
+CRASHHOOK_API void crashhook_set_callbacks(crashhook_before_fn *before,
+                                           crashhook_after_fn *after, void *argument);
+
+// crashhook_report_now writes a report of the running program, which goes on unharmed
+// when it is written. why becomes its last breadcrumb; NULL: none. 0, or an errno
+// value: ECANCELED when the handler is not installed, EBUSY when a crash is being
+// reported or this is a callback, EIO when no report came to be.
+CRASHHOOK_API int crashhook_report_now(const char *why);
+
+// crashhook_watchdog_start has a thread report the program, once, whenever it has not
+// been fed for timeout_ms, at least 100. 0, or an errno value: ECANCELED as above,
+// EINVAL, EALREADY when it runs, or why no thread could be made. A forked child has no
+// watchdog.
+CRASHHOOK_API int crashhook_watchdog_start(unsigned timeout_ms);
+
+// crashhook_watchdog_feed says that the program is alive. It may be called from
+// anywhere, as often as one likes.
+CRASHHOOK_API void crashhook_watchdog_feed(void);
+
+// crashhook_watchdog_stop ends the thread, and has waited for its end.
+CRASHHOOK_API void crashhook_watchdog_stop(void);
+
+// crashhook_test is how crashhook_test_crash crashes.
+enum crashhook_test {
+    CRASHHOOK_TEST_NULL_WRITE,
+    CRASHHOOK_TEST_ABORT,
+    CRASHHOOK_TEST_STACK_OVERFLOW,
+    CRASHHOOK_TEST_ILLEGAL_INSTRUCTION,
+};
+
+// crashhook_test_crash crashes for real, to see what becomes of it.
+CRASHHOOK_API void crashhook_test_crash(enum crashhook_test how)
+    __attribute__((noreturn));
 
 // crashhook_version is the version of the library, such as "0.1.0".
 CRASHHOOK_API const char *crashhook_version(void);

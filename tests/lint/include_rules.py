@@ -31,6 +31,7 @@ OUTSIDE = {
 EXTRA_EDGES = {
     ("handler", "base/settings.h"),  # the table of variables is read once at install
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
+    ("agent", "handler/context_page.h"),  # and what the program says of itself
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
 }
 

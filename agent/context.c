@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/context.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/raw_write.h"
+
+// value_of is a string within its array, terminated in out.
+static void value_of(const char *bytes, size_t size, char *out)
+{
+    size_t length = strnlen(bytes, size - 1);
+    memcpy(out, bytes, length);
+    out[length] = 0;
+}
+
+static bool is_whole(uint32_t sequence)
+{
+    return sequence != 0 && (sequence & 1) == 0;
+}
+
+enum ch_status context_check(const struct context_page *page)
+{
+    bool known = page->magic == CONTEXT_MAGIC && page->version == CONTEXT_VERSION &&
+                 page->size == sizeof(*page);
+    return known ? CH_OK : CH_ERR_MALFORMED;
+}
+
+enum ch_status context_read(const struct memory_reader *memory, uint64_t address,
+                            struct context_page *out)
+{
+    if (address == 0)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status = memory_read(memory, address, out, sizeof(*out));
+    return status == CH_OK ? context_check(out) : status;
+}
+
+// write_name writes a key, which is printed without escapes, in plain characters.
+static void write_name(struct json_writer *w, const char *name, size_t length)
+{
+    char key[128];
+    size_t kept = 0;
+    for (size_t i = 0; i < length && name[i] != 0 && kept < sizeof(key) - 1; i++) {
+        bool plain =
+            name[i] >= ' ' && name[i] < 0x7f && name[i] != '"' && name[i] != '\\';
+        key[kept++] = plain ? name[i] : '_';
+    }
+    key[kept] = 0;
+    json_write_key(w, key);
+}
+
+// is_set_by_program: the program has a tag of this name.
+static bool is_set_by_program(const struct context_page *page, const char *name,
+                              size_t length)
+{
+    for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
+        const struct context_tag *tag = &page->tags[i];
+        if (is_whole(tag->sequence) && length < sizeof(tag->name) &&
+            memcmp(tag->name, name, length) == 0 && tag->name[length] == 0)
+            return true;
+    }
+    return false;
+}
+
+// comes_again: a later slot has the same name, set by two at the same moment.
+static bool comes_again(const struct context_page *page, size_t index)
+{
+    for (size_t i = index + 1; i < CONTEXT_TAGS; i++) {
+        if (is_whole(page->tags[i].sequence) &&
+            strncmp(page->tags[i].name, page->tags[index].name, CONTEXT_NAME_BYTES) ==
+                0)
+            return true;
+    }
+    return false;
+}
+
+// write_set_tags writes k=v,k=v; settings.c has checked the form.
+static void write_set_tags(struct json_writer *w, const struct context_page *page,
+                           const char *tags)
+{
+    while (tags != NULL && *tags != 0) {
+        size_t length = strcspn(tags, ",");
+        size_t name = strcspn(tags, "=");
+        if (!is_set_by_program(page, tags, name)) {
+            write_name(w, tags, name);
+            json_write_bytes(w, tags + name + 1, length - name - 1);
+        }
+        tags += length + (tags[length] == ',');
+    }
+}
+
+static void write_tags(struct json_writer *w, const struct capture *capture,
+                       const struct context_page *page)
+{
+    char name[CONTEXT_NAME_BYTES];
+    char value[sizeof(page->tags[0].value)];
+    json_write_key(w, "tags");
+    json_write_object(w);
+    write_set_tags(w, page, capture->settings->tags);
+    for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
+        const struct context_tag *tag = &page->tags[i];
+        if (!is_whole(tag->sequence) || comes_again(page, i))
+            continue;
+        value_of(tag->name, sizeof(tag->name), name);
+        value_of(tag->value, sizeof(tag->value), value);
+        write_name(w, name, strlen(name));
+        raw_write_words_value(w, capture, value);
+    }
+    json_write_end(w, '}');
+}
+
+static void write_breadcrumbs(struct json_writer *w, const struct capture *capture,
+                              const struct context_page *page)
+{
+    char message[sizeof(page->trail[0].message)];
+    uint64_t count = page->breadcrumbs;
+    uint64_t first = count > CONTEXT_BREADCRUMBS ? count - CONTEXT_BREADCRUMBS : 0;
+    if (count == 0)
+        return;
+    json_write_key(w, "breadcrumbs");
+    json_write_array(w);
+    for (uint64_t i = 0; i < CONTEXT_BREADCRUMBS && first + i < count; i++) {
+        uint64_t number = first + i;
+        const struct context_breadcrumb *crumb =
+            &page->trail[number % CONTEXT_BREADCRUMBS];
+        if (crumb->sequence != number + 1)
+            continue;
+        value_of(crumb->message, sizeof(crumb->message), message);
+        json_write_object(w);
+        raw_write_time(w, "time", crumb->realtime_ns / 1000000);
+        json_write_key(w, "message");
+        raw_write_words_value(w, capture, message);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+static void write_data(struct json_writer *w, const struct capture *capture,
+                       const struct context_page *page)
+{
+    char name[CONTEXT_NAME_BYTES];
+    char value[sizeof(page->data[0].value)];
+    bool any = false;
+    for (size_t i = 0; i < CONTEXT_DATA; i++)
+        any |= is_whole(page->data[i].sequence);
+    if (!any)
+        return;
+    json_write_key(w, "user_data");
+    json_write_object(w);
+    for (size_t i = 0; i < CONTEXT_DATA; i++) {
+        const struct context_datum *datum = &page->data[i];
+        if (!is_whole(datum->sequence))
+            continue;
+        value_of(datum->name, sizeof(datum->name), name);
+        value_of(datum->value, sizeof(datum->value), value);
+        write_name(w, name, strlen(name));
+        raw_write_words_value(w, capture, value);
+    }
+    json_write_end(w, '}');
+}
+
+// write_attachments names the files; the free phase reads them.
+static void write_attachments(struct json_writer *w, const struct capture *capture,
+                              const struct context_page *page)
+{
+    char path[sizeof(page->attachments[0].path)];
+    bool any = false;
+    for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++)
+        any |= is_whole(page->attachments[i].sequence);
+    if (!any)
+        return;
+    json_write_key(w, "attachments");
+    json_write_array(w);
+    for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++) {
+        const struct context_attachment *attachment = &page->attachments[i];
+        if (!is_whole(attachment->sequence))
+            continue;
+        value_of(attachment->path, sizeof(attachment->path), path);
+        json_write_object(w);
+        raw_write_path(w, capture, "path", path, strlen(path));
+        raw_write_count(w, "limit_bytes", attachment->tail_bytes);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+void context_write(struct json_writer *w, const struct capture *capture)
+{
+    const struct context_page *page = capture->context;
+    write_tags(w, capture, page);
+    if (page == NULL)
+        return;
+    write_breadcrumbs(w, capture, page);
+    write_data(w, capture, page);
+    write_attachments(w, capture, page);
+}

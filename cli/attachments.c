@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/attachments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "report/sanitize.h"
+
+enum { LIMIT_MAX_BYTES = 1 << 20 };
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+// open_plain opens the file; a path that begins in a masked home, in ours.
+static int open_plain(const char *path, struct stat *out)
+{
+    struct text CH_CLEANUP(text_deinit) full = { 0 };
+    const char *home = getenv("HOME");
+    if (strncmp(path, "~/", 2) == 0 && home != NULL)
+        text_append_string(&full, home);
+    text_append_string(&full, full.size != 0 ? path + 1 : path);
+    if (!text_ok(&full)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int fd = open(full.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, out) == 0 && S_ISREG(out->st_mode))
+        return fd;
+    (void)close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static const char *why(void)
+{
+    if (errno == ELOOP)
+        return "it is a symbolic link";
+    return errno == EINVAL ? "it is not a plain file" : strerror(errno);
+}
+
+// put_content adds the bytes as text where they are text, else as base64.
+static void put_content(json_t *attachment, const struct text *bytes,
+                        const struct settings *settings)
+{
+    struct text CH_CLEANUP(text_deinit) masked = { 0 };
+    json_t *plain = NULL;
+    if (memchr(bytes->bytes, 0, bytes->size) == NULL) {
+        if (settings->sanitize != SETTING_NO)
+            sanitize_string(bytes->bytes, getenv("HOME"), &masked);
+        else
+            text_append_string(&masked, bytes->bytes);
+        plain =
+            text_ok(&masked) && masked.bytes != NULL ? json_string(masked.bytes) : NULL;
+    }
+    if (plain != NULL) {
+        (void)json_object_set_new(attachment, "text", plain);
+        return;
+    }
+    char *base64 = malloc(BASE64_SIZE(bytes->size));
+    if (base64 == NULL)
+        return;
+    base64_encode(bytes->bytes, bytes->size, base64);
+    (void)json_object_set_new(attachment, "base64", json_string(base64));
+    free(base64);
+}
+
+// skip_half_line drops what is left of the line that the cut goes through.
+static void skip_half_line(struct text *bytes)
+{
+    const char *end = memchr(bytes->bytes, '\n', bytes->size);
+    if (end == NULL)
+        return;
+    size_t skip = (size_t)(end + 1 - bytes->bytes);
+    memmove(bytes->bytes, end + 1, bytes->size - skip + 1);
+    bytes->size -= skip;
+}
+
+static void fill(json_t *attachment, const struct settings *settings)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    struct stat info = { 0 };
+    const char *path = report_string(attachment, "path");
+    int64_t limit = report_integer(attachment, "limit_bytes", 0);
+    if (path == NULL || json_object_get(attachment, "size") != NULL)
+        return;
+    limit = limit < 0 || limit > LIMIT_MAX_BYTES ? LIMIT_MAX_BYTES : limit;
+    int CH_CLEANUP(close_fd) fd = open_plain(path, &info);
+    if (fd < 0) {
+        (void)json_object_set_new(attachment, "problem", json_string(why()));
+        return;
+    }
+    bool cut = info.st_size > limit;
+    if (cut && lseek(fd, info.st_size - limit, SEEK_SET) < 0)
+        return;
+    // Somebody may write to it still: no more than was asked for.
+    enum ch_status status = report_read_bytes(fd, (size_t)limit, &bytes);
+    if ((status != CH_OK && status != CH_ERR_LIMIT) || !text_ok(&bytes)) {
+        (void)json_object_set_new(attachment, "problem", json_string(why()));
+        return;
+    }
+    if (cut && bytes.size != 0)
+        skip_half_line(&bytes);
+    (void)json_object_set_new(attachment, "size", json_integer(info.st_size));
+    if (bytes.size != 0)
+        put_content(attachment, &bytes, settings);
+}
+
+void attachments_fill(json_t *report, const struct settings *settings)
+{
+    json_t *attachments = json_object_get(report, "attachments");
+    for (size_t i = 0; i < json_array_size(attachments); i++) {
+        json_t *attachment = json_array_get(attachments, i);
+        if (json_is_object(attachment))
+            fill(attachment, settings);
+    }
+}

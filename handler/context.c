@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything here may be called from any thread at any time, in signal handlers too: no
+// lock is taken, nothing is allocated, and errno is left alone. Two who write the same
+// slot at once do not wait for each other: the second is told.
+#include "handler/context.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/syscalls.h"
+
+static struct context_page *page;
+
+static struct context_page *current(void)
+{
+    return __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+}
+
+struct context_page *context_map(void)
+{
+    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = (sizeof(*page) + guard - 1) & ~(guard - 1);
+    if (current() != NULL)
+        return page;
+    char *base =
+        mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    if (mprotect(base + guard, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(base, bytes + 2 * guard);
+        return NULL;
+    }
+    struct context_page *made = (struct context_page *)(base + guard);
+    made->magic = CONTEXT_MAGIC;
+    made->version = CONTEXT_VERSION;
+    made->size = sizeof(*made);
+    __atomic_store_n(&page, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+// copy writes text, cut where there is no more room, but never inside a character.
+static void copy(char *to, size_t size, const char *text)
+{
+    size_t length = strnlen(text, size);
+    if (length == size) {
+        length--;
+        while (length != 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--;
+    }
+    memcpy(to, text, length);
+    to[length] = 0;
+}
+
+// open_slot makes a slot ours to write. false: somebody else is writing it.
+static bool open_slot(uint32_t *sequence, uint32_t seen)
+{
+    return (seen & 1) == 0 &&
+           __atomic_compare_exchange_n(sequence, &seen, seen + 1, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+// close_slot makes it valid again, or with gone unused.
+static void close_slot(uint32_t *sequence, bool gone)
+{
+    uint32_t odd = __atomic_load_n(sequence, __ATOMIC_RELAXED);
+    // 0 is for slots that are free; the number may come round to it.
+    uint32_t next = odd + 1 != 0 ? odd + 1 : 2;
+    __atomic_store_n(sequence, gone ? 0 : next, __ATOMIC_RELEASE);
+}
+
+// Tags and data are tables of the same shape with values of different sizes.
+struct table {
+    char *slots;
+    size_t count;
+    size_t slot_bytes;
+    size_t name_at;
+    size_t value_at;
+    size_t value_bytes;
+};
+
+static uint32_t *sequence_of(const struct table *table, size_t i)
+{
+    return (uint32_t *)(void *)(table->slots + i * table->slot_bytes);
+}
+
+// find is the slot called name, else a free one, else table->count.
+static size_t find(const struct table *table, const char *name, uint32_t *out_seen)
+{
+    size_t free_slot = table->count;
+    for (size_t i = 0; i < table->count; i++) {
+        uint32_t seen = __atomic_load_n(sequence_of(table, i), __ATOMIC_ACQUIRE);
+        const char *its = table->slots + i * table->slot_bytes + table->name_at;
+        if (seen == 0 && free_slot == table->count)
+            free_slot = i;
+        if (seen != 0 && strncmp(its, name, CONTEXT_NAME_BYTES) == 0) {
+            *out_seen = seen;
+            return i;
+        }
+    }
+    *out_seen = 0;
+    return free_slot;
+}
+
+static int set(const struct table *table, const char *name, const char *value)
+{
+    uint32_t seen = 0;
+    if (name == NULL || *name == 0 ||
+        strnlen(name, CONTEXT_NAME_BYTES) == CONTEXT_NAME_BYTES)
+        return EINVAL;
+    size_t i = find(table, name, &seen);
+    if (value == NULL && seen == 0)
+        return 0;
+    if (i == table->count)
+        return ENOSPC;
+    if (!open_slot(sequence_of(table, i), seen))
+        return EBUSY;
+    char *slot = table->slots + i * table->slot_bytes;
+    if (value != NULL) {
+        copy(slot + table->name_at, CONTEXT_NAME_BYTES, name);
+        copy(slot + table->value_at, table->value_bytes, value);
+    }
+    close_slot(sequence_of(table, i), value == NULL);
+    return 0;
+}
+
+int crashhook_set_tag(const char *name, const char *value)
+{
+    struct context_page *to = current();
+    if (to == NULL)
+        return ECANCELED;
+    const struct table table = { (char *)to->tags,
+                                 CONTEXT_TAGS,
+                                 sizeof(struct context_tag),
+                                 offsetof(struct context_tag, name),
+                                 offsetof(struct context_tag, value),
+                                 sizeof(to->tags[0].value) };
+    return set(&table, name, value);
+}
+
+int crashhook_set_data(const char *name, const char *value)
+{
+    struct context_page *to = current();
+    if (to == NULL)
+        return ECANCELED;
+    const struct table table = { (char *)to->data,
+                                 CONTEXT_DATA,
+                                 sizeof(struct context_datum),
+                                 offsetof(struct context_datum, name),
+                                 offsetof(struct context_datum, value),
+                                 sizeof(to->data[0].value) };
+    return set(&table, name, value);
+}
+
+void crashhook_breadcrumb(const char *message)
+{
+    struct context_page *to = current();
+    if (to == NULL || message == NULL)
+        return;
+    uint64_t number = __atomic_fetch_add(&to->breadcrumbs, 1, __ATOMIC_RELAXED);
+    struct context_breadcrumb *crumb = &to->trail[number % CONTEXT_BREADCRUMBS];
+    __atomic_store_n(&crumb->sequence, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    crumb->realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    copy(crumb->message, sizeof(crumb->message), message);
+    __atomic_store_n(&crumb->sequence, number + 1, __ATOMIC_RELEASE);
+}
+
+int crashhook_attach_file(const char *path, size_t tail_bytes)
+{
+    enum { TAIL_DEFAULT = 64 << 10, TAIL_MAX = 1 << 20 };
+    struct context_page *to = current();
+    if (to == NULL)
+        return ECANCELED;
+    if (path == NULL || path[0] != '/' || tail_bytes > TAIL_MAX ||
+        strnlen(path, sizeof(to->attachments[0].path)) ==
+            sizeof(to->attachments[0].path))
+        return EINVAL;
+    for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++) {
+        struct context_attachment *slot = &to->attachments[i];
+        if (!open_slot(&slot->sequence, 0))
+            continue;
+        slot->tail_bytes = tail_bytes != 0 ? (uint32_t)tail_bytes : TAIL_DEFAULT;
+        copy(slot->path, sizeof(slot->path), path);
+        close_slot(&slot->sequence, false);
+        return 0;
+    }
+    return ENOSPC;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose crash it is, decided in crash context (see crash.c): the first thread to claim
+// the state is reported, and is the watchdog of its own agent. The others wait for it:
+// nearly always for the death of the process.
+#include "handler/crash.h"
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+uint64_t crash_claim_of_caller(void)
+{
+    return (uint64_t)(uint32_t)sys_getpid() << 32 | (uint32_t)sys_gettid();
+}
+
+// A claim of another process came here by fork and is worth nothing.
+static bool claim_stands(uint64_t claim, uint64_t self)
+{
+    return claim >> 32 == self >> 32;
+}
+
+static enum crash_claim try(uint64_t self)
+{
+    uint64_t found = 0;
+    while (!__atomic_compare_exchange_n(&crash_state.claim, &found, self, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        if (found == self)
+            return CRASH_CLAIM_RE_ENTERED;
+        if (claim_stands(found, self))
+            return CRASH_CLAIM_TAKEN;
+    }
+    return CRASH_CLAIM_WON;
+}
+
+// claim_word is the half of the claim that other threads wait on.
+static uint32_t *claim_word(void)
+{
+    return (uint32_t *)&crash_state.claim;
+}
+
+void crash_claim_give_back(void)
+{
+    __atomic_store_n(&crash_state.claim, 0, __ATOMIC_SEQ_CST);
+    sys_futex_wake_all(claim_word());
+}
+
+// park waits for the claim to be given back. false: it was not in time, which is a
+// second more than its owner may take.
+static bool park(void)
+{
+    uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
+    uint64_t until = now + crash_plan->timeout_ns + 1000000000u;
+    for (; now < until; now = sys_clock_ns(CLOCK_MONOTONIC)) {
+        uint32_t owner = __atomic_load_n(claim_word(), __ATOMIC_SEQ_CST);
+        if (owner == 0)
+            return true;
+        sys_futex_wait(claim_word(), owner, until - now);
+    }
+    return false;
+}
+
+enum crash_claim crash_claim_take(uint64_t self)
+{
+    enum crash_claim claim;
+    while ((claim = try(self)) == CRASH_CLAIM_TAKEN) {
+        if (!park())
+            return CRASH_CLAIM_TAKEN;
+    }
+    return claim;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A report of the running program, by the way that crashes take (see crash.c): the
+// thread that asks for it waits for the agent like one that crashed, and goes on.
+#include "handler/crash.h"
+
+#include <sys/prctl.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+// The signals of a thread's own faults, which cannot wait.
+static uint64_t faults(void)
+{
+    uint64_t set = 0;
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        set |= UINT64_C(1) << (signals[i] - 1);
+    return set;
+}
+
+static void fill_page(void)
+{
+    struct request_page *page = crash_plan->page;
+    page->live = 1;
+    page->dies = 0;
+    page->agent_pid = 0;
+    page->crashed_tid = sys_gettid();
+    page->crash_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+    page->crash_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    page->deadline_monotonic_ns = page->crash_monotonic_ns + crash_plan->timeout_ns;
+}
+
+enum crash_live crash_report_live(void)
+{
+    uint64_t self = crash_claim_of_caller();
+    // No handler may run before the claim is given back: it might crash.
+    uint64_t mask = sys_sigmask(~faults());
+    enum crash_live result = CRASH_LIVE_BUSY;
+    if (crash_claim_take(self) == CRASH_CLAIM_WON) {
+        crash_state.signal = SIGABRT;
+        crash_state.dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
+        fill_page();
+        result = crash_report() ? CRASH_LIVE_DONE : CRASH_LIVE_FAILED;
+        crash_claim_give_back();
+    }
+    sys_sigmask(mask);
+    return result;
+}

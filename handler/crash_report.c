@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Having a crash reported, in crash context (see crash.c): the agent is started and
+// waited for, with one deadline; where it writes no report, a record is left instead.
+#include "handler/crash.h"
+
+#include <linux/errno.h>
+#include <sys/prctl.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+// What came of an agent.
+enum outcome { AGENT_WAITS, AGENT_ANSWERED, AGENT_GONE, AGENT_LATE };
+
+// hear takes the agent's answers. A dead agent may have answered before.
+static enum outcome hear(int channel, bool died)
+{
+    char answer = 0;
+    long count;
+    while ((count = sys_receive(channel, &answer, 1)) == 1) {
+        if (answer == REQUEST_WRITTEN)
+            crash_state.record_due = 0;
+        if (answer == REQUEST_RELEASE)
+            return AGENT_ANSWERED;
+    }
+    return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
+}
+
+// await ends with the agent's answer, its death, or the deadline.
+static enum outcome await(const struct crash_agent *agent)
+{
+    const struct request_page *page = crash_plan->page;
+    struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
+                                { .fd = agent->pidfd, .events = POLLIN } };
+    for (;;) {
+        uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
+        if (now >= page->deadline_monotonic_ns)
+            break;
+        long ready = sys_poll(watched, 2, page->deadline_monotonic_ns - now);
+        enum outcome outcome = AGENT_WAITS;
+        if (ready > 0)
+            outcome = hear(agent->channel, watched[1].revents != 0);
+        if (outcome != AGENT_WAITS)
+            return outcome;
+        if (ready < 0 && ready != -EINTR)
+            return AGENT_GONE;
+    }
+    if (agent->pidfd >= 0)
+        sys_pidfd_send_signal(agent->pidfd, SIGKILL);
+    else
+        sys_kill(page->agent_pid, SIGKILL);
+    return AGENT_LATE;
+}
+
+static enum record_reason ask(const struct crash_agent *agent)
+{
+    const struct request_page *page = crash_plan->page;
+    sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
+    struct request_message message = { .magic = REQUEST_MAGIC,
+                                       .page_address = (uintptr_t)page,
+                                       .pid = sys_getpid(),
+                                       .tid = page->crashed_tid };
+    sys_send(agent->channel, &message, sizeof(message));
+    enum outcome outcome = await(agent);
+    sys_close(agent->channel);
+    if (agent->pidfd >= 0)
+        sys_close(agent->pidfd);
+    // Ours only where the program is the reaper of orphans; nobody else should meet it.
+    sys_wait(page->agent_pid, 1 /* WNOHANG */);
+    return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
+}
+
+bool crash_report(void)
+{
+    struct crash_agent agent;
+    enum record_reason reason = RECORD_NOT_STARTED;
+    // 2 is a dump for root alone; once changed it could not be put back.
+    if (crash_state.dumpable == 0)
+        sys_prctl(PR_SET_DUMPABLE, 1);
+    crash_state.record_due = 1;
+    if (crash_start_agent(&agent))
+        reason = ask(&agent);
+    bool reported = crash_state.record_due == 0;
+    // There is nothing to record of a process that goes on.
+    if (!reported && !crash_plan->page->live)
+        reported = crash_write_record(reason);
+    crash_state.record_due = 0;
+    crash_put_dumpable_back();
+    return reported;
+}

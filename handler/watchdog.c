@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hang watchdog: a thread that wants to see the count of crashhook_watchdog_feed
+// change. Time is counted in ticks of its own, so that a process that was stopped, or a
+// machine that slept, costs one tick and no report.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/install.h"
+
+enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
+
+// The mutex is for starting and stopping; feeding takes none.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended;
+static pthread_t thread;
+static pid_t owner; // the process that has the thread; 0: there is none
+static bool stopping;
+static unsigned tick_ms;
+static unsigned fed;
+
+void crashhook_watchdog_feed(void)
+{
+    __atomic_fetch_add(&fed, 1, __ATOMIC_RELAXED);
+}
+
+// rest waits a tick; true: the watchdog is to end. The lock is held.
+static bool rest(void)
+{
+    struct timespec until = { 0, 0 };
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + tick_ms * UINT64_C(1000000);
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    while (!stopping && pthread_cond_timedwait(&ended, &lock, &until) != ETIMEDOUT)
+        ;
+    return stopping;
+}
+
+static void *watch(void *argument)
+{
+    unsigned seen = __atomic_load_n(&fed, __ATOMIC_RELAXED);
+    unsigned missed = 0;
+    (void)argument;
+    (void)pthread_mutex_lock(&lock);
+    while (!rest()) {
+        unsigned now = __atomic_load_n(&fed, __ATOMIC_RELAXED);
+        missed = now != seen ? 0 : missed + 1;
+        seen = now;
+        if (missed != TICKS)
+            continue;
+        (void)pthread_mutex_unlock(&lock);
+        (void)crashhook_report_now("hang: the watchdog has not been fed in time");
+        (void)pthread_mutex_lock(&lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int make_thread(void)
+{
+    pthread_attr_t attributes;
+    pthread_condattr_t condition;
+    sigset_t all;
+    sigset_t before;
+    (void)pthread_condattr_init(&condition);
+    (void)pthread_condattr_setclock(&condition, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&ended, &condition);
+    (void)pthread_condattr_destroy(&condition);
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    // It takes none of the program's signals.
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, &attributes, watch, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return error;
+}
+
+// renew_after_fork: of the parent's watchdog a child has the variables and no thread,
+// and the lock perhaps as that thread left it.
+static void renew_after_fork(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    pid_t pid = __atomic_load_n(&owner, __ATOMIC_RELAXED);
+    if (pid == 0 || pid == getpid())
+        return;
+    lock = fresh;
+    owner = 0;
+}
+
+int crashhook_watchdog_start(unsigned timeout_ms)
+{
+    if (!install_done())
+        return ECANCELED;
+    if (timeout_ms < LEAST_MS)
+        return EINVAL;
+    renew_after_fork();
+    (void)pthread_mutex_lock(&lock);
+    int error = owner == getpid() ? EALREADY : 0;
+    if (error == 0) {
+        tick_ms = timeout_ms / TICKS;
+        stopping = false;
+        error = make_thread();
+        owner = error == 0 ? getpid() : 0;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return error;
+}
+
+void crashhook_watchdog_stop(void)
+{
+    renew_after_fork();
+    (void)pthread_mutex_lock(&lock);
+    bool runs = owner == getpid();
+    pthread_t ending = thread;
+    owner = 0;
+    stopping = true;
+    if (runs)
+        (void)pthread_cond_signal(&ended);
+    (void)pthread_mutex_unlock(&lock);
+    if (runs)
+        (void)pthread_join(ending, NULL);
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a program says of itself through crashhook.h is in the report, whoever wrote it;
+# callbacks cannot keep a report from being made; a report can be had without a crash.
+
+import json
+import os
+import signal
+import unittest
+
+import harness
+from harness import Scene, crashed_thread, names_of, program
+
+MISSING = "/nonexistent/crashhook-agent"
+SIGNALS = {"segv": signal.SIGSEGV, "abort": signal.SIGABRT, "overflow": signal.SIGSEGV,
+           "illegal": signal.SIGILL, "divide": signal.SIGFPE}
+
+
+class Context(unittest.TestCase):
+    def report(self, scene, *arguments, **variables):
+        scene.preload = None
+        ended = scene.run([program("tells"), *arguments], **variables)
+        scene.command("list")  # makes a report of a record
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1, ended.stdout + ended.stderr)
+        return reports[0], ended
+
+    def said(self, **variables):
+        with Scene() as scene:
+            log = os.path.join(scene.folder, "log")
+            with open(log, "w", encoding="ascii") as file:
+                file.writelines(f"line {i}\n" for i in range(1000))
+                file.write("api_key=7731sesame0123456789\n")
+            report, _ = self.report(scene, "context", log, CRASHHOOK_TAGS="shard=1,a=b",
+                                    **variables)
+        self.assertEqual(report["tags"], {"a": "b", "shard": "8"})
+        crumbs = [crumb["message"] for crumb in report["breadcrumbs"]]
+        self.assertEqual(len(crumbs), 128)
+        self.assertEqual(crumbs[-2], "step 299")
+        self.assertEqual(crumbs[0], "step 173")
+        self.assertTrue(report["breadcrumbs"][0]["time"].endswith("Z"))
+        self.assertIn("select * from t", report["user_data"]["query"])
+        text, missing = report["attachments"]
+        self.assertTrue(text["text"].startswith("line "))
+        self.assertIn("line 999\n", text["text"])
+        self.assertLess(len(text["text"]), 201)
+        self.assertIn("No such file", missing["problem"])
+        for secret in ("7731secret", "hunter2", "7731sesame"):
+            self.assertNotIn(secret, json.dumps(report))
+
+    def test_tags_breadcrumbs_data_and_files_are_in_the_report(self):
+        self.said()
+
+    def test_they_are_in_the_report_that_comes_of_a_record(self):
+        self.said(CRASHHOOK_AGENT=MISSING)
+
+    def test_a_link_is_not_attached(self):
+        with Scene() as scene:
+            log = os.path.join(scene.folder, "log")
+            os.symlink("/etc/passwd", log)
+            report, _ = self.report(scene, "context", log)
+            self.assertIn("symbolic link", report["attachments"][0]["problem"])
+
+    def test_every_test_crash_is_what_it_says(self):
+        kinds = {"segv": "null-dereference", "abort": "abort", "overflow": "stack-overflow"}
+        for how, number in SIGNALS.items():
+            with self.subTest(how), Scene() as scene:
+                report, ended = self.report(scene, "test", how)
+                self.assertEqual(ended.signal, number)
+                self.assertEqual(report["crash"]["kind"],
+                                 kinds.get(how, report["crash"]["kind"]))
+
+    def test_callbacks_run_around_the_report(self):
+        with Scene() as scene:
+            report, ended = self.report(scene, "answers", "0")
+            self.assertEqual(ended.stdout, "before\nafter: reported\n")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertEqual(report["breadcrumbs"][-1]["message"], "in the callback")
+
+    def test_a_callback_can_do_without_a_report(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([program("tells"), "answers", "1"])
+            self.assertEqual(ended.stdout, "before\nafter: not reported\n")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertEqual(scene.reports(), [])
+
+    def test_a_callback_can_say_that_it_is_no_crash(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([program("tells"), "answers", "2"])
+            self.assertEqual(ended.stdout, "before\nwent on\n")
+            self.assertEqual(ended.status, 3)
+            self.assertEqual(scene.reports(), [])
+
+    def test_whatever_a_callback_ends_in_the_first_crash_is_reported(self):
+        for first, number in SIGNALS.items():
+            for then in [*SIGNALS, "hang"]:
+                for way in ("before", "after"):
+                    with self.subTest(f"{first}, {then} {way}"), Scene() as scene:
+                        report, ended = self.report(scene, way, first, then,
+                                                    CRASHHOOK_TIMEOUT="2s")
+                        self.assertEqual(ended.signal, number)
+                        self.assertEqual(report["crash"]["signal"], number)
+                        self.assertLess(ended.seconds, 20)
+                        self.assertIn("end_by", names_of(crashed_thread(report)))
+
+    def test_a_report_can_be_had_without_a_crash(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([program("tells"), "now", "20"])
+            self.assertEqual(ended.stdout, "reported 20\n")
+            self.assertEqual(ended.status, 0)
+            reports = scene.reports()
+            self.assertEqual(len(reports), 20)
+            for report in reports:
+                self.assertNotIn("crash", report)
+                self.assertEqual(len(report["threads"]), 2)
+                self.assertEqual(report["breadcrumbs"][-1]["message"], "as asked")
+            self.assertIn("report_now", names_of(reports[0]["threads"][0]))
+
+    def test_a_report_that_cannot_be_had_harms_nobody(self):
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([program("tells"), "now", "2"], CRASHHOOK_AGENT=MISSING)
+            self.assertEqual(ended.stdout, "reported 0\n")
+            self.assertEqual(ended.status, 0)
+            self.assertEqual(scene.report_paths(), [])
+
+    def test_a_hang_is_reported_once_and_the_program_goes_on(self):
+        with Scene() as scene:
+            report, ended = self.report(scene, "hangs")
+            self.assertEqual(ended.stdout, "fed\nwent on\n")
+            self.assertEqual(ended.status, 0)
+            self.assertIn("watchdog", report["breadcrumbs"][-1]["message"])
+            names = [name for thread in report["threads"] for name in names_of(thread)]
+            self.assertIn("hangs", names)
+
+    def test_memory_is_in_the_report_only_when_it_is_asked_for(self):
+        with Scene() as scene:
+            report, _ = self.report(scene, "secret")
+            self.assertNotIn("memory", report)
+        with Scene() as scene:
+            report, _ = self.report(scene, "secret", CRASHHOOK_MEMORY="yes")
+            windows = report["memory"]
+            self.assertTrue(any(w["register"] == "rsp" for w in windows)
+                            or os.uname().machine != "x86_64")
+            content = b"".join(bytes.fromhex(w["bytes"]) for w in windows)
+            self.assertNotIn(b"hunter2", content)
+            self.assertIn(b"****", content)
+
+    def test_what_is_shown_as_sent_is_what_lies_in_the_spool(self):
+        with Scene() as scene:
+            report, _ = self.report(scene, "test", "segv")
+            shown = scene.command("show", "--as-sent", report["id"])
+            self.assertEqual(json.loads(shown.stdout), report)
+            with open(scene.report_paths()[0], encoding="utf-8") as file:
+                self.assertEqual(file.read(), shown.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
