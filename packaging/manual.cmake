@@ -41,7 +41,8 @@ foreach(template ${templates})
     elseif(page STREQUAL crashhook-flight.3)
         ch_manual(${page} ${of_headers} ${headers}/flight.h)
     elseif(page STREQUAL crashhook-collector.1)
-        ch_manual(${page} $<TARGET_FILE:crashhook-collector> --help |
+        ch_manual(${page} ${CMAKE_CROSSCOMPILING_EMULATOR}
+            $<TARGET_FILE:crashhook-collector> --help |
             awk -f ${CMAKE_CURRENT_SOURCE_DIR}/help-manual.awk)
     else()
         ch_manual(${page})

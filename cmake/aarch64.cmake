@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds for AArch64 on another machine: CRASHHOOK_SYSROOT holds Debian's libraries for it,
+# and what was built is run by qemu.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CRASHHOOK_SYSROOT)
+set(CMAKE_SYSROOT ${CRASHHOOK_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CRASHHOOK_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR}
+    ${CRASHHOOK_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CRASHHOOK_SYSROOT}/usr/share/pkgconfig)
+
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;${CRASHHOOK_SYSROOT})
