@@ -17,7 +17,7 @@ typedef int bytes_visit_fn(const uint8_t *bytes, size_t size, void *context);
 static inline int bytes_visit_copy(const uint8_t *bytes, size_t size,
                                    bytes_visit_fn *visit, void *context)
 {
-    uint8_t *copy = malloc(size != 0 ? size : 1);
+    uint8_t *copy = calloc(1, size != 0 ? size : 1);
     if (copy == NULL)
         abort();
     if (size != 0)
@@ -42,7 +42,7 @@ static inline int bytes_flip_every_bit(const uint8_t *bytes, size_t size,
                                        bytes_visit_fn *visit, void *context)
 {
     int failures = 0;
-    uint8_t *copy = malloc(size != 0 ? size : 1);
+    uint8_t *copy = calloc(1, size != 0 ? size : 1);
     if (copy == NULL)
         abort();
     if (size != 0)
