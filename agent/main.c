@@ -18,6 +18,7 @@
 
 #include "agent/capture.h"
 #include "agent/context.h"
+#include "agent/daemon.h"
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
@@ -179,12 +180,14 @@ static void let_die(struct agent *agent)
     stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct agent agent = { .log_fd = -1 };
     struct finish finish = { .lock_fd = -1 };
 
     fill_standard_descriptors();
+    if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
+        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
     settings_read(&agent.settings, get_variable, NULL, NULL);
     agent.log_fd = open_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);

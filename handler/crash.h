@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "crashhook/crashhook.h"
 #include "handler/record_file.h"
@@ -43,6 +44,9 @@ struct crash_state {
     int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
     uint32_t exec_fails; // written by the agent's process when it cannot be started
     uint32_t record_due; // no report has been written yet
+    int32_t daemon_pid;  // of an agent that waits; 0: there is none
+    int daemon_socket;   // the way to it
+    ino_t daemon_inode;  // of that socket
     enum crash_stage stage;
     crashhook_before_fn *before; // of the program; NULL: none
     crashhook_after_fn *after;
@@ -53,6 +57,7 @@ struct crash_plan {
     struct request_page *page;
     const char *agent; // path
     char *const *argv;
+    char *const *daemon_argv; // of an agent that is to wait
     char *const *envp;
     const char *spool;                      // where a record goes; NULL: nowhere
     const char *kept[CRASH_KEPT_VARIABLES]; // of envp, what a record repeats
@@ -103,10 +108,18 @@ enum crash_verdict crash_ask_previous(int signal, siginfo_t *info, void *context
 struct crash_agent {
     int channel;
     int pidfd;
+    bool stays; // it is there for other crashes too
 };
 
 // crash_start_agent starts the agent as nobody's child. false: there is none.
-bool crash_start_agent(struct crash_agent *out);
+bool crash_start_agent(struct crash_agent *out, char *const *argv);
+
+// crash_ask_daemon has the agent that was started at install take this crash. false:
+// there is none.
+bool crash_ask_daemon(struct crash_agent *out);
+
+// crash_make_channel makes a pair of sockets, in a full descriptor table too. 0: done.
+long crash_make_channel(int *out_ends);
 
 // crash_record fills the request page.
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies);

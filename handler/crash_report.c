@@ -50,7 +50,7 @@ static enum outcome await(const struct crash_agent *agent)
     }
     if (agent->pidfd >= 0)
         sys_pidfd_send_signal(agent->pidfd, SIGKILL);
-    else
+    else if (!agent->stays) // one that stays ends its own late children
         sys_kill(page->agent_pid, SIGKILL);
     return AGENT_LATE;
 }
@@ -81,7 +81,7 @@ bool crash_report(void)
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
     crash_state.record_due = 1;
-    if (crash_start_agent(&agent))
+    if (crash_ask_daemon(&agent) || crash_start_agent(&agent, crash_plan->argv))
         reason = ask(&agent);
     bool reported = crash_state.record_due == 0;
     // There is nothing to record of a process that goes on.

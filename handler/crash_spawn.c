@@ -76,14 +76,21 @@ static void keep_channel(int channel)
     }
 }
 
+// What the children are told.
+struct start {
+    int channel;
+    char *const *argv;
+};
+
 static int become_agent(void *argument)
 {
+    const struct start *start = argument;
     reset_signals(1, SYS_SIGNALS);
     sys_sigmask(0);
     sys_setsid();
-    keep_channel(*(const int *)argument);
+    keep_channel(start->channel);
     lift_limits();
-    sys_exec(crash_plan->agent, crash_plan->argv, crash_plan->envp);
+    sys_exec(crash_plan->agent, start->argv, crash_plan->envp);
     crash_state.exec_fails = 1;
     return 127;
 }
@@ -100,9 +107,9 @@ static int make_agent(void *argument)
     return 0;
 }
 
-// make_channel finds room in a full descriptor table: under a higher limit, or else in
-// place of the last descriptors, in a table of this thread's own if others share it.
-static long make_channel(int *out_ends)
+// It finds room in a full descriptor table: under a higher limit, or else in place of
+// the last descriptors, in a table of this thread's own if others share it.
+long crash_make_channel(int *out_ends)
 {
     enum { ROOM = 4 };
     struct rlimit old = { 0, 0 };
@@ -122,36 +129,39 @@ static long make_channel(int *out_ends)
 
 // run_first_child makes the agent an orphan, and sees to it that a program that reaps
 // orphans does not get this one.
-static void run_first_child(int channel)
+static void run_first_child(struct start *start)
 {
     int reaps = 0;
     sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
     long pid = machine_clone(SPAWN_FLAGS, crash_plan->first_stack_end, NULL, make_agent,
-                             &channel);
+                             start);
     while (pid > 0 && sys_wait((int32_t)pid, 0) == -EINTR)
         ;
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-bool crash_start_agent(struct crash_agent *out)
+bool crash_start_agent(struct crash_agent *out, char *const *argv)
 {
     int ends[2] = { -1, -1 };
 
-    if (make_channel(ends) != 0)
+    if (crash_make_channel(ends) != 0)
         return false;
     crash_state.exec_fails = 0;
     uint64_t mask = sys_sigmask(~(UINT64_C(1) << (SIGSYS - 1)));
-    run_first_child(ends[1]);
+    struct start start = { ends[1], argv };
+    run_first_child(&start);
     sys_sigmask(mask);
     sys_close(ends[1]);
     if (crash_plan->page->agent_pid <= 0 || crash_state.exec_fails) {
         sys_close(ends[0]);
         return false;
     }
-    out->channel = ends[0];
-    out->pidfd = sys_pidfd_open(crash_plan->page->agent_pid);
+    *out = (struct crash_agent){
+        .channel = ends[0],
+        .pidfd = sys_pidfd_open(crash_plan->page->agent_pid),
+    };
     return true;
 }

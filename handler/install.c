@@ -19,6 +19,7 @@
 #include "handler/agent_path.h"
 #include "handler/context.h"
 #include "handler/crash.h"
+#include "handler/daemon.h"
 #include "handler/plan.h"
 #include "handler/variables.h"
 
@@ -155,6 +156,8 @@ static int install(char *const *environment, const struct crashhook_options *opt
         return ENOMEM;
     (void)crashhook_thread_init(); // without it only a stack overflow goes unreported
     put_in_force(plan);
+    if (settings.mode == MODE_DAEMON)
+        (void)daemon_start(); // without it a crash starts its agent itself
     return 0;
 }
 

@@ -33,7 +33,7 @@ static size_t round_up(size_t bytes, size_t page)
 static size_t plan_bytes(const struct plan_wishes *wishes)
 {
     size_t bytes = sizeof(struct crash_plan) + strlen(wishes->agent) + 1;
-    bytes += sizeof("crashhook-agent") + 2 * sizeof(char *);
+    bytes += sizeof("crashhook-agent") + sizeof("--daemon") + 5 * sizeof(char *);
     bytes += wishes->spool != NULL ? strlen(wishes->spool) + 1 : 0;
     bytes += (wishes->variable_count + 1) * sizeof(char *);
     for (size_t i = 0; i < wishes->variable_count; i++) {
@@ -100,11 +100,14 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
 {
     struct crash_plan *plan = to;
     char **argv = (char **)(plan + 1);
-    char **envp = argv + 2;
+    char **daemon_argv = argv + 2;
+    char **envp = daemon_argv + 3;
     struct writer strings = { (char *)(envp + wishes->variable_count + 1) };
     size_t kept = 0;
 
     argv[0] = write_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
+    daemon_argv[0] = argv[0];
+    daemon_argv[1] = write_string(&strings, "--daemon", strlen("--daemon"));
     for (size_t i = 0; i < wishes->variable_count; i++) {
         envp[i] = write_variable(&strings, &wishes->variables[i]);
         if (is_kept(&wishes->variables[i]) && kept < CRASH_KEPT_VARIABLES)
@@ -114,6 +117,7 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
         plan->spool = write_string(&strings, wishes->spool, strlen(wishes->spool));
     plan->agent = write_string(&strings, wishes->agent, strlen(wishes->agent));
     plan->argv = argv;
+    plan->daemon_argv = daemon_argv;
     plan->envp = envp;
     plan->signals = wishes->signals;
     plan->timeout_ns = wishes->timeout_ns;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// receive_channel waits for the next crash. -1: nobody is left to have one.
+static int receive_channel(int socket)
+{
+    char byte;
+    struct iovec piece = { &byte, 1 };
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    for (;;) {
+        struct msghdr message = { .msg_iov = &piece,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = sizeof(control) };
+        ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return -1;
+        const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        if (head == NULL || head->cmsg_level != SOL_SOCKET ||
+            head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int)))
+            continue;
+        int channel;
+        memcpy(&channel, CMSG_DATA(head), sizeof(channel));
+        return channel;
+    }
+}
+
+// take makes channel the descriptor that the rest of the agent knows.
+static void take(int socket, int channel, int wanted)
+{
+    (void)signal(SIGCHLD, SIG_DFL);
+    if (socket != wanted)
+        (void)close(socket);
+    (void)dup2(channel, wanted);
+    (void)close(channel);
+}
+
+void daemon_serve(int socket, int channel)
+{
+    int received;
+    (void)signal(SIGCHLD, SIG_IGN); // nobody waits for the children
+    while ((received = receive_channel(socket)) >= 0) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            take(socket, received, channel);
+            return;
+        }
+        (void)close(received); // its end tells the handler of a failed fork
+    }
+    exit(0);
+}

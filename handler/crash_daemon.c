@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asking the agent that was started at install (CRASHHOOK_MODE=daemon), in crash
+// context (see crash.c): it is sent one end of a channel of this crash's own, so that
+// children of the program, who share the way to it, do not hear each other's answers.
+#include "handler/crash.h"
+
+#include <sys/stat.h>
+
+#include "handler/file_syscalls.h"
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+// is_there: the descriptor is still our socket. The program may have closed it, and
+// what has its number now is somebody else's.
+static bool is_there(void)
+{
+    struct stat now = { 0 };
+    return crash_state.daemon_pid > 0 &&
+           sys_status(crash_state.daemon_socket, &now) == 0 &&
+           now.st_ino == crash_state.daemon_inode;
+}
+
+// send_descriptor sends a byte and with it a descriptor over a socket.
+static long send_descriptor(int socket, int fd)
+{
+    struct {
+        struct cmsghdr head;
+        int fd;
+    } control = { { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS }, fd };
+    char byte = 'C';
+    struct iovec piece = { &byte, 1 };
+    const struct msghdr message = { .msg_iov = &piece,
+                                    .msg_iovlen = 1,
+                                    .msg_control = &control,
+                                    .msg_controllen = sizeof(control) };
+    return machine_call(SYS_sendmsg, socket, (long)&message,
+                        MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+}
+
+bool crash_ask_daemon(struct crash_agent *out)
+{
+    int ends[2] = { -1, -1 };
+
+    if (!is_there() || crash_make_channel(ends) != 0)
+        return false;
+    bool sent = send_descriptor(crash_state.daemon_socket, ends[1]) > 0;
+    sys_close(ends[1]);
+    if (!sent) {
+        sys_close(ends[0]);
+        return false;
+    }
+    crash_plan->page->agent_pid = crash_state.daemon_pid;
+    *out = (struct crash_agent){ .channel = ends[0], .pidfd = -1, .stays = true };
+    return true;
+}

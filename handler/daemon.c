@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/daemon.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "handler/crash.h"
+
+// Out of the way of programs that count on low numbers.
+enum { LEAST_DESCRIPTOR = 512 };
+
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
+    if (moved < 0)
+        return fd;
+    (void)close(fd);
+    return moved;
+}
+
+// forget leaves the earlier agent to those who still hold its socket.
+static void forget(void)
+{
+    struct stat now;
+    if (crash_state.daemon_pid > 0 && fstat(crash_state.daemon_socket, &now) == 0 &&
+        now.st_ino == crash_state.daemon_inode)
+        (void)close(crash_state.daemon_socket);
+    crash_state.daemon_pid = 0;
+}
+
+bool daemon_start(void)
+{
+    struct crash_agent agent;
+    struct stat now;
+    forget();
+    if (!crash_start_agent(&agent, crash_plan->daemon_argv))
+        return false;
+    if (agent.pidfd >= 0)
+        (void)close(agent.pidfd);
+    int fd = move_up(agent.channel);
+    if (fstat(fd, &now) != 0) {
+        (void)close(fd);
+        return false;
+    }
+    crash_state.daemon_socket = fd;
+    crash_state.daemon_inode = now.st_ino;
+    crash_state.daemon_pid = crash_plan->page->agent_pid;
+    return true;
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# CRASHHOOK_MODE=daemon: the agent is there before the crash, for a program that has
+# given up the right to start one. The program has no child of it, no process is left
+# when the program and those it forked are gone, and where the agent is lost a crash
+# starts one, or leaves a record, as without it.
+
+import os
+import signal
+import time
+import unittest
+
+import harness
+from harness import Scene, crashed_thread, names_of, program
+
+
+def daemons(scene):
+    """The agents that wait for programs of this scene."""
+    found = []
+    wanted = f"CRASHHOOK_SPOOL={scene.spool}".encode()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                variables = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"crashhook-agent", b"--daemon"] and wanted in variables:
+            found.append(int(pid))
+    return found
+
+
+class Daemon(unittest.TestCase):
+    def run_way(self, scene, way, **variables):
+        ended = scene.run([program("confined"), way], CRASHHOOK_MODE="daemon", **variables)
+        deadline = time.monotonic() + 20
+        while daemons(scene) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(daemons(scene), [])
+        return ended
+
+    def reported(self, way, signals=(signal.SIGSEGV,), tier="ptrace", count=1):
+        with Scene() as scene:
+            ended = self.run_way(scene, way)
+            self.assertIn(ended.signal, signals)
+            scene.command("list")
+            reports = scene.reports()
+            self.assertEqual(len(reports), count)
+            for report in reports:
+                self.assertEqual(report["agent"]["tier"], tier)
+                self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
+                self.assertIn("crash", names_of(crashed_thread(report)))
+            return ended
+
+    def test_a_crash_is_reported_where_no_process_may_be_made(self):
+        self.reported("refused")
+
+    def test_nor_when_making_one_would_end_the_program(self):
+        self.reported("killed")
+        self.reported("trapped")
+
+    def test_without_it_such_a_program_leaves_a_record_unless_it_is_killed(self):
+        for way, count in (("refused", 1), ("trapped", 1), ("killed", 0)):
+            with self.subTest(way), Scene() as scene:
+                ended = scene.run([program("confined"), way])
+                number = signal.SIGSYS if way == "killed" else signal.SIGSEGV
+                self.assertEqual(ended.signal, number)
+                scene.command("list")
+                self.assertEqual(len(scene.reports()), count)
+
+    def test_the_program_has_no_child_of_it(self):
+        ended = self.reported("waits")
+        self.assertEqual(ended.stdout, "no child\n")
+
+    def test_forked_children_share_it(self):
+        ended = self.reported("forks", count=9)
+        self.assertEqual(ended.stdout, "8 crashed\n")
+
+    def test_a_program_that_closes_every_descriptor_is_reported_all_the_same(self):
+        self.reported("closes")
+
+    def test_nothing_is_sent_to_what_has_the_number_of_its_socket(self):
+        ended = self.reported("reuses", count=2)
+        self.assertEqual(ended.stdout, "nothing\n")
+
+    def test_it_ends_with_a_program_that_does_not_crash(self):
+        for way in ("ends", "executes"):
+            with self.subTest(way), Scene() as scene:
+                self.assertEqual(self.run_way(scene, way).status, 0)
+                self.assertEqual(scene.report_paths(), [])
+
+    def test_a_killed_one_is_replaced_in_the_crash(self):
+        with Scene() as scene:
+            process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon")
+            deadline = time.monotonic() + 20
+            while not daemons(scene) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            for pid in daemons(scene):
+                os.kill(pid, signal.SIGKILL)
+            process.send_signal(signal.SIGSEGV)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -signal.SIGSEGV)
+            reports = [r for r in scene.reports() if "crash" in r]
+            self.assertEqual(len(reports), 1)
+
+    def test_a_missing_one_is_as_none(self):
+        with Scene() as scene:
+            ended = self.run_way(scene, "", CRASHHOOK_AGENT="/nonexistent/agent")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            scene.command("list")
+            self.assertEqual(scene.reports()[0]["agent"]["tier"], "record")
+
+
+if __name__ == "__main__":
+    harness.main()
