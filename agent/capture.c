@@ -43,8 +43,10 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     // A process of one thread, the one that crashed, has nothing to stop.
     if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;
-    if (capture->stop.refused != 0)
-        capture_problem(capture, "stop", strerror(capture->stop.refused), 0);
+    if (free_tid != 0 && (capture->stop.refused != 0 || refusal_tracer(pid) != 0)) {
+        refusal_explain(pid, capture->stop.refused, capture->refusal);
+        capture_problem(capture, "stop", capture->refusal, 0);
+    }
     for (size_t i = 0; i < capture->stop.count; i++) {
         if (capture->stop.threads[i].state == STOP_ASKED)
             capture_problem(capture, "stop", "thread did not stop in time", 0);
@@ -55,7 +57,6 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
-    capture->tier = "ptrace";
     capture->arch = unwind_arch_native();
     enum ch_status status = stop_process(capture, pid);
     uint64_t stopped = capture_clock_us();
@@ -69,6 +70,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     status = target_memory_init(&capture->memory, pid);
     if (status != CH_OK)
         return status;
+    if (capture->crash != NULL)
+        target_memory_set_server(&capture->memory, capture->crash->channel);
     capture->reader = target_memory_reader(&capture->memory);
     status = images_read(&capture->images, pid, &capture->reader);
     if (status != CH_OK)
@@ -84,6 +87,22 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     facts_read_host(&capture->host, pid);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;
+}
+
+const char *capture_tier(const struct capture *capture)
+{
+    if (capture->tier != NULL)
+        return capture->tier;
+    switch (capture->memory.way) {
+    case TARGET_READV:
+        return capture->refusal[0] != 0 ? "readv" : "ptrace";
+    case TARGET_FILE:
+        return "procmem";
+    case TARGET_SERVER:
+        return "server";
+    default:
+        return "thread";
+    }
 }
 
 void capture_release(struct capture *capture)

@@ -13,6 +13,7 @@
 
 #include "agent/facts.h"
 #include "agent/images.h"
+#include "agent/refusal.h"
 #include "agent/stop.h"
 #include "agent/target_memory.h"
 #include "base/settings.h"
@@ -36,6 +37,7 @@ struct target_crash {
     uint64_t set_terminate;     // where std::set_terminate is; 0: not known
     uint64_t context_page;      // where the program's context page is; 0: it has none
     uint64_t thread_pointer;    // of the thread; 0: not known
+    int channel;                // to the handler that waits; 0: none does
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -61,9 +63,10 @@ struct capture {
     const struct settings *settings;
     const char *home;                 // masked in paths; NULL: nothing is
     const struct target_crash *crash; // NULL: a live process
-    const char *tier;
+    const char *tier; // NULL: by how the process could be stopped and read
     const struct unwind_arch *arch;
     struct stop stop;
+    char refusal[REFUSAL_MAX];   // why not all of it could be; empty: it could
     struct target_memory memory; // of a live process
     struct memory_reader reader; // of memory, or of a core
     const char *core_name;       // of a core's first thread; NULL: /proc has the names
@@ -86,6 +89,9 @@ CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 // capture_release lets a live process run on.
 void capture_release(struct capture *capture);
 void capture_deinit(struct capture *capture);
+
+// capture_tier is the report's agent.tier: how the process was stopped and read.
+const char *capture_tier(const struct capture *capture);
 
 // capture_problem notes that stage ended with status; more than fit are dropped.
 void capture_problem(struct capture *capture, const char *stage, const char *status,

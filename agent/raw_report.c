@@ -206,7 +206,7 @@ static void write_agent(struct json_writer *w, const struct capture *capture)
     json_write_key(w, "agent");
     json_write_object(w);
     raw_write_string(w, "version", CRASHHOOK_VERSION);
-    raw_write_string(w, "tier", capture->tier);
+    raw_write_string(w, "tier", capture_tier(capture));
     json_write_key(w, "timings_us");
     json_write_object(w);
     raw_write_count(w, "spawn", t->spawn_us);

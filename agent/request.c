@@ -101,6 +101,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     status = target_memory_init(&memory, message.pid);
     if (status != CH_OK)
         return status;
+    target_memory_set_server(&memory, channel);
     size_t size =
         target_memory_copy(&memory, message.page_address, &page, sizeof(page));
     target_memory_deinit(&memory);
@@ -117,6 +118,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
         .deadline_monotonic_ns = page.deadline_monotonic_ns,
     };
     request_crash(&page, message.tid, &out->crash);
+    out->crash.channel = channel;
     return CH_OK;
 }
 

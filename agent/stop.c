@@ -55,17 +55,18 @@ static struct stopped_thread *append(struct stop *stop, pid_t tid)
     return thread;
 }
 
-// has_exited: a main thread that has exited stays in the list until the others have.
-static bool has_exited(pid_t pid, pid_t tid)
+// thread_state is a thread's state as /proc names it; X where there is none any more.
+static char thread_state(pid_t pid, pid_t tid)
 {
     char name[32];
     struct text stat = { 0 };
     snprintf(name, sizeof(name), "task/%d/stat", tid);
-    bool dead = read_process_file(pid, name, STATUS_LIMIT_BYTES, &stat) != CH_OK ||
-                strstr(stat.bytes, ") Z ") != NULL ||
-                strstr(stat.bytes, ") X ") != NULL;
+    bool there = read_process_file(pid, name, STATUS_LIMIT_BYTES, &stat) == CH_OK;
+    // The name before the bracket may hold brackets of its own.
+    const char *bracket = there ? strrchr(stat.bytes, ')') : NULL;
+    char state = bracket != NULL && bracket[1] == ' ' ? bracket[2] : 'X';
     text_deinit(&stat);
-    return dead;
+    return state;
 }
 
 // seize asks one new thread to stop. One that cannot be had stays in the list, so that
@@ -80,8 +81,11 @@ static void seize(struct stop *stop, pid_t tid)
         return;
     }
     int error = errno;
-    thread->state = STOP_GONE;
-    if (stop->refused == 0 && error != ESRCH && !has_exited(stop->pid, tid))
+    thread->run_state = thread_state(stop->pid, tid);
+    // A main thread that has exited stays in the list until the others have.
+    bool gone = error == ESRCH || thread->run_state == 'Z' || thread->run_state == 'X';
+    thread->state = gone ? STOP_GONE : STOP_REFUSED;
+    if (!gone && stop->refused == 0)
         stop->refused = error;
 }
 

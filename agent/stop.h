@@ -19,6 +19,7 @@ enum stop_state {
     STOP_ASKED,   // seized and interrupted, not seen stopped
     STOP_STOPPED, // registers are there
     STOP_GONE,    // it exited
+    STOP_REFUSED, // we may not trace it
     STOP_FREE,    // not ours to stop: the thread that crashed
 };
 

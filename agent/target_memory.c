@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/target_server.h"
+
 // No page begins at this address, so it marks an empty place of the cache.
 #define NO_PAGE UINT64_C(1)
 
@@ -62,35 +64,75 @@ void target_memory_set_stack(struct target_memory *memory, uint64_t start, uint6
     memory->next_fill = FIRST_FILL_BYTES;
 }
 
-static size_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
-                           size_t length)
+void target_memory_set_server(struct target_memory *memory, int channel)
+{
+    memory->server = channel;
+}
+
+// is_refusal tells what we may not do from what is not there.
+static bool is_refusal(int error)
+{
+    return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+static ssize_t copy_by_readv(struct target_memory *memory, uint64_t address, void *to,
+                             size_t length)
+{
+    struct iovec local = { .iov_base = to, .iov_len = length };
+    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
+    return process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+}
+
+static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
+                            size_t length)
 {
     if (memory->mem_fd < 0) {
         char path[32];
         snprintf(path, sizeof(path), "/proc/%d/mem", memory->pid);
         memory->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
     }
-    if (memory->mem_fd < 0 || address > INT64_MAX)
+    if (memory->mem_fd < 0)
+        return -1;
+    if (address > INT64_MAX)
         return 0;
-    ssize_t count = pread(memory->mem_fd, to, length, (off_t)address);
-    return count > 0 ? (size_t)count : 0;
+    return pread(memory->mem_fd, to, length, (off_t)address);
+}
+
+static ssize_t copy_by_server(struct target_memory *memory, uint64_t address, void *to,
+                              size_t length)
+{
+    errno = ENOSYS;
+    return memory->server > 0 ? target_server_read(memory->server, address, to, length)
+                              : -1;
+}
+
+static ssize_t copy_by_no_way(struct target_memory *memory, uint64_t address, void *to,
+                              size_t length)
+{
+    (void)memory;
+    (void)address;
+    (void)to;
+    (void)length;
+    return 0;
 }
 
 size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *to,
                           size_t length)
 {
-    struct iovec local = { .iov_base = to, .iov_len = length };
-    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
-
-    if (memory->readv_refused)
-        return copy_by_file(memory, address, to, length);
-    ssize_t count = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
-    if (count >= 0)
-        return (size_t)count;
-    if (errno != EPERM && errno != ENOSYS)
-        return 0;
-    memory->readv_refused = true;
-    return copy_by_file(memory, address, to, length);
+    static ssize_t (*const ways[])(struct target_memory *, uint64_t, void *, size_t) = {
+        [TARGET_READV] = copy_by_readv,
+        [TARGET_FILE] = copy_by_file,
+        [TARGET_SERVER] = copy_by_server,
+        [TARGET_NO_WAY] = copy_by_no_way,
+    };
+    for (;;) {
+        ssize_t count = ways[memory->way](memory, address, to, length);
+        if (count >= 0)
+            return (size_t)count;
+        if (!is_refusal(errno))
+            return 0;
+        memory->way++;
+    }
 }
 
 // fill_window reads the stack from address on. Walks go outward, so what lies before

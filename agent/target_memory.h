@@ -5,7 +5,8 @@
 //
 // Stacks are read through a window that moves outward with the walk; everything else
 // through a direct-mapped cache of pages. Both are right only while every thread of the
-// process stands still. Where process_vm_readv is refused, /proc/PID/mem is used.
+// process stands still. Where process_vm_readv is refused, /proc/PID/mem is used, and
+// where that is, the crashed process's handler is asked (request_page.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +21,14 @@ enum {
     TARGET_WINDOW_BYTES = 256 * 1024,
 };
 
+// The ways to a process's memory; each is tried when the one before is refused.
+enum target_way { TARGET_READV, TARGET_FILE, TARGET_SERVER, TARGET_NO_WAY };
+
 struct target_memory {
     pid_t pid;
     int mem_fd; // /proc/PID/mem; -1 until it is needed
-    bool readv_refused;
+    int server; // the channel to the handler; 0: there is none
+    enum target_way way;
     uint64_t *page_address; // of each cached page; 1: none
     uint16_t *page_size;    // bytes of it that could be read
     uint8_t *pages;
@@ -38,6 +43,10 @@ struct target_memory {
 // target_memory_init prepares to read process pid, which the caller keeps stopped.
 CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t pid);
 void target_memory_deinit(struct target_memory *memory);
+
+// target_memory_set_server says where to ask when the kernel refuses: channel, at whose
+// other end a handler waits.
+void target_memory_set_server(struct target_memory *memory, int channel);
 
 // target_memory_set_stack says in which mapping the stack of the next walk lies.
 void target_memory_set_stack(struct target_memory *memory, uint64_t start,

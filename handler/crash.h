@@ -121,6 +121,10 @@ bool crash_ask_daemon(struct crash_agent *out);
 // crash_make_channel makes a pair of sockets, in a full descriptor table too. 0: done.
 long crash_make_channel(int *out_ends);
 
+// crash_serve_memory answers a request_read whose first byte was read from channel.
+// false: it is none, or nobody takes the answer.
+bool crash_serve_memory(int channel);
+
 // crash_record fills the request page.
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies);
 

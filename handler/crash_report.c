@@ -23,6 +23,8 @@ static enum outcome hear(int channel, bool died)
     while ((count = sys_receive(channel, &answer, 1)) == 1) {
         if (answer == REQUEST_WRITTEN)
             crash_state.record_due = 0;
+        if (answer == REQUEST_READ && !crash_serve_memory(channel))
+            return AGENT_GONE;
         if (answer == REQUEST_RELEASE)
             return AGENT_ANSWERED;
     }

@@ -33,6 +33,18 @@ enum { REQUEST_CHANNEL_FD = 3 };
 // oldmask, cr2), or x0..x30, sp, pc, pstate of aarch64.
 enum { REQUEST_REGISTERS = 34 };
 
+// REQUEST_READ begins a struct request_read: the agent may read the process's memory in
+// no other way. The handler answers with how many bytes there are, all or none, as a
+// number of 8 bytes, and with the bytes.
+enum { REQUEST_READ = 'M', REQUEST_READ_MAX = 4096 };
+
+struct request_read {
+    uint8_t what; // REQUEST_READ
+    uint8_t unused[3];
+    uint32_t length; // at most REQUEST_READ_MAX
+    uint64_t address;
+};
+
 struct request_message {
     uint64_t magic;
     uint64_t page_address; // of the struct request_page, in the crashed process

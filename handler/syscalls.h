@@ -157,12 +157,18 @@ static inline long sys_socketpair(int *out_ends)
                         (long)out_ends, 0);
 }
 
-// sys_send writes bytes to a socket, and raises no SIGPIPE.
+// sys_send_pieces writes bytes to a socket, and raises no SIGPIPE. What is not there to
+// be sent fails all of it, up to some pages.
+static inline long sys_send_pieces(int fd, struct iovec *pieces, size_t count)
+{
+    struct msghdr message = { .msg_iov = pieces, .msg_iovlen = count };
+    return machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL, 0, 0);
+}
+
 static inline void sys_send(int fd, void *bytes, size_t length)
 {
     struct iovec piece = { bytes, length };
-    struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
-    machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL, 0, 0);
+    sys_send_pieces(fd, &piece, 1);
 }
 
 // sys_receive reads what has come through a socket and never waits.

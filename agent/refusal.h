@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why the kernel does not let us trace a process, in words for the report: somebody
+// else does already, a seccomp filter forbids it, or Yama.
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { REFUSAL_MAX = 128 };
+
+// refusal_tracer is the process that traces pid, as /proc/PID/status says; 0: none.
+pid_t refusal_tracer(pid_t pid);
+
+// refusal_explain writes why tracing pid failed with error, an errno; 0: it was not
+// tried, for want of other threads.
+void refusal_explain(pid_t pid, int error, char out[static REFUSAL_MAX]);
