@@ -6,6 +6,7 @@
 set(CRASHHOOK_ABI 1)
 
 option(CRASHHOOK_TESTS "build tests, benchmarks and examples" ON)
+option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone" OFF)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 

@@ -83,7 +83,7 @@ static inline void machine_call_on(void *stack_end, machine_child_fn *function,
 // machine_registers copies the registers of context to out.
 static inline void machine_registers(const ucontext_t *context, uint64_t *out)
 {
-    for (int i = 0; i < NGREG; i++)
+    for (int i = 0; i < (int)NGREG; i++)
         out[i] = (uint64_t)context->uc_mcontext.gregs[i];
 }
 

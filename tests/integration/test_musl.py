@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs that use musl, with the handler built by musl-gcc, and the agent that was built
+# with glibc.
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from harness import AGENT, SOURCE, Scene, crashed_thread, frames_of, names_of
+
+PROGRAM = "tests/integration/programs/musl.c"
+
+
+class Musl(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="crashhook-musl.")
+        build = os.path.join(cls.folder, "build")
+        for command in (
+                ["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja",
+                 "-DCMAKE_TOOLCHAIN_FILE=" + os.path.join(SOURCE, "cmake", "musl.cmake"),
+                 "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCRASHHOOK_ONLY_HANDLER=ON"],
+                ["cmake", "--build", build, "-j", "2"]):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, check=False)
+            if done.returncode != 0:
+                raise AssertionError(done.stdout)
+        cls.library = os.path.join(build, "lib", "libcrashhook.a")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def crash(self, scene, *flags, arguments=()):
+        """Runs the program, linked with flags: how it ended, and its report."""
+        path = os.path.join(scene.folder, "musl")
+        subprocess.run(["musl-gcc", "-g", "-O1", "-fno-omit-frame-pointer", *flags, "-o", path,
+                        os.path.join(SOURCE, PROGRAM), "-Wl,-u,crashhook_install",
+                        self.library], check=True)
+        scene.preload = None
+        ended = scene.run([path, *arguments], CRASHHOOK_AGENT=AGENT)
+        self.assertLess(ended.seconds, 20)
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1)
+        return ended, reports[0]
+
+    def test_a_static_program_is_reported(self):
+        with Scene() as scene:
+            ended, report = self.crash(scene, "-static")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.check_null_write(report)
+
+    def test_a_dynamic_program_is_reported(self):
+        with Scene() as scene:
+            ended, report = self.crash(scene)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.check_null_write(report)
+            names = [image["name"] for image in report["images"]]
+            self.assertIn("libc.so", " ".join(names))
+
+    def check_null_write(self, report):
+        frames = frames_of(crashed_thread(report))
+        self.assertEqual([frame["function"] for frame in frames[:2]],
+                         ["musl_writes_null", "main"])
+        self.assertEqual(frames[0]["line"], harness.crash_line(PROGRAM))
+        self.assertEqual(len(report["threads"]), 2)
+        self.assertEqual(report["crash"]["kind"], "null-dereference")
+
+    def test_an_assertion_ends_it_by_abort(self):
+        with Scene() as scene:
+            ended, report = self.crash(scene, arguments=["x"])
+            self.assertEqual(ended.signal, signal.SIGABRT)
+            self.assertIn("Assertion failed: count == 1", ended.stderr)
+            # Debian's musl says nothing of how its own code keeps the stack: frame
+            # pointers lead from inside it to the caller of the function that called it.
+            self.assertIn("main", names_of(crashed_thread(report)))
+
+
+if __name__ == "__main__":
+    if shutil.which("musl-gcc") is None:
+        print("musl-gcc is not installed: musl is not tested")
+        sys.exit(77)
+    unittest.main(verbosity=2)
