@@ -57,7 +57,7 @@ static enum outcome await(const struct crash_agent *agent)
     return AGENT_LATE;
 }
 
-static enum record_reason ask(const struct crash_agent *agent)
+static enum outcome ask(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
     sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
@@ -72,19 +72,39 @@ static enum record_reason ask(const struct crash_agent *agent)
         sys_close(agent->pidfd);
     // Ours only where the program is the reaper of orphans; nobody else should meet it.
     sys_wait(page->agent_pid, 1 /* WNOHANG */);
+    return outcome;
+}
+
+// may_start: a program that had its agent started beforehand, and has a filter of
+// system calls since, might be killed for starting another.
+static bool may_start(void)
+{
+    return crash_state.daemon_pid == 0 || sys_prctl(PR_GET_SECCOMP, 0) == 0;
+}
+
+// ask_anybody asks the agent that waits, and if that has died, one that is started now.
+static enum record_reason ask_anybody(void)
+{
+    struct crash_agent agent;
+    enum outcome outcome = AGENT_WAITS;
+    if (crash_ask_daemon(&agent))
+        outcome = ask(&agent);
+    bool died = outcome == AGENT_GONE && crash_state.record_due;
+    if ((died || outcome == AGENT_WAITS) && may_start() &&
+        crash_start_agent(&agent, crash_plan->argv))
+        outcome = ask(&agent);
+    if (outcome == AGENT_WAITS)
+        return RECORD_NOT_STARTED;
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;
 }
 
 bool crash_report(void)
 {
-    struct crash_agent agent;
-    enum record_reason reason = RECORD_NOT_STARTED;
     // 2 is a dump for root alone; once changed it could not be put back.
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
     crash_state.record_due = 1;
-    if (crash_ask_daemon(&agent) || crash_start_agent(&agent, crash_plan->argv))
-        reason = ask(&agent);
+    enum record_reason reason = ask_anybody();
     bool reported = crash_state.record_due == 0;
     // There is nothing to record of a process that goes on.
     if (!reported && !crash_plan->page->live)
