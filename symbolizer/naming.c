@@ -253,6 +253,9 @@ enum ch_status naming_write(const struct naming *naming, json_t *report)
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
         status = write_names(naming, &naming->backtraces[i]);
+    if (status == CH_OK && naming->images.listed != NULL &&
+        json_object_set(report, "images", naming->images.listed) != 0)
+        status = CH_ERR_NO_MEMORY;
     if (status == CH_OK &&
         json_object_set_new(report, "revision", json_integer(1)) != 0)
         status = CH_ERR_NO_MEMORY;

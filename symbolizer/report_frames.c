@@ -13,63 +13,6 @@ static const char *const named_keys[] = { "function", "raw_name", "function_offs
                                           "file",     "line",     "column",
                                           "inline",   "system",   "symbol_status" };
 
-static bool read_address(const json_t *value, uint64_t *out)
-{
-    const char *text = json_string_value(value);
-    char *end;
-    if (text == NULL || strncmp(text, "0x", 2) != 0 || text[2] == 0)
-        return false;
-    unsigned long long number = strtoull(text, &end, 16);
-    if (*end != 0)
-        return false;
-    *out = number;
-    return true;
-}
-
-static struct build_id read_build_id(const json_t *value)
-{
-    struct build_id id = { .size = 0 };
-    const char *text = json_string_value(value);
-    if (text != NULL &&
-        hex_decode(text, strlen(text), id.bytes, sizeof(id.bytes), &id.size) != CH_OK)
-        id.size = 0;
-    return id;
-}
-
-static struct report_image read_image(const json_t *from)
-{
-    const char *path = json_string_value(json_object_get(from, "path"));
-    if (path == NULL)
-        path = json_string_value(json_object_get(from, "name"));
-    struct report_image image = { .path = path != NULL ? path : "",
-                                  .id = read_build_id(
-                                      json_object_get(from, "build_id")) };
-    (void)(read_address(json_object_get(from, "base"), &image.base) &&
-           read_address(json_object_get(from, "end_of_text"), &image.end_of_text));
-    return image;
-}
-
-enum ch_status report_images_read(struct report_images *out, const json_t *report)
-{
-    const json_t *images = json_object_get(report, "images");
-    size_t count = json_array_size(images);
-    if (count > REPORT_IMAGES_MAX)
-        return CH_ERR_LIMIT;
-    struct report_image *items = calloc(count + 1, sizeof(*items));
-    if (items == NULL)
-        return CH_ERR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        items[i] = read_image(json_array_get(images, i));
-    *out = (struct report_images){ .items = items, .count = count };
-    return CH_OK;
-}
-
-void report_images_deinit(struct report_images *images)
-{
-    free(images->items);
-    *images = (struct report_images){ 0 };
-}
-
 static uint32_t image_at(const struct report_images *images, uint64_t address)
 {
     for (size_t i = 0; i < images->count; i++)
@@ -92,7 +35,7 @@ static enum ch_status place_frame(json_t *frame, const struct report_images *ima
 {
     uint64_t address;
     if (json_is_integer(json_object_get(frame, "image")) ||
-        !read_address(json_object_get(frame, "address"), &address))
+        !report_address_read(json_object_get(frame, "address"), &address))
         return CH_OK;
     // A call that does not return may be the last instruction of an image.
     const char *kind = json_string_value(json_object_get(frame, "kind"));
@@ -214,12 +157,13 @@ enum ch_status report_frame_place(const json_t *frame, struct report_place *out)
     const char *kind = json_string_value(json_object_get(frame, "kind"));
     uint64_t address;
     uint64_t offset;
-    if (kind == NULL || !read_address(json_object_get(frame, "address"), &address))
+    if (kind == NULL ||
+        !report_address_read(json_object_get(frame, "address"), &address))
         return CH_ERR_NOT_FOUND;
     const json_t *image = json_object_get(frame, "image");
     json_int_t index = json_is_integer(image) ? json_integer_value(image) : -1;
     if (index < 0 || index >= REPORT_IMAGES_MAX ||
-        !read_address(json_object_get(frame, "image_offset"), &offset)) {
+        !report_address_read(json_object_get(frame, "image_offset"), &offset)) {
         *out = (struct report_place){ .image = REPORT_NO_IMAGE, .offset = 0 };
         return CH_OK;
     }

@@ -10,38 +10,19 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/debug_search.h"
+#include "symbolizer/report_images.h"
 
 // REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
-enum { REPORT_FRAMES_MAX = 1 << 20, REPORT_IMAGES_MAX = 1 << 16 };
+enum { REPORT_FRAMES_MAX = 1 << 20 };
 
 // REPORT_NO_IMAGE stands for the image of an address that is in none.
 #define REPORT_NO_IMAGE UINT32_MAX
-
-struct report_image {
-    const char *path; // of the report; "" when it has none
-    struct build_id id;
-    uint64_t base;
-    uint64_t end_of_text;
-};
 
 // A report_place is where a frame's name is looked up.
 struct report_place {
     uint32_t image;
     uint64_t offset; // from the image's base; of a return address: into the call
 };
-
-struct report_images {
-    struct report_image *items;
-    size_t count;
-};
-
-// report_images_read reads the images of report, which must outlive them.
-CH_CHECKED enum ch_status report_images_read(struct report_images *out,
-                                             const json_t *report);
-
-// report_images_deinit frees what images hold.
-void report_images_deinit(struct report_images *images);
 
 // report_frames_prepare gives the frames of one backtrace, ready, as a new array; the
 // backtrace stays as it is.

@@ -161,11 +161,10 @@ static void add_problem(const struct guard *guard, enum ch_status status,
     }
     json_t *problem =
         json_pack("{s:s, s:s}", "stage", "symbolize", "status", ch_status_name(status));
-    const json_t *from =
-        json_array_get(json_object_get(guard->report, "images"), image);
-    json_t *path = json_object_get(from, "path");
-    if (problem != NULL && json_is_string(path))
-        (void)json_object_set(problem, "image", path);
+    const struct report_images *images = &guard->naming.images;
+    if (problem != NULL && image < images->count)
+        (void)json_object_set_new(problem, "image",
+                                  json_string(images->items[image].path));
     (void)json_array_append_new(problems, problem);
 }
 

@@ -208,16 +208,26 @@ def a_report_is_named_on_a_machine_that_has_only_debug_files(folder):
     # version 0 of 64-bit words, pc (absolute), end
     value = (0x550000000000 + address).to_bytes(8, "big")
     cbf = base64.b64encode(bytes([2, 0x1f]) + value + bytes([0])).decode()
-    report = {"threads": [{"backtrace": {"cbf": cbf}}],
-              "images": [{"path": "/gone/shapes", "build_id": build_id,
-                          "base": "0x550000000000", "end_of_text": "0x550000100000"}]}
+    images = [{"path": "/gone/shapes", "build_id": build_id, "base": "0x550000000000",
+               "end_of_text": "0x550000100000"}]
+    image_map = run(CRASHHOOK, "images", "encode", text=json.dumps(
+        {"version": 0, "word_size": 64, "platform": "Linux", "images": images})).strip()
     os.remove(path)
-    for options, wanted in (((), None), (("--debug-dir", store), "plain_sum")):
-        named = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-", *options,
-                               text=json.dumps(report)))
-        frame = named["threads"][0]["backtrace"]["frames"][-1]
-        assert frame.get("function") == wanted, frame
-        assert (frame.get("symbol_status") == "no-image-file") == (wanted is None), frame
+    named = []
+    for part in ({"images": images},
+                 {"image_map": base64.b64encode(bytes.fromhex(image_map)).decode()}):
+        report = {"threads": [{"backtrace": {"cbf": cbf}}], **part}
+        for options, wanted in (((), None), (("--debug-dir", store), "plain_sum")):
+            answer = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-", *options,
+                                    text=json.dumps(report)))
+            frame = answer["threads"][0]["backtrace"]["frames"][-1]
+            assert frame.get("function") == wanted, frame
+            assert (frame.get("symbol_status") == "no-image-file") == (wanted is None)
+            assert {**images[0], "name": "shapes"} == {"name": "shapes",
+                                                       **answer["images"][0]}, answer
+        named.append(answer)
+    assert named[0]["threads"] == named[1]["threads"], named
+    named = named[1]
     output = os.path.join(folder, "out.json")
     assert run(CRASHHOOK, "symbolize", "--no-cache", "-", "--debug-dir", store, "-o", output,
                text=json.dumps(report)) == ""

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
+#include "formats/image_map.h"
 #include "support/test.h"
 #include "symbolizer/own_report.h"
 
@@ -254,6 +256,67 @@ static void report_rebuilds_frames_from_its_cbf(void **state)
     assert_true(last);
 }
 
+// map_of is a Compact Image Map, in base64, of the one image at path.
+static json_t *map_of(const char *path, uint64_t base)
+{
+    static const uint8_t id[] = { 0xab, 0xcd };
+    const struct image_map_image image = { .path = path,
+                                           .path_size = strlen(path),
+                                           .build_id = id,
+                                           .build_id_size = sizeof(id),
+                                           .base = base,
+                                           .end_of_text = base + 0x1000 };
+    struct image_map_writer writer;
+    struct text map = { 0 };
+    char text[512] = "";
+    if (image_map_writer_init(&writer, &map, 64, "Linux (test)", 1) == CH_OK &&
+        image_map_write(&writer, &image) == CH_OK)
+        base64_encode(map.bytes, map.size, text);
+    image_map_writer_deinit(&writer);
+    text_deinit(&map);
+    return json_string(text);
+}
+
+static void report_takes_its_images_from_its_map_where_it_lists_none(void **state)
+{
+    (void)state;
+    json_t *report = json_pack("{s:o, s:[{s:{s:[o]}}]}", "image_map",
+                               map_of("/nowhere/of/it.so", 0x7000), "threads",
+                               "backtrace", "frames", own_report_frame("pc", 0x7010));
+    json_t *wanted = json_pack("[{s:s, s:s, s:s, s:s, s:s}]", "name", "it.so", "path",
+                               "/nowhere/of/it.so", "build_id", "abcd", "base",
+                               "0x7000", "end_of_text", "0x8000");
+    enum ch_status status = symbolizer_report(report, &plain);
+    int images = json_equal(json_object_get(report, "images"), wanted);
+    json_t *frame = json_array_get(own_report_frames(report, 0), 0);
+    json_t *placed =
+        json_pack("{s:s, s:s, s:i, s:s, s:b, s:b, s:s}", "kind", "pc", "address",
+                  "0x7010", "image", 0, "image_offset", "0x10", "inline", 0, "system",
+                  0, "symbol_status", "no-image-file");
+    int same = json_equal(frame, placed);
+    json_decref(placed);
+    json_decref(wanted);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(images);
+    assert_true(same);
+}
+
+static void report_keeps_the_images_it_lists_beside_a_map(void **state)
+{
+    (void)state;
+    json_t *report = json_pack("{s:o, s:[{s:s, s:s, s:s}], s:[]}", "image_map",
+                               map_of("/other", 0x7000), "images", "path", "/listed",
+                               "base", "0x1000", "end_of_text", "0x2000", "threads");
+    json_t *before = json_deep_copy(json_object_get(report, "images"));
+    enum ch_status status = symbolizer_report(report, &plain);
+    int same = json_equal(json_object_get(report, "images"), before);
+    json_decref(before);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_true(same);
+}
+
 static void report_stays_raw_when_symbolizing_is_off(void **state)
 {
     (void)state;
@@ -285,6 +348,9 @@ static void report_of_odd_shape_is_refused_or_survived(void **state)
         "{\"threads\":[{\"backtrace\":{\"cbf\":\"!!!\"}},{\"backtrace\":{\"cbf\":\"\"}}"
         ","
         "{\"backtrace\":{\"cbf\":\"/////w==\"}}]}",
+        "{\"threads\":[],\"image_map\":7}",
+        "{\"threads\":[],\"image_map\":\"!\"}",
+        "{\"threads\":[],\"image_map\":\"/////w==\",\"images\":[]}",
     };
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         json_t *report = json_loads(odd[i], 0, NULL);
@@ -323,6 +389,8 @@ int main(void)
         cmocka_unit_test(report_says_that_an_address_is_in_no_image),
         cmocka_unit_test(report_keeps_frames_that_stand_for_left_out_ones),
         cmocka_unit_test(report_rebuilds_frames_from_its_cbf),
+        cmocka_unit_test(report_takes_its_images_from_its_map_where_it_lists_none),
+        cmocka_unit_test(report_keeps_the_images_it_lists_beside_a_map),
         cmocka_unit_test(report_stays_raw_when_symbolizing_is_off),
         cmocka_unit_test(report_of_odd_shape_is_refused_or_survived),
         cmocka_unit_test(guarded_report_is_the_same_as_an_unguarded_one),
