@@ -13,6 +13,8 @@ const char *debug_status_name(enum debug_status status)
 {
     static const char *const names[] = {
         [DEBUG_FOUND] = "not-covered",
+        [DEBUG_SPLIT_PACKAGE] = "split-package",
+        [DEBUG_NO_SPLIT_FILE] = "no-split-file",
         [DEBUG_SYMBOLS_ONLY] = "no-symbol",
         [DEBUG_NOT_INSTALLED] = "no-debug-file",
         [DEBUG_STRIPPED] = "stripped",

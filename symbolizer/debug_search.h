@@ -21,6 +21,8 @@ bool build_id_equal(const struct build_id *a, const struct build_id *b);
 // Why an image's code has no names. The order is from nothing wrong to nothing there.
 enum debug_status {
     DEBUG_FOUND,         // debug information was found
+    DEBUG_SPLIT_PACKAGE, // the code's is in a package of split files, which is not read
+    DEBUG_NO_SPLIT_FILE, // the code's is in a split file that was not found
     DEBUG_SYMBOLS_ONLY,  // a symbol table and no debug information
     DEBUG_NOT_INSTALLED, // stripped; the debug file it names was not found
     DEBUG_STRIPPED,      // stripped, and no debug file was found

@@ -122,13 +122,17 @@ static enum ch_status name_lookup(struct symbol_image *image,
                                   const struct frame_image *common)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    struct frame_image of = *common;
     size_t count = 0;
     uint64_t vaddr = lookup->place.offset;
     if (image != NULL) {
         vaddr += symbol_image_base(image);
         count = symbol_image_find(image, vaddr, frames);
     }
-    return frame_names_make(frames, count, vaddr + lookup->after_call, common,
+    bool named = count != 0 && frames[count - 1].function != NULL;
+    if (image != NULL && !named)
+        of.status = symbol_image_why(image, vaddr);
+    return frame_names_make(frames, count, vaddr + lookup->after_call, &of,
                             &lookup->names);
 }
 
@@ -136,12 +140,10 @@ static enum ch_status name_all(const struct naming *naming, struct symbol_image 
                                struct naming_lookup *lookups, size_t count)
 {
     struct frame_image common = { .path = "", .status = DEBUG_NO_IMAGE };
-    if (lookups->place.image < naming->images.count)
+    if (lookups->place.image < naming->images.count) {
         common.path = naming->images.items[lookups->place.image].path;
-    if (image != NULL)
-        common.status = symbol_image_status(image);
-    else if (lookups->place.image < naming->images.count)
         common.status = DEBUG_DAMAGED;
+    }
     if (naming->options->sanitize)
         common.home = naming->options->home;
     enum ch_status status = CH_OK;

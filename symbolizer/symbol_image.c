@@ -2,8 +2,11 @@
 #include "symbolizer/symbol_image.h"
 
 #include <elfutils/libdw.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolizer/debug_files.h"
 #include "symbolizer/demangle.h"
@@ -168,6 +171,19 @@ bool symbol_image_is_cached(const struct symbol_image *image)
 enum debug_status symbol_image_status(const struct symbol_image *image)
 {
     return image->files.status;
+}
+
+enum debug_status symbol_image_why(struct symbol_image *image, uint64_t vaddr)
+{
+    char package[PATH_MAX];
+    bool indexed = !image->cached && image->usable && image->dwarf != NULL;
+    const struct unit *unit = indexed ? unit_index_find(&image->units, vaddr) : NULL;
+    if (unit == NULL || !unit->halved)
+        return image->files.status;
+    int length = snprintf(package, sizeof(package), "%s.dwp", image->path);
+    bool fits = length > 0 && (size_t)length < sizeof(package);
+    return fits && access(package, F_OK) == 0 ? DEBUG_SPLIT_PACKAGE
+                                              : DEBUG_NO_SPLIT_FILE;
 }
 
 uint64_t symbol_image_base(const struct symbol_image *image)

@@ -40,6 +40,10 @@ bool symbol_image_is_cached(const struct symbol_image *image);
 // symbol_image_status says what was found of image.
 enum debug_status symbol_image_status(const struct symbol_image *image);
 
+// symbol_image_why says why image has no name for vaddr, for which
+// symbol_image_find found none.
+enum debug_status symbol_image_why(struct symbol_image *image, uint64_t vaddr);
+
 // symbol_image_base is the lowest page-aligned address image is linked to: what its
 // base in a process corresponds to.
 uint64_t symbol_image_base(const struct symbol_image *image);

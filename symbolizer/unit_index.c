@@ -122,10 +122,13 @@ static void open_unit(struct unit_index *index, struct unit *unit)
     unit->whole = unit->die;
     uint8_t type;
     Dwarf_Die split;
-    if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton && split.cu != NULL)
+    bool skeleton =
+        dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton;
+    if (skeleton && split.cu != NULL)
         unit->whole = split;
     unit->split = unit->whole.cu != unit->die.cu;
+    unit->halved = skeleton && !unit->split;
     unit->mangles = is_mangling(&unit->whole);
     enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
                                              index->functions_only);
@@ -298,12 +301,9 @@ static enum ch_status add_starts(const struct address_map *map,
 static enum ch_status unit_edges(struct unit_index *index, struct unit *unit,
                                  struct address_list *out)
 {
-    uint8_t type;
     open_unit(index, unit);
     need_lines(index, unit);
-    if (!unit->split &&
-        dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton)
+    if (unit->halved)
         return CH_ERR_UNSUPPORTED;
     enum ch_status status = add_starts(&unit->scopes.map, out);
     if (status == CH_OK)

@@ -36,6 +36,7 @@ struct unit {
     bool opened;     // scopes were read, or could not be
     bool lines_read;
     bool split;
+    bool halved;  // it is split, and its other half, with the functions, is not there
     bool mangles; // its language's names are not its linker's
     struct unit_scopes scopes;
     struct unit_site *sites;

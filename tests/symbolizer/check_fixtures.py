@@ -98,6 +98,30 @@ def split_debug_information_says_what_the_whole_says(folder):
             assert len(names(path, "0x2000\n")) == 1
 
 
+def a_frame_whose_split_file_is_missing_says_so(folder):
+    path = build(folder, flags=("-g", "-O2", "-gdwarf-4", "-gsplit-dwarf"))
+    static = int([l.split()[0] for l in run("nm", path).split("\n")
+                  if " t _ZL9histogram" in l][0], 16)
+    run("objcopy", "--strip-all", "--keep-section=.debug_*", path)
+    base = 0x550000000000
+    report = json.dumps({
+        "threads": [{"backtrace": {"frames": [{"kind": "pc", "address": hex(base + static)}]}}],
+        "images": [{"path": path, "base": hex(base), "end_of_text": hex(base + (1 << 20))}]})
+
+    def outermost():
+        named = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-", text=report))
+        return named["threads"][0]["backtrace"]["frames"][-1]
+
+    assert outermost()["function"].startswith("histogram"), outermost()
+    run("dwp", "-e", "shapes", "-o", "shapes.dwp", cwd=folder)
+    os.remove(os.path.join(folder, "shapes.cc.dwo"))
+    frame = outermost()
+    assert "function" not in frame and frame["symbol_status"] == "split-package", frame
+    assert frame["file"].endswith("shapes.cc"), "the program itself has lines"
+    os.remove(path + ".dwp")
+    assert outermost()["symbol_status"] == "no-split-file", outermost()
+
+
 def a_debug_link_is_followed_beside_the_file_and_in_dot_debug(folder):
     path = build(folder)
     text = addresses_of(path)
@@ -287,6 +311,7 @@ def the_text_form_is_that_of_addr2line_with_columns(folder):
 CHECKS = [
     names_agree_with_other_tools,
     split_debug_information_says_what_the_whole_says,
+    a_frame_whose_split_file_is_missing_says_so,
     a_debug_link_is_followed_beside_the_file_and_in_dot_debug,
     a_debug_link_without_build_ids_is_checked_by_its_checksum,
     debug_dirs_are_searched_by_build_id_and_by_name,
