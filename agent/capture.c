@@ -2,6 +2,7 @@
 #include "agent/capture.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,6 +55,24 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     return status;
 }
 
+// expect_stacks tells the memory which stacks will be walked.
+static void expect_stacks(struct capture *capture)
+{
+    const struct stop *stop = &capture->stop;
+    size_t count = 0;
+    capture->stacks = calloc(stop->count + 1, sizeof(*capture->stacks));
+    for (size_t i = 0; capture->stacks != NULL && i < stop->count; i++) {
+        uint64_t sp = stop->threads[i].registers.value[capture->arch->sp];
+        const struct target_mapping *mapping =
+            stop->threads[i].state == STOP_STOPPED
+                ? images_mapping(&capture->images, sp)
+                : NULL;
+        if (mapping != NULL)
+            capture->stacks[count++] = (struct target_stack){ sp, mapping->end };
+    }
+    target_memory_expect(&capture->memory, capture->stacks, count);
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -83,6 +102,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     if (status != CH_OK)
         return status;
     image_frames_find(&capture->images);
+    expect_stacks(capture);
     facts_read_process(&capture->process, pid);
     facts_read_host(&capture->host, pid);
     capture->timings.capture_us = capture_clock_us() - stopped;
@@ -116,5 +136,7 @@ void capture_deinit(struct capture *capture)
     facts_deinit_process(&capture->process);
     images_deinit(&capture->images);
     target_memory_deinit(&capture->memory);
+    free(capture->stacks);
+    capture->stacks = NULL;
     stop_deinit(&capture->stop);
 }

@@ -68,6 +68,7 @@ struct capture {
     struct stop stop;
     char refusal[REFUSAL_MAX];   // why not all of it could be; empty: it could
     struct target_memory memory; // of a live process
+    struct target_stack *stacks; // of its stopped threads
     struct memory_reader reader; // of memory, or of a core
     const char *core_name;       // of a core's first thread; NULL: /proc has the names
     pid_t core_name_tid;         // whose name it is, where that is not the first thread

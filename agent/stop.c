@@ -129,23 +129,16 @@ static void note_stop(struct stopped_thread *thread, int status)
         thread->pending_signal = signal;
 }
 
-// collect takes what has stopped since, and returns how many are still awaited.
-static size_t collect(struct stop *stop)
+// take notes that a thread has stopped, or is gone. False: neither, so far.
+static bool take(struct stopped_thread *thread)
 {
-    size_t awaited = 0;
-    for (size_t i = 0; i < stop->count; i++) {
-        struct stopped_thread *thread = &stop->threads[i];
-        int status;
-        if (thread->state != STOP_ASKED)
-            continue;
-        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
-        if (tid == thread->tid && WIFSTOPPED(status))
-            note_stop(thread, status);
-        if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
-            thread->state = STOP_GONE;
-        awaited += thread->state == STOP_ASKED;
-    }
-    return awaited;
+    int status;
+    pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+    if (tid == thread->tid && WIFSTOPPED(status))
+        note_stop(thread, status);
+    if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+        thread->state = STOP_GONE;
+    return thread->state != STOP_ASKED;
 }
 
 // wait_for_child sleeps until a thread changes state or deadline_ms has come.
@@ -162,6 +155,19 @@ static bool wait_for_child(uint64_t deadline_ms)
     sigaddset(&child, SIGCHLD);
     sigtimedwait(&child, NULL, &timeout);
     return true;
+}
+
+// collect waits for each thread in turn: most have stopped by the time they are asked
+// for, so that this is one call a thread. After the deadline it takes those that have.
+static void collect(struct stop *stop, uint64_t deadline_ms)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->state != STOP_ASKED)
+            continue;
+        while (!take(thread) && wait_for_child(deadline_ms))
+            continue;
+    }
 }
 
 // running_count is how many threads the process has, as the kernel counts them.
@@ -217,8 +223,7 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
 
     for (int i = 0; i < MAX_LISTINGS; i++) {
         size_t found = seize_listed(stop, folder, free_tid);
-        while (collect(stop) > 0 && wait_for_child(deadline))
-            continue;
+        collect(stop, deadline);
         if (found == 0 || !missed_some(stop))
             break;
     }

@@ -3,10 +3,11 @@
 // The memory of a stopped process, read in bulk: one system call per page of unwind
 // tables, one per window of stack, never one per word.
 //
-// Stacks are read through a window that moves outward with the walk; everything else
-// through a direct-mapped cache of pages. Both are right only while every thread of the
-// process stands still. Where process_vm_readv is refused, /proc/PID/mem is used, and
-// where that is, the crashed process's handler is asked (request_page.h).
+// Stacks are read through a window that moves outward with the walk, the inner ends of
+// several threads' stacks at once where it was said which come next; everything else
+// through a direct-mapped cache of pages. All that is right only while every thread of
+// the process stands still. Where process_vm_readv is refused, /proc/PID/mem is used,
+// and where that is, the crashed process's handler is asked (request_page.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,21 @@ enum {
     TARGET_PAGE_BYTES = 4096,
     TARGET_CACHE_PAGES = 512,
     TARGET_WINDOW_BYTES = 256 * 1024,
+    TARGET_ENDS = 8, // stacks' inner ends that are read at once
+    TARGET_END_BYTES = 16 * 1024,
+};
+
+// The part of a thread's stack that is in use.
+struct target_stack {
+    uint64_t start;
+    uint64_t end; // of its mapping
+};
+
+// The bytes of the target from address on.
+struct target_piece {
+    uint8_t *bytes;
+    uint64_t address;
+    size_t size;
 };
 
 // The ways to a process's memory; each is tried when the one before is refused.
@@ -32,12 +48,14 @@ struct target_memory {
     uint64_t *page_address; // of each cached page; 1: none
     uint16_t *page_size;    // bytes of it that could be read
     uint8_t *pages;
-    uint8_t *window;
-    uint64_t window_address;
-    size_t window_size;
+    uint8_t *fill;              // what the window is filled into
+    struct target_piece window; // of fill, or one of ends
+    struct target_piece ends[TARGET_ENDS];
+    const struct target_stack *expected; // from the stack that is walked next on
+    size_t expected_count;
     uint64_t stack_start; // the mapping the window moves in
     uint64_t stack_end;
-    size_t next_fill; // bytes the next fill of the window asks for
+    size_t next_fill; // bytes the next fill of the window asks for; 0: the first
 };
 
 // target_memory_init prepares to read process pid, which the caller keeps stopped.
@@ -47,6 +65,11 @@ void target_memory_deinit(struct target_memory *memory);
 // target_memory_set_server says where to ask when the kernel refuses: channel, at whose
 // other end a handler waits.
 void target_memory_set_server(struct target_memory *memory, int channel);
+
+// target_memory_expect says which stacks will be walked, in this order, some perhaps
+// not. stacks must outlive memory.
+void target_memory_expect(struct target_memory *memory,
+                          const struct target_stack *stacks, size_t count);
 
 // target_memory_set_stack says in which mapping the stack of the next walk lies.
 void target_memory_set_stack(struct target_memory *memory, uint64_t start,

@@ -3,7 +3,8 @@
 # unwind.py BUILD [RUNS]: crashhook's unwinder against others on the same stopped
 # processes, in turn. Prints the table of docs/performance.md, section Unwinding:
 # medians, in milliseconds from the process running to its frames in memory, and in
-# frames a second once it is stopped.
+# frames a second once it is stopped. Where strace is installed, also how many system
+# calls a thread, or a frame of row d, costs beyond what a process of one thread costs.
 
 import os
 import resource
@@ -57,6 +58,8 @@ def once(command, process, timeout):
                               text=True, check=False, timeout=timeout)
     except subprocess.TimeoutExpired:
         return None
+    if done.returncode != 0:
+        return None
     return done.stdout, (time.monotonic() - begin) * 1000
 
 
@@ -77,16 +80,42 @@ def measure(named, tools, process, runs):
     return seen
 
 
-def print_rows(title, seen):
-    print(f"\n{title}\n\n| unwinder | frames | ms | frames/s when stopped |")
-    print("| --- | ---: | ---: | ---: |")
+def system_calls(command, process):
+    """How many system calls a command makes; None without strace."""
+    if not shutil.which("strace"):
+        return None
+    with tempfile.NamedTemporaryFile("r") as counts:
+        if once(["strace", "-c", "-f", "-o", counts.name, *command], process, 60) is None:
+            return None
+        return int(counts.read().rstrip().split("\n")[-1].split()[3])
+
+
+def call_rates(named, process, program, row):
+    """The system calls of each command for each thread, or for each frame of one."""
+    rates = {}
+    plain = start(program, ("", 0, 30))
+    for name, command in named:
+        calls, base = system_calls(command, process), system_calls(command, plain)
+        if calls is not None and base is not None:
+            rates[name] = (calls - base) / (row[1] or row[2])
+    plain.kill()
+    plain.wait()
+    return rates
+
+
+def print_rows(row, seen, rates):
+    unit = "thread" if row[1] else "frame"
+    print(f"\n{row[3]} ({row[0]})\n\n| unwinder | frames | ms | frames/s when stopped | "
+          f"system calls a {unit} |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, values in seen.items():
         if not values:
-            print(f"| {name} | - | > 60,000 | - |")
+            print(f"| {name} | - | failed, or > 60,000 | - | - |")
             continue
         frames, ms, rate = (statistics.median(v[i] for v in values) for i in range(3))
-        print(f"| {name} | {frames:,.0f} | {ms:,.1f} | "
-              f"{f'{rate / 1e6:.2f} M' if rate else '-'} |")
+        print(f"| {name} | {f'{frames:,.0f}' if frames else '-'} | {ms:,.1f} | "
+              f"{f'{rate / 1e6:.2f} M' if rate else '-'} | "
+              f"{f'{rates[name]:,.4g}' if name in rates else '-'} |")
 
 
 def main():
@@ -94,17 +123,19 @@ def main():
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     with tempfile.TemporaryDirectory() as folder:
         for row in ROWS:
-            seen = {}
+            seen, rates = {}, {}
             for sframe in (False, True):
                 program = os.path.join(folder, f"target{sframe}")
                 subprocess.run(["gcc", "-O2", "-fno-optimize-sibling-calls", "-pthread",
                                 *(["-Wa,--gsframe"] if sframe else []), "-o", program,
                                 os.path.join(HERE, "stack_target.c")], check=True)
                 process = start(program, row)
-                seen.update(measure(*commands(build, sframe), process, runs))
+                named, tools = commands(build, sframe)
+                seen.update(measure(named, tools, process, runs))
+                rates.update(call_rates(named, process, program, row))
                 process.kill()
                 process.wait()
-            print_rows(f"{row[3]} ({row[0]})", seen)
+            print_rows(row, seen, rates)
 
 
 if __name__ == "__main__":

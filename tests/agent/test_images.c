@@ -97,6 +97,53 @@ static void target_memory_window_gives_the_same_bytes_as_the_cache(void **state)
     assert_int_equal(wrong, 0);
 }
 
+// reads_sample compares a stretch of the sample with what a walk of a stack reads
+// there.
+static bool reads_sample(struct target_memory *memory, size_t start, size_t end)
+{
+    uint8_t copy[SAMPLE_BYTES + 1];
+    struct memory_reader reader = target_memory_reader(memory);
+    return memory_read(&reader, address_of(sample) + start, copy, end - start) ==
+               CH_OK &&
+           memcmp(copy, sample + start, end - start) == 0;
+}
+
+static void target_memory_reads_the_stacks_it_expects_at_once(void **state)
+{
+    (void)state;
+    struct child child = child_start(wait_for_the_end);
+    struct target_memory memory;
+    uint64_t base = address_of(sample);
+    const struct target_stack stacks[] = {
+        { base + 64, base + 4096 },
+        { base + 5000, base + 8192 },
+        { base + 9000, base + SAMPLE_BYTES + 4096 }, // its end cannot be read
+    };
+    enum ch_status status = target_memory_init(&memory, child.pid);
+    target_memory_expect(&memory, stacks, 3);
+
+    target_memory_set_stack(&memory, base, base + 4096);
+    bool first = reads_sample(&memory, 64, 4096);
+    bool at_once = memory.ends[1].size == 8192 - 5000;
+    bool below = reads_sample(&memory, 8, 64); // less than was said to be in use
+    // The second does not come after all.
+    target_memory_set_stack(&memory, base + 8192, base + SAMPLE_BYTES + 4096);
+    bool third = reads_sample(&memory, 9000, SAMPLE_BYTES);
+    bool hole = reads_sample(&memory, 9000, SAMPLE_BYTES + 1);
+    target_memory_set_stack(&memory, base + 4096, base + 5000);
+    bool unexpected = reads_sample(&memory, 4096, 5000);
+    target_memory_deinit(&memory);
+    child_end(&child, true);
+
+    assert_int_equal(status, CH_OK);
+    assert_true(first);
+    assert_true(at_once);
+    assert_true(below);
+    assert_true(third);
+    assert_false(hole);
+    assert_true(unexpected);
+}
+
 struct target {
     struct child child;
     struct target_memory memory;
@@ -285,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(target_memory_reads_across_pages_and_stops_at_holes),
         cmocka_unit_test(target_memory_window_gives_the_same_bytes_as_the_cache),
+        cmocka_unit_test(target_memory_reads_the_stacks_it_expects_at_once),
         cmocka_unit_test(images_hold_the_program_its_libraries_and_the_vdso),
         cmocka_unit_test(images_tell_code_from_data),
         cmocka_unit_test(images_leave_out_libraries_that_are_only_read),
