@@ -4,7 +4,8 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo check check-full bench packages check-packages install clean
+.PHONY: all deps demo check check-full bench packages check-packages install clean \
+	asan tsan fuzz valgrind coverage aarch64 trixie
 
 all:
 	cmake --preset release
@@ -25,13 +26,30 @@ check: deps
 check-full: deps
 	tests/check full $(JOBS)
 
+# Unit tests under a sanitizer.
+asan tsan: deps
+	cmake --preset $@
+	cmake --build --preset $@ -j $(JOBS)
+	setarch -R ctest --preset $@ -j $(JOBS) -LE 'lint|integration'
+
+# Each parser's libFuzzer target, a minute each.
+fuzz: deps
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	setarch -R env CRASHHOOK_FULL=1 ctest --preset fuzz -j $(JOBS) -L fuzz
+
+# Unit tests under memcheck; what lines tests run; AArch64 under qemu; Debian 13.
+valgrind coverage aarch64 trixie: deps
+	packaging/install-packages packaging/more-packages.txt
+	tests/check-$@ $(JOBS)
+
 # Measures what docs/performance.md quotes.
 bench: deps all
 	bench/run
 
 # Debian packages and a tarball, of what is committed, in build/packages.
 packages: deps
-	packaging/install-packages packaging/packaging-packages.txt
+	packaging/install-packages packaging/more-packages.txt
 	packaging/build-debian build/packages
 	packaging/build-tarball build/packages
 

@@ -7,11 +7,15 @@ pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-ptrace)     # unwind
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw libelf)             # symbolizer/
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)                # upload/
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)             # above formats/
-pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)    # collector/
-pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)              # collector/
+if(CRASHHOOK_WITH_COLLECTOR)
+    pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd) # collector/
+    pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)          # collector/
+endif()
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)               # symbolizer/
+if(CRASHHOOK_WITH_LZMA)
+    pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
+endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
 endif()

@@ -7,6 +7,9 @@ set(CRASHHOOK_ABI 1)
 
 option(CRASHHOOK_TESTS "build tests, benchmarks and examples" ON)
 option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone" OFF)
+option(CRASHHOOK_WITH_COLLECTOR "build crashhook-collector" ON)
+option(CRASHHOOK_WITH_LZMA "read symbols in .gnu_debugdata, which are packed by xz" ON)
+option(CRASHHOOK_COVERAGE "count which lines tests run (gcc)" OFF)
 option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
@@ -16,6 +19,11 @@ add_compile_options(
     $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
     $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
     -fno-omit-frame-pointer)
+
+if(CRASHHOOK_COVERAGE)
+    add_compile_options(--coverage)
+    add_link_options(--coverage)
+endif()
 
 if(CRASHHOOK_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)

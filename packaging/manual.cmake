@@ -21,7 +21,7 @@ function(ch_manual page)
     file(MAKE_DIRECTORY ${share}/man/man${section})
     add_custom_command(OUTPUT ${out}
         COMMAND crashhook describe manual ${man}/${page}.in > ${out} ${rest}
-        DEPENDS crashhook crashhook-collector ${man}/${page}.in ${public_headers}
+        DEPENDS crashhook $<TARGET_NAME_IF_EXISTS:crashhook-collector> ${man}/${page}.in ${public_headers}
                 ${CMAKE_CURRENT_SOURCE_DIR}/header-manual.awk
                 ${CMAKE_CURRENT_SOURCE_DIR}/help-manual.awk)
     set(written ${written} ${out} PARENT_SCOPE)
@@ -41,6 +41,9 @@ foreach(template ${templates})
     elseif(page STREQUAL crashhook-flight.3)
         ch_manual(${page} ${of_headers} ${headers}/flight.h)
     elseif(page STREQUAL crashhook-collector.1)
+        if(NOT CRASHHOOK_WITH_COLLECTOR)
+            continue()
+        endif()
         ch_manual(${page} ${CMAKE_CROSSCOMPILING_EMULATOR}
             $<TARGET_FILE:crashhook-collector> --help |
             awk -f ${CMAKE_CURRENT_SOURCE_DIR}/help-manual.awk)

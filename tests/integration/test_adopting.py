@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The ways of adopting crashhook that docs/adopting.md shows, as examples/adopting has them.
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+from harness import AGENT, BUILD, COLLECTOR, CRASHHOOK, SOURCE, Scene, crashed_thread, frames_of
+
+ADOPTING = os.path.join(SOURCE, "examples", "adopting")
+SERVICE = "examples/adopting/service.c"
+ORDERS = "apple 120\npear\n"
+
+
+class Adopting(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="crashhook-adopting.")
+        shutil.copytree(ADOPTING, os.path.join(cls.folder, "adopting"))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def build(self, *command, path=""):
+        """Runs a build's command in the examples' folder, with this build of crashhook."""
+        found = {"PKG_CONFIG_PATH": os.path.join(BUILD, "lib", "pkgconfig"),
+                 "CMAKE_PREFIX_PATH": BUILD}
+        done = subprocess.run(command, cwd=os.path.join(self.folder, "adopting", path),
+                              env={**os.environ, **found}, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def crash(self, scene, command, **variables):
+        """Gives a service orders of which the second crashes it."""
+        process = subprocess.run(command, input=ORDERS, text=True, timeout=60, check=False,
+                                 cwd=scene.folder, env=scene.environment(variables),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout, "")
+        return process.returncode
+
+    def check(self, scene):
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1)
+        frames = frames_of(crashed_thread(reports[0]))
+        self.assertEqual([frame.get("function") for frame in frames[:2]],
+                         ["total_in_cents", "main"])
+        self.assertEqual(frames[0]["line"], harness.crash_line(SERVICE))
+        return reports[0]
+
+    def check_linked(self, program):
+        with Scene() as scene:
+            scene.preload = None
+            # A static program finds the agent where crashhook is installed.
+            status = self.crash(scene, [os.path.join(self.folder, "adopting", program)],
+                                CRASHHOOK_AGENT=AGENT)
+            self.assertEqual(-status, signal.SIGSEGV)
+            self.check(scene)
+
+    def test_with_pkg_config(self):
+        self.build("make", "service")
+        self.check_linked("service")
+
+    def test_as_a_static_program(self):
+        self.build("make", "service-static")
+        self.check_linked("service-static")
+
+    def test_with_cmake(self):
+        self.build("cmake", "-S", ".", "-B", "build", path="cmake")
+        self.build("cmake", "--build", "build", path="cmake")
+        self.check_linked("cmake/build/service")
+
+    def plain_service(self):
+        path = os.path.join(self.folder, "plain")
+        subprocess.run(["cc", "-g", "-O1", "-o", path, os.path.join(SOURCE, SERVICE)],
+                       check=True)
+        return path
+
+    def test_preloaded_into_a_program_that_knows_nothing_of_it(self):
+        with Scene() as scene:
+            status = self.crash(scene, [self.plain_service()])
+            self.assertEqual(-status, signal.SIGSEGV)
+            self.check(scene)
+
+    def test_as_the_first_process_of_a_container(self):
+        # As in the Containerfile: crashhook run is process 1, and all ends with it.
+        with Scene() as scene:
+            scene.preload = None
+            store = os.path.join(scene.folder, "reports.db")
+            with subprocess.Popen([COLLECTOR, "--listen", "127.0.0.1:0", "--store",
+                                   "sqlite:" + store], stderr=subprocess.PIPE,
+                                  text=True) as collector:
+                url = re.search(r"http://\S+", collector.stderr.readline()).group()
+                status = self.crash(
+                    scene, ["unshare", "--fork", "--pid", "--mount-proc", "--kill-child",
+                            CRASHHOOK, "run", "--", self.plain_service()],
+                    CRASHHOOK_URL=url.rstrip("/"), CRASHHOOK_TIMEOUT="20s")
+                self.assertEqual(status, 128 + signal.SIGSEGV)
+                report = self.check(scene)
+                states = json.loads(scene.command("list", "--json").stdout)[0]["targets"]
+                self.assertEqual([target["state"] for target in states], ["sent"])
+                self.assertEqual(report["revision"], 1)
+                collector.terminate()
+
+    def test_the_unit_of_systemd_is_well_formed(self):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("systemd-analyze is not installed")
+        unit = os.path.join(self.folder, "service.service")
+        with open(os.path.join(ADOPTING, "service.service"), encoding="utf-8") as file:
+            text = file.read().replace("/usr/bin/crashhook", CRASHHOOK)
+        with open(unit, "w", encoding="utf-8") as file:
+            file.write(text)
+        said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
+                              check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT).stdout
+        self.assertEqual([line for line in said.splitlines() if unit in line], [])
+
+
+if __name__ == "__main__":
+    harness.main()
