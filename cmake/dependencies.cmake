@@ -10,6 +10,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)             # above 
 if(CRASHHOOK_WITH_COLLECTOR)
     pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd) # collector/
     pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)          # collector/
+    pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)                # collector/
 endif()
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)

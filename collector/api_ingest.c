@@ -19,8 +19,8 @@ struct arrival {
 static void answer_arrival(struct arrival *arrival)
 {
     bool added = arrival->item.upload.outcome == STORE_ADDED;
-    json_t *answer =
-        json_pack("{s:s, s:s}", "id", arrival->entry.id, "group", arrival->entry.group);
+    json_t *answer = json_pack("{s:s, s:s}", "id", arrival->entry.id, "group",
+                               arrival->item.upload.group);
     api_answer_json(arrival->request, added ? 201 : 200, answer);
 }
 

@@ -53,7 +53,8 @@ static void store_batch(struct ingest *ingest, struct ingest_item *first, size_t
     size_t i = 0;
     for (struct ingest_item *item = first; item != NULL; item = item->next)
         ingest->batch[i++] = item->upload;
-    enum ch_status status = store_add(ingest->store, ingest->batch, count, error);
+    enum ch_status status =
+        ingest->limits.add(ingest->store, ingest->batch, count, error);
     if (status != CH_OK)
         ingest->complain(error);
 
@@ -61,7 +62,7 @@ static void store_batch(struct ingest *ingest, struct ingest_item *first, size_t
     while (first != NULL) {
         struct ingest_item *next = first->next;
         first->status = status;
-        first->upload.outcome = ingest->batch[i++].outcome;
+        first->upload = ingest->batch[i++];
         first->done(first);
         first = next;
     }

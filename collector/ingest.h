@@ -31,6 +31,9 @@ struct ingest_limits {
     size_t batch;       // most uploads of one transaction
     size_t queue;       // most uploads waiting
     size_t queue_bytes; // most bytes of bodies waiting
+    // store_add, or what a test puts in its place.
+    enum ch_status (*add)(struct store *store, struct store_upload *uploads,
+                          size_t count, char error[STORE_ERROR_SIZE]);
 };
 
 // An ingest_complain_fn hears one line about every batch that could not be stored.

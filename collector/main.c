@@ -16,11 +16,17 @@
 #include "collector/pages.h"
 #include "collector/routes.h"
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, STOP_MS = 5000, PATH_SIZE = 4096 };
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    STOP_MS = 5000,
+    PATH_SIZE = 4096,
+    STATE_SIZE = PATH_SIZE - 64
+};
 
-static const struct ingest_limits ingest_limits = { .batch = 256,
-                                                    .queue = 8192,
-                                                    .queue_bytes = 256 << 20 };
+static const struct ingest_limits ingest_limits = {
+    .batch = 256, .queue = 8192, .queue_bytes = 256 << 20, .add = store_add
+};
 
 static int say(int code, const char *sentence)
 {
@@ -38,22 +44,21 @@ static void observe(void *context, unsigned status)
     metrics_count_answer(&((struct collector *)context)->metrics, status);
 }
 
-// default_store writes `sqlite:` and a path in the folder for lasting state, which it
-// makes where it is missing.
-static bool default_store(char *out)
+// state_folder writes the folder for lasting state, which it makes where it is missing.
+static bool state_folder(char out[STATE_SIZE])
 {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
-    char folder[PATH_SIZE - 64];
+    char *folder = out;
     int length = 0;
     if (geteuid() == 0)
-        length = snprintf(folder, sizeof(folder), "/var/lib/crashhook-collector");
+        length = snprintf(folder, STATE_SIZE, "/var/lib/crashhook-collector");
     else if (state != NULL && state[0] == '/')
-        length = snprintf(folder, sizeof(folder), "%s/crashhook-collector", state);
+        length = snprintf(folder, STATE_SIZE, "%s/crashhook-collector", state);
     else if (home != NULL && home[0] == '/')
-        length = snprintf(folder, sizeof(folder), "%s/.local/state/crashhook-collector",
-                          home);
-    if (length <= 0 || length >= (int)sizeof(folder))
+        length =
+            snprintf(folder, STATE_SIZE, "%s/.local/state/crashhook-collector", home);
+    if (length <= 0 || length >= STATE_SIZE)
         return false;
     for (char *slash = strchr(folder + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
@@ -62,15 +67,31 @@ static bool default_store(char *out)
         *slash = '/';
     }
     mkdir(folder, 0700);
+    return true;
+}
+
+static bool default_store(char *out)
+{
+    char folder[STATE_SIZE];
+    if (!state_folder(folder))
+        return false;
     snprintf(out, PATH_SIZE, "sqlite:%s/collector.db", folder);
     return true;
 }
 
-// default_symbols writes a folder beside the store's file.
-static void default_symbols(const char *store, char *out)
+// default_symbols writes a folder beside the store's file, or, where that is none, in
+// the folder for lasting state.
+static bool default_symbols(const char *store, char *out)
 {
-    const char *path = strncmp(store, "sqlite:", 7) == 0 ? store + 7 : store;
-    snprintf(out, PATH_SIZE, "%.*s.symbols", PATH_SIZE - 16, path);
+    char folder[STATE_SIZE];
+    if (strncmp(store, "sqlite:", 7) == 0) {
+        snprintf(out, PATH_SIZE, "%.*s.symbols", PATH_SIZE - 16, store + 7);
+        return true;
+    }
+    if (!state_folder(folder))
+        return false;
+    snprintf(out, PATH_SIZE, "%s/symbols", folder);
+    return true;
 }
 
 static void raise_descriptor_limit(void)
@@ -120,7 +141,8 @@ static int open_and_serve(const struct options *options,
 {
     char error[STORE_ERROR_SIZE];
     char symbols[PATH_SIZE];
-    default_symbols(options->store, symbols);
+    if (options->symbols == NULL && !default_symbols(options->store, symbols))
+        return say(EXIT_USAGE, "no --symbols, and no home to keep debug files in");
     struct collector *collector = calloc(1, sizeof(*collector));
     if (collector == NULL)
         return say(EXIT_FAILED, "out of memory");

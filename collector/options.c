@@ -14,7 +14,7 @@ static const struct row {
 } rows[] = {
     { "--listen", "ADDRESS:PORT", "127.0.0.1:8765", offsetof(struct options, listen),
       "where to listen; port 0 takes any free one" },
-    { "--store", "sqlite:PATH", NULL, offsetof(struct options, store),
+    { "--store", "sqlite:PATH|postgresql://...", NULL, offsetof(struct options, store),
       "where reports are kept; default: collector.db in the state folder" },
     { "--symbols", "DIR", NULL, offsetof(struct options, symbols),
       "where debug files are kept; default: the store's path and `.symbols`" },

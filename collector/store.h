@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store keeps reports, finds them again, and counts them by group.
+// A store keeps reports, finds them again, counts them by group, and keeps what people
+// decided about a group. It is a SQLite file or a PostgreSQL database that several
+// collectors may share.
 //
-// Two things a backend must be good at shape this interface. Writing comes in batches
-// that are one transaction and durable on return, so that many uploads share one fsync.
-// Reading hands rows to a visitor, so that nothing is collected that is not printed.
-// Functions here dispatch to the backend that store_open chose; all may be called from
-// any thread, store_add from one at a time. Users: ingest writes, api and pages read.
+// Writing comes in batches that are one transaction and durable on return, so that many
+// uploads share one fsync. Reading hands rows to a visitor, so that nothing is
+// collected that is not printed. Lists of groups look at what is kept with the groups
+// and never count reports. All functions may be called from any thread. Users: ingest
+// writes, api and pages read and decide, retention trims.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +25,9 @@ enum {
     STORE_PAGE_MAX = 200,   // most rows of one listing
     STORE_CURSOR_SIZE = 48, // room of a cursor, NUL included
     STORE_ERROR_SIZE = 256, // room of a message, NUL included
+    STORE_NOTE_SIZE = 2000, // room of a note, NUL included
+    STORE_ASSIGNEE_SIZE = 120,
+    STORE_TRIM_STEP = 500, // most reports that one step of retention removes
 };
 
 enum store_outcome {
@@ -31,13 +36,15 @@ enum store_outcome {
     STORE_REPLACED, // it took the place of an older revision
 };
 
-// A report on its way in, its body as it came. The store fills outcome.
+// A report on its way in, its body as it came. The store fills outcome
+// and group.
 struct store_upload {
     const struct entry *entry;
     const void *body;
     size_t body_size;
     enum decode_encoding encoding;
     enum store_outcome outcome;
+    char group[ENTRY_GROUP_SIZE]; // that it is in; not its own where groups were merged
 };
 
 // What a listing is narrowed to; NULL, 0 and empty strings narrow nothing.
@@ -47,6 +54,7 @@ struct store_filter {
     const char *group;
     const char *query;       // a part of title, summary, program, release or host
     const char *signal_name; // SIGSEGV
+    const char *status;      // of the group
     struct {
         const char *key;
         const char *value;
@@ -70,6 +78,7 @@ struct store_report {
     const char *environment;
     const char *executable;
     const char *hostname;
+    const char *fingerprint; // its own; the group's, unless groups were merged
     int64_t signal;
     int64_t revision;
     int64_t time_ms;
@@ -80,10 +89,15 @@ struct store_report {
 struct store_group {
     const char *id;
     const char *title;
-    const char *summary; // of its first report
-    const char *status;
+    const char *summary;        // of its first report
+    const char *status;         // open, resolved, ignored or regressed
+    const char *status_release; // resolved in it, or seen again in it; may be empty
+    const char *note;
+    const char *assignee;
+    int64_t status_time_ms; // 0: it was never changed
     int64_t signal;
-    int64_t count;
+    int64_t count; // of all reports that came
+    int64_t kept;  // of those that retention has left
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     const char *releases[STORE_RELEASES]; // latest seen first
@@ -100,6 +114,26 @@ struct store_body {
     enum decode_encoding encoding;
 };
 
+// What people decide about a group; NULL leaves a part as it is.
+struct store_decision {
+    const char *status;   // open, resolved or ignored
+    const char *release;  // resolved in it; NULL: the newest release it was seen in
+    const char *note;     // at most STORE_NOTE_SIZE - 1 bytes
+    const char *assignee; // at most STORE_ASSIGNEE_SIZE - 1 bytes
+};
+
+// A fingerprint whose reports were moved to another group.
+struct store_merged {
+    const char *fingerprint;
+    int64_t kept;
+};
+
+// What retention leaves; 0 leaves everything.
+struct store_retention {
+    int64_t age_ms;    // since a report was received
+    int64_t per_group; // the latest crashes
+};
+
 // What a store holds in all.
 struct store_totals {
     int64_t reports;
@@ -108,13 +142,14 @@ struct store_totals {
 
 typedef void store_report_fn(void *context, const struct store_report *report);
 typedef void store_group_fn(void *context, const struct store_group *group);
+typedef void store_merged_fn(void *context, const struct store_merged *merged);
 typedef void store_body_fn(void *context, const struct store_report *report,
                            const struct store_body *body);
 
 struct store;
 
-// store_open opens what `sqlite:PATH` names, and makes it where there is none. error
-// gets one line on any failure.
+// store_open opens what `sqlite:PATH` or `postgresql://...` names, and makes the file
+// or the tables where there are none. error gets one line on any failure.
 CH_CHECKED enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
                                      struct store **out);
 
@@ -141,13 +176,41 @@ CH_CHECKED enum ch_status store_list_groups(struct store *store,
                                             store_group_fn *visit, void *context,
                                             char next[STORE_CURSOR_SIZE]);
 
-// store_find_group visits the group, or returns CH_ERR_NOT_FOUND.
+// store_find_group visits the group, by its id or by one that was merged into it, or
+// returns CH_ERR_NOT_FOUND.
 CH_CHECKED enum ch_status store_find_group(struct store *store, const char *id,
                                            store_group_fn *visit, void *context);
 
 // store_find_report visits the report and its body, or returns CH_ERR_NOT_FOUND.
 CH_CHECKED enum ch_status store_find_report(struct store *store, const char *id,
                                             store_body_fn *visit, void *context);
+
+// store_list_merged visits the fingerprints that were merged into a group.
+CH_CHECKED enum ch_status store_list_merged(struct store *store, const char *id,
+                                            store_merged_fn *visit, void *context);
+
+// store_decide keeps a decision about a group, or returns CH_ERR_NOT_FOUND. error, here
+// and below, gets one line when the store failed.
+CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
+                                       const struct store_decision *decision,
+                                       char error[STORE_ERROR_SIZE]);
+
+// store_merge moves the reports of one group, and those to come, into another, whose
+// status stays. CH_ERR_MALFORMED: both are the same group.
+CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
+                                      const char *into, char error[STORE_ERROR_SIZE]);
+
+// store_split gives a fingerprint that was merged its own group again, with its
+// reports. CH_ERR_NOT_FOUND: it is not merged into another.
+CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
+                                      char error[STORE_ERROR_SIZE]);
+
+// store_trim removes at most STORE_TRIM_STEP reports that retention does not leave, and
+// says how many: 0 when nothing is left to remove. Counts and trends of groups stay
+// what they were.
+CH_CHECKED enum ch_status store_trim(struct store *store,
+                                     const struct store_retention *retention,
+                                     size_t *out_removed, char error[STORE_ERROR_SIZE]);
 
 // store_count counts what is held.
 CH_CHECKED enum ch_status store_count(struct store *store, struct store_totals *out);

@@ -17,8 +17,9 @@ import tempfile
 class Collector:
     """A collector on a free port. Its folder goes when the `with` block ends."""
 
-    def __init__(self, binary, tokens=None, extra=()):
+    def __init__(self, binary, tokens=None, extra=(), store=None):
         self.binary = binary
+        self.store = store
         self.folder = tempfile.mkdtemp(prefix="crashhook-collector-")
         self.extra = list(extra)
         self.token = None
@@ -42,9 +43,9 @@ class Collector:
         return os.path.join(self.folder, name)
 
     def start(self):
-        command = [self.binary, "--listen", "127.0.0.1:0", "--store",
-                   "sqlite:" + self.path("store.db"), "--symbols", self.path("symbols"),
-                   *self.extra]
+        store = self.store or "sqlite:" + self.path("store.db")
+        command = [self.binary, "--listen", "127.0.0.1:0", "--store", store,
+                   "--symbols", self.path("symbols"), *self.extra]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
         match = re.search(r"listening on http://(127\.0\.0\.1):(\d+)/", line)

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# postgres.py COMMAND...: runs COMMAND with CRASHHOOK_TEST_POSTGRESQL naming a PostgreSQL
+# server of its own: in a temporary folder, on a Unix socket there, under a user who is
+# not root. Exit 77, and says so, where no server is installed.
+
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE_S = 90
+OPTIONS = ("listen_addresses=", "max_connections=60", "shared_buffers=64MB",
+           "max_wal_size=4GB")
+
+
+def programs():
+    """The folder of the newest server's programs, or None."""
+    found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
+    found.sort(key=lambda path: int(path.split("/")[4]))
+    return os.path.dirname(found[-1]) if found else None
+
+
+class Postgres:
+    """A running server; durable: it syncs, which only measuring needs."""
+
+    def __init__(self, durable=False):
+        self.programs = programs()
+        self.durable = durable
+        self.made = 0
+        self.user = {}
+        if os.geteuid() == 0:
+            names = {entry.pw_name for entry in pwd.getpwall()}
+            name = "postgres" if "postgres" in names else "nobody"
+            entry = pwd.getpwnam(name)
+            self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="crashhook-pg-")
+        if self.user:
+            os.chown(self.folder, self.user["user"], self.user["group"])
+        os.chmod(self.folder, 0o755)
+        self.run("initdb", "-D", self.folder + "/data", "-A", "trust", "-U", "crashhook",
+                 "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        command = [self.programs + "/postgres", "-D", self.folder + "/data", "-k",
+                   self.folder]
+        for option in OPTIONS + (("fsync=on",) if self.durable else ("fsync=off",)):
+            command += ["-c", option]
+        with open(self.folder + "/log", "wb") as log:
+            self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log,
+                                            start_new_session=True, **self.user)
+        self.wait()
+        self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c",
+                 "CREATE EXTENSION pg_trgm", "template1")
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+    def run(self, program, *arguments):
+        subprocess.run([f"{self.programs}/{program}", *arguments], check=True, cwd="/",
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **self.user)
+
+    def wait(self):
+        limit = time.monotonic() + PATIENCE_S
+        while subprocess.run([self.programs + "/pg_isready", "-q", "-h", self.folder],
+                             check=False).returncode != 0:
+            if self.process.poll() is not None or time.monotonic() > limit:
+                with open(self.folder + "/log", encoding="utf-8") as log:
+                    raise RuntimeError("the server did not start: " + log.read())
+            time.sleep(0.05)
+
+    def address(self, database):
+        return f"postgresql://crashhook@/{database}?host={self.folder}"
+
+    def database(self):
+        """The address of a new, empty database."""
+        self.made += 1
+        self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c",
+                 f"CREATE DATABASE made{self.made}", "postgres")
+        return self.address(f"made{self.made}")
+
+
+def require():
+    """Leaves the test as skipped where there is no server."""
+    if programs() is None:
+        print("SKIPPED: no PostgreSQL server is installed (package postgresql)")
+        sys.exit(77)
+
+
+def main():
+    require()
+    with Postgres() as server:
+        os.environ["CRASHHOOK_TEST_POSTGRESQL"] = server.database()
+        return subprocess.run(sys.argv[1:], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What people and time do to groups: decisions, merging and splitting, regressions,
+// retention; and several stores over one database.
+#include <pthread.h>
+
+#include "collector/store_fixture.h"
+
+static int add_release(struct fixture *fixture, unsigned number, const char *group,
+                       const char *release)
+{
+    struct entry entry = make_entry(fixture, number, group, 0);
+    (void)snprintf(entry.release, sizeof(entry.release), "%s", release);
+    return add(fixture, &entry, "body");
+}
+
+static enum ch_status decide(struct fixture *fixture, const char *group,
+                             struct store_decision decision)
+{
+    char error[STORE_ERROR_SIZE];
+    return store_decide(fixture->store, group, &decision, error);
+}
+
+static enum ch_status merge(struct fixture *fixture, const char *from, const char *into)
+{
+    char error[STORE_ERROR_SIZE];
+    return store_merge(fixture->store, from, into, error);
+}
+
+static enum ch_status split(struct fixture *fixture, const char *fingerprint)
+{
+    char error[STORE_ERROR_SIZE];
+    return store_split(fixture->store, fingerprint, error);
+}
+
+static void see_merged(void *context, const struct store_merged *merged)
+{
+    struct seen *seen = context;
+    seen->ids[seen->count++] = merged->fingerprint[0];
+    seen->group.kept += merged->kept;
+}
+
+static void a_decision_changes_what_it_names_and_nothing_else(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "open");
+    assert_int_equal(decide(fixture, "aaaaaaaa",
+                            (struct store_decision){ .status = "ignored",
+                                                     .note = "it's \"known\" \xc3\xa9",
+                                                     .assignee = "kim" }),
+                     CH_OK);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa", (struct store_decision){ .assignee = "lee" }),
+        CH_OK);
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.status, "ignored");
+    assert_string_equal(seen.note, "it's \"known\" \xc3\xa9");
+    assert_string_equal(seen.assignee, "lee");
+    assert_int_equal(decide(fixture, "bbbbbbbb", (struct store_decision){ 0 }),
+                     CH_ERR_NOT_FOUND);
+}
+
+static void lists_are_narrowed_by_status(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 5), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa", (struct store_decision){ .status = "ignored" }),
+        CH_OK);
+    struct store_filter filter = { .status = "ignored" };
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
+    assert_string_equal(list(fixture, filter).ids, "1");
+    filter.status = "open";
+    assert_string_equal(list_groups(fixture, filter).ids, "b");
+}
+
+static void a_resolved_group_regresses_in_a_newer_release_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1.9"), STORE_ADDED);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1.10"), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa", (struct store_decision){ .status = "resolved" }),
+        CH_OK);
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.status, "resolved");
+    assert_string_equal(seen.status_release, "1.10");
+
+    assert_int_equal(add_release(fixture, 3, "aaaaaaaa", "1.9.5"), STORE_ADDED);
+    assert_int_equal(add_release(fixture, 4, "aaaaaaaa", "1.10"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
+    assert_int_equal(add_release(fixture, 5, "aaaaaaaa", "1.11-rc.1"), STORE_ADDED);
+    seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.status, "regressed");
+    assert_string_equal(seen.status_release, "1.11-rc.1");
+    assert_int_equal(seen.group.count, 5);
+}
+
+static void a_group_resolved_in_a_release_to_come_waits_for_a_newer_one(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1.0"), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa",
+               (struct store_decision){ .status = "resolved", .release = "2.0" }),
+        CH_OK);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1.5"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
+    assert_int_equal(add_release(fixture, 3, "aaaaaaaa", "2.0.1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "regressed");
+}
+
+static void without_releases_a_later_crash_regresses(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", ""), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa", (struct store_decision){ .status = "resolved" }),
+        CH_OK);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", ""), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
+    fixture->now_ms = moment_now() + 60000;
+    assert_int_equal(add_release(fixture, 3, "aaaaaaaa", ""), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "regressed");
+}
+
+static void ignored_groups_stay_ignored(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa", (struct store_decision){ .status = "ignored" }),
+        CH_OK);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "2"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "ignored");
+}
+
+static void merging_moves_reports_and_figures(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 90), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 10), STORE_ADDED);
+    assert_int_equal(add_release(fixture, 3, "bbbbbbbb", "2.0"), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+
+    struct seen seen = find_group(fixture, "bbbbbbbb");
+    assert_int_equal(seen.group.count, 3);
+    assert_int_equal(seen.group.kept, 3);
+    assert_int_equal(seen.group.first_seen_ms, fixture->now_ms - 90 * 60000);
+    assert_int_equal(seen.group.last_seen_ms, fixture->now_ms);
+    assert_int_equal(seen.group.release_counts[0] + seen.group.release_counts[1], 3);
+    assert_string_equal(list(fixture, (struct store_filter){ .group = "bbbbbbbb" }).ids,
+                        "321");
+    // The old id still leads to it.
+    assert_string_equal(find_group(fixture, "aaaaaaaa").ids, "b");
+    assert_string_equal(list_groups(fixture, (struct store_filter){ 0 }).ids, "b");
+}
+
+static void a_later_report_of_a_merged_fingerprint_goes_to_the_target(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 3, "cccccccc", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(merge(fixture, "bbbbbbbb", "cccccccc"), CH_OK);
+    struct entry entry = make_entry(fixture, 4, "aaaaaaaa", 0);
+    struct store_upload upload = { .entry = &entry, .body = "b", .body_size = 1 };
+    assert_int_equal(store_add(fixture->store, &upload, 1, error), CH_OK);
+    assert_string_equal(upload.group, "cccccccc");
+    assert_int_equal(find_group(fixture, "cccccccc").group.count, 4);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "cccccccc"), CH_ERR_MALFORMED);
+    assert_int_equal(merge(fixture, "dddddddd", "cccccccc"), CH_ERR_NOT_FOUND);
+}
+
+static void splitting_undoes_a_merge_with_all_that_came_since(void **state)
+{
+    struct fixture *fixture = *state;
+    struct seen seen = { 0 };
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 90), STORE_ADDED);
+    assert_int_equal(add_release(fixture, 2, "bbbbbbbb", "2.0"), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(add_new(fixture, 3, "aaaaaaaa", 60), STORE_ADDED);
+    assert_int_equal(store_list_merged(fixture->store, "bbbbbbbb", see_merged, &seen),
+                     CH_OK);
+    assert_string_equal(seen.ids, "a");
+    assert_int_equal(seen.group.kept, 2);
+
+    assert_int_equal(split(fixture, "aaaaaaaa"), CH_OK);
+    struct seen own = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(own.ids, "a");
+    assert_int_equal(own.group.count, 2);
+    assert_int_equal(own.group.release_count, 1);
+    struct seen left = find_group(fixture, "bbbbbbbb");
+    assert_int_equal(left.group.count, 1);
+    assert_int_equal(left.group.release_count, 1);
+    assert_int_equal(left.group.first_seen_ms, fixture->now_ms);
+    assert_int_equal(add_new(fixture, 4, "aaaaaaaa", 0), STORE_ADDED);
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 3);
+    assert_int_equal(split(fixture, "bbbbbbbb"), CH_ERR_NOT_FOUND);
+}
+
+// trim_all gives how many reports retention removed, or -1.
+static int trim_all(struct fixture *fixture, struct store_retention retention)
+{
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 1;
+    int sum = 0;
+    while (removed != 0) {
+        if (store_trim(fixture->store, &retention, &removed, error) != CH_OK)
+            return -1;
+        sum += (int)removed;
+    }
+    return sum;
+}
+
+static void retention_by_age_removes_reports_and_groups_left_empty(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_totals totals = { 0 };
+    for (unsigned i = 0; i < 6; i++) {
+        struct entry entry = make_entry(fixture, i, i < 4 ? "aaaaaaaa" : "bbbbbbbb", 0);
+        entry.received_ms -= i < 3 || i == 4 ? 10 * (int64_t)MOMENT_DAY_MS : 0;
+        entry.received_ms -= i == 5 ? 11 * (int64_t)MOMENT_DAY_MS : 0;
+        entry.tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
+        entry.tag_count = 1;
+        assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    }
+    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    assert_int_equal(trim_all(fixture, week), 5);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "3");
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.group.count, 4); // that came
+    assert_int_equal(seen.group.kept, 1);
+    assert_string_equal(find_group(fixture, "bbbbbbbb").ids, "failed");
+    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(totals.reports, 1);
+    assert_int_equal(totals.groups, 1);
+    assert_int_equal(trim_all(fixture, week), 0);
+}
+
+static void retention_per_group_leaves_the_latest_crashes(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(add_new(fixture, i, "aaaaaaaa", (int)i), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 9, "bbbbbbbb", 200), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, (struct store_retention){ .per_group = 3 }), 5);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "0129");
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 8);
+    assert_string_equal(
+        list_groups(fixture, (struct store_filter){ .release = "1.0" }).ids, "ab");
+}
+
+static void retention_of_nothing_removes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 90), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, (struct store_retention){ 0 }), 0);
+    assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "1");
+}
+
+static void searches_find_parts_of_any_length_in_any_case(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 5);
+    (void)snprintf(entry.title, sizeof(entry.title),
+                   "SIGSEGV in Ledger::\"post\" 50%%");
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "AMS-worker_07");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "bbbbbbbb", 0), STORE_ADDED);
+    static const char *const found[] = { "ledger::", "r::\"po", "0%", "worker_07",
+                                         "L",        "ams-w",   "\"" };
+    for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+        struct store_filter filter = { .query = found[i] };
+        assert_string_equal(list_groups(fixture, filter).ids, "a");
+        assert_string_equal(list(fixture, filter).ids, "1");
+    }
+    struct store_filter filter = { .query = "workerx07" };
+    assert_string_equal(list_groups(fixture, filter).ids, "");
+    filter.query = "worker%07";
+    assert_string_equal(list_groups(fixture, filter).ids, "");
+}
+
+static void several_conditions_must_be_true_of_one_report(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 5);
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    entry = make_entry(fixture, 2, "aaaaaaaa", 0);
+    (void)snprintf(entry.release, sizeof(entry.release), "2.0");
+    (void)snprintf(entry.environment, sizeof(entry.environment), "production");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
+    struct store_filter filter = { .release = "1.0", .environment = "production" };
+    assert_string_equal(list_groups(fixture, filter).ids, "");
+    filter.release = "2.0";
+    assert_string_equal(list_groups(fixture, filter).ids, "a");
+}
+
+static void a_value_that_no_report_carries_any_more_is_not_found(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 2, "aaaaaaaa", 0), STORE_ADDED);
+    struct entry entry = make_entry(fixture, 1, "aaaaaaaa", 0);
+    entry.revision = 2;
+    (void)snprintf(entry.title, sizeof(entry.title), "named");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_REPLACED);
+    entry = make_entry(fixture, 2, "aaaaaaaa", 0);
+    entry.revision = 2;
+    (void)snprintf(entry.title, sizeof(entry.title), "named");
+    assert_int_equal(add(fixture, &entry, "x"), STORE_REPLACED);
+    assert_string_equal(
+        list_groups(fixture, (struct store_filter){ .query = "SIGSEGV in f" }).ids, "");
+    assert_string_equal(
+        list_groups(fixture, (struct store_filter){ .query = "name" }).ids, "a");
+}
+
+enum { WRITERS = 4, ROUNDS = 10, BATCH = 8 };
+
+// A writer has a store of its own, as another collector would.
+struct writer {
+    struct fixture fixture;
+    unsigned number;
+    int added;
+    bool failed;
+    pthread_t thread;
+};
+
+static void *write_rounds(void *context)
+{
+    struct writer *writer = context;
+    char error[STORE_ERROR_SIZE];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct entry entries[BATCH];
+        struct store_upload uploads[BATCH] = { 0 };
+        for (unsigned i = 0; i < BATCH; i++) {
+            // Half of them are sent by every writer; groups come in either order.
+            unsigned id = round * 100 + i + (i % 2 == 0 ? 0 : writer->number * 10000);
+            unsigned g = writer->number % 2 == 0 ? i : BATCH - i;
+            static const char *const groups[] = { "aaaaaaaa", "bbbbbbbb", "cccccccc" };
+            entries[i] = make_entry(&writer->fixture, id, groups[g % 3], 0);
+            uploads[i] = (struct store_upload){ .entry = &entries[i],
+                                                .body = "b",
+                                                .body_size = 1 };
+        }
+        if (store_add(writer->fixture.store, uploads, BATCH, error) != CH_OK) {
+            print_error("%s\n", error);
+            writer->failed = true;
+        }
+        for (unsigned i = 0; i < BATCH; i++)
+            writer->added += uploads[i].outcome == STORE_ADDED;
+    }
+    return NULL;
+}
+
+static void several_stores_over_one_database_keep_each_report_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct writer writers[WRITERS] = { 0 };
+    int added = 0;
+    bool failed = false;
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i].number = i + 1;
+        writers[i].fixture = *fixture;
+        failed |= !open_store(&writers[i].fixture);
+    }
+    for (unsigned i = 0; i < WRITERS && !failed; i++)
+        failed |=
+            pthread_create(&writers[i].thread, NULL, write_rounds, &writers[i]) != 0;
+    for (unsigned i = 0; i < WRITERS && writers[i].thread != 0; i++) {
+        pthread_join(writers[i].thread, NULL);
+        added += writers[i].added;
+        failed |= writers[i].failed;
+    }
+    for (unsigned i = 0; i < WRITERS; i++)
+        store_close(writers[i].fixture.store);
+    assert_false(failed);
+    int expected = ROUNDS * BATCH / 2 * (WRITERS + 1);
+    struct store_totals totals = { 0 };
+    assert_int_equal(added, expected);
+    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(totals.reports, expected);
+    int64_t releases = 0;
+    releases += find_group(fixture, "aaaaaaaa").group.release_counts[0];
+    releases += find_group(fixture, "bbbbbbbb").group.release_counts[0];
+    releases += find_group(fixture, "cccccccc").group.release_counts[0];
+    assert_int_equal(releases, expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(a_decision_changes_what_it_names_and_nothing_else),
+        STORE_TEST(lists_are_narrowed_by_status),
+        STORE_TEST(a_resolved_group_regresses_in_a_newer_release_alone),
+        STORE_TEST(a_group_resolved_in_a_release_to_come_waits_for_a_newer_one),
+        STORE_TEST(without_releases_a_later_crash_regresses),
+        STORE_TEST(ignored_groups_stay_ignored),
+        STORE_TEST(merging_moves_reports_and_figures),
+        STORE_TEST(a_later_report_of_a_merged_fingerprint_goes_to_the_target),
+        STORE_TEST(splitting_undoes_a_merge_with_all_that_came_since),
+        STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
+        STORE_TEST(retention_per_group_leaves_the_latest_crashes),
+        STORE_TEST(retention_of_nothing_removes_nothing),
+        STORE_TEST(searches_find_parts_of_any_length_in_any_case),
+        STORE_TEST(several_conditions_must_be_true_of_one_report),
+        STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
+        STORE_TEST(several_stores_over_one_database_keep_each_report_once),
+    };
+    return cmocka_run_group_tests_name("collector/store_groups", tests, NULL, NULL);
+}
