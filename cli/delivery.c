@@ -34,11 +34,11 @@ static void say_line(void *context, const char *line)
     delivery->say(delivery->context, line);
 }
 
-static void tell_progress(void *context, size_t index, size_t count)
+static void tell_progress(void *context, const struct queue_step *step)
 {
     const struct delivery *delivery = context;
     if (delivery->progress != NULL)
-        delivery->progress(delivery->context, index, count);
+        delivery->progress(delivery->context, step);
 }
 
 static void prepare(void *context, json_t *report)

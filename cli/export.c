@@ -1,33 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/session.h"
+#include "report/report.h"
+#include "upload/otlp_logs.h"
+#include "upload/sentry_envelope.h"
 
 static void drop_json(json_t *const *value)
 {
     json_decref(*value);
 }
 
-static int run_export(const struct options *options)
+static int print_body(const struct text *body, enum ch_status status)
+{
+    if (status != CH_OK)
+        return command_fail("cannot export: %s", ch_status_name(status));
+    (void)fwrite(body->bytes, 1, body->size, stdout);
+    return COMMAND_DONE;
+}
+
+static int export_sentry(const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    enum ch_status status = report_print(report, &json);
+    if (status == CH_OK)
+        status = sentry_envelope_write(report, json.bytes, json.size,
+                                       (int64_t)time(NULL) * 1000, &body);
+    return print_body(&body, status);
+}
+
+static int export_otlp(const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    enum ch_status status = otlp_logs_write(report, (int64_t)time(NULL) * 1000, &body);
+    text_append_string(&body, "\n");
+    return print_body(&body, status);
+}
+
+static int export_text(const json_t *report)
 {
     static const struct render_style plain = { .preset = PRESET_FULL };
-    struct session CH_CLEANUP(session_deinit) session;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
-    const char *format = options_value(options, "format");
-    session_init(&session, options);
-    if (format == NULL || strcmp(format, "text") != 0)
-        return command_misused("export: --format '%s': it takes text",
-                               format != NULL ? format : "");
-    if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
-        return COMMAND_FAILED;
     render_report(report, &plain, stdout);
     return COMMAND_DONE;
 }
 
+static const struct {
+    const char *name;
+    int (*run)(const json_t *report);
+} forms[] = {
+    { "sentry", export_sentry },
+    { "otlp", export_otlp },
+    { "text", export_text },
+};
+
+static int run_export(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    json_t *CH_CLEANUP(drop_json) report = NULL;
+    const char *format = options_value(options, "format");
+    session_init(&session, options);
+    for (size_t i = 0; format != NULL && i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (strcmp(format, forms[i].name) != 0)
+            continue;
+        if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
+            return COMMAND_FAILED;
+        return forms[i].run(report);
+    }
+    return command_misused("export: --format '%s': it takes sentry, otlp or text",
+                           format != NULL ? format : "");
+}
+
 static const struct option export_options[] = {
-    { "format", "text", "the form to write", 0 },
+    { "format", "sentry|otlp|text", "the form to write", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 struct said {
     char line[1024];    // the last one
     int64_t started_ms; // progress is shown once this takes longer than a second
+    int64_t shown_ms;
     bool terminal;
     bool progress_shown;
 };
@@ -45,12 +47,19 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void show_progress(void *context, size_t index, size_t count)
+static void show_progress(void *context, const struct queue_step *step)
 {
+    enum { LARGE_BYTES = 1 << 20 };
     struct said *said = context;
-    if (!said->terminal || now_ms() - said->started_ms < 1000)
+    int64_t now = now_ms();
+    bool news = step->sent_bytes == 0 || now - said->shown_ms >= 100;
+    if (!said->terminal || now - said->started_ms < 1000 || !news)
         return;
-    fprintf(stderr, "\r\033[Ksending report %zu of %zu", index + 1, count);
+    fprintf(stderr, "\r\033[Ksending report %zu of %zu", step->index + 1, step->count);
+    if (step->size_bytes >= LARGE_BYTES)
+        fprintf(stderr, ", %.1f of %.1f MiB", (double)step->sent_bytes / LARGE_BYTES,
+                (double)step->size_bytes / LARGE_BYTES);
+    said->shown_ms = now;
     said->progress_shown = true;
 }
 
@@ -126,27 +135,40 @@ static int upload_now(struct delivery *delivery)
     return result == COMMAND_DONE ? finish_upload(&sum) : result;
 }
 
-// await_change waits until the spool changes or wait_ms are over.
-static void await_change(int watch_fd, int wait_ms)
+// set_alarm has the timer tell when it is unix_s by the clock on the wall, or when that
+// clock was set; 0: only that.
+static int set_alarm(int timer_fd, int64_t unix_s)
+{
+    enum { NEVER_S = 1 << 30 };
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    struct itimerspec alarm = { .it_value.tv_sec =
+                                    unix_s != 0 ? unix_s : now.tv_sec + NEVER_S };
+    return timerfd_settime(timer_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+                           &alarm, NULL);
+}
+
+// await_change waits until the spool changes or the timer tells.
+static void await_change(int watch_fd, int timer_fd)
 {
     char events[4096];
-    struct pollfd ready = { .fd = watch_fd, .events = POLLIN };
-    if (poll(&ready, 1, wait_ms) <= 0)
+    uint64_t expirations;
+    struct pollfd ready[] = { { .fd = watch_fd, .events = POLLIN },
+                              { .fd = timer_fd, .events = POLLIN } };
+    if (poll(ready, 2, -1) <= 0)
         return;
+    (void)!read(timer_fd, &expirations, sizeof(expirations));
     while (read(watch_fd, events, sizeof(events)) > 0)
         continue;
 }
 
-// upload_watch sends reports as they come, until it is told to end. A report is ready
-// when its writer closes it, which the kernel does for a writer that was killed.
-static int upload_watch(struct delivery *delivery)
+static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
 {
-    enum { LONGEST_MS = 3600000 };
     const char *path = delivery->session->spool_path;
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (fd < 0 ||
-        inotify_add_watch(
-            fd, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) < 0)
+    if (watch_fd < 0 || timer_fd < 0 ||
+        inotify_add_watch(watch_fd, path,
+                          IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) <
+            0)
         return command_fail("cannot watch spool '%s': %s", path, strerror(errno));
     for (;;) {
         struct queue_totals pass = { 0 };
@@ -154,9 +176,22 @@ static int upload_watch(struct delivery *delivery)
         if (result != COMMAND_DONE)
             return result;
         delivery_prune(delivery, NULL);
-        await_change(fd, pass.pending != 0 ? ms_until(pass.next_time, LONGEST_MS)
-                                           : LONGEST_MS);
+        if (set_alarm(timer_fd, pass.pending != 0 ? pass.next_time : 0) != 0)
+            return command_fail("cannot wait: %s", strerror(errno));
+        await_change(watch_fd, timer_fd);
     }
+}
+
+// upload_watch sends reports as they come, until it is told to end. A report is ready
+// when its writer closes it, which the kernel does for a writer that was killed.
+static int upload_watch(struct delivery *delivery)
+{
+    int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int timer_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    int result = watch_spool(delivery, watch_fd, timer_fd);
+    (void)close(watch_fd);
+    (void)close(timer_fd);
+    return result;
 }
 
 static int run_upload(const struct options *options)

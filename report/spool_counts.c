@@ -1,71 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/spool_counts.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include "report/report.h"
+#include "report/spool_book.h"
 
-#define COUNTS_NAME "counts.json"
-#define LOCK_NAME "counts.lock"
+#define BOOK_NAME "counts"
 
-enum { COUNTS_MAX_BYTES = 1 << 20, PROGRAMS_MAX = 256 };
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
-
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
-// lock waits for whoever else counts; each does so for one small write.
-static enum ch_status lock(const struct spool *spool, int *out_fd)
-{
-    int fd = openat(spool->folder_fd, LOCK_NAME,
-                    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return CH_ERR_IO;
-    while (flock(fd, LOCK_EX) != 0) {
-        if (errno == EINTR)
-            continue;
-        close_fd(&fd);
-        return CH_ERR_IO;
-    }
-    *out_fd = fd;
-    return CH_OK;
-}
-
-// counts_read gives the counts, empty ones where the file is missing or damaged.
-static json_t *counts_read(const struct spool *spool)
-{
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    int CH_CLEANUP(close_fd) fd = -1;
-    json_t *counts = NULL;
-    if (spool_open_file(spool, COUNTS_NAME, &fd) == CH_OK &&
-        report_read_bytes(fd, COUNTS_MAX_BYTES, &bytes) == CH_OK && bytes.size != 0)
-        counts = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-    if (!json_is_object(counts) ||
-        !json_is_object(json_object_get(counts, "programs"))) {
-        json_decref(counts);
-        counts = json_pack("{s:{}}", "programs");
-    }
-    return counts;
-}
-
-static enum ch_status counts_write(const struct spool *spool, const json_t *counts)
-{
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    enum ch_status status = report_print(counts, &bytes);
-    if (status != CH_OK)
-        return status;
-    return spool_write_file(spool, COUNTS_NAME, bytes.bytes, bytes.size);
-}
+enum { PROGRAMS_MAX = 256, FINGERPRINTS_MAX = 64 };
 
 static enum ch_status set_integer(json_t *object, const char *key, int64_t value)
 {
@@ -74,61 +15,124 @@ static enum ch_status set_integer(json_t *object, const char *key, int64_t value
                : CH_ERR_NO_MEMORY;
 }
 
-// program gives the counts of one program, new ones for one not seen yet. The number of
-// programs is bounded by forgetting all of them, which lets some crashes more through.
-static json_t *program(json_t *counts, const char *executable)
+static enum ch_status add_integer(json_t *object, const char *key, int64_t value)
 {
-    json_t *programs = json_object_get(counts, "programs");
-    json_t *found = json_object_get(programs, executable);
-    if (json_is_object(found))
-        return found;
-    if (json_object_size(programs) >= PROGRAMS_MAX)
-        json_object_clear(programs);
-    if (json_object_set_new(programs, executable, json_object()) != 0)
-        return NULL;
-    return json_object_get(programs, executable);
+    return set_integer(object, key, report_integer(object, key, 0) + value);
 }
 
-// count_crash counts one crash into the program's window of time, which starts anew
-// when it is over. A crash from before the window (the clock went back) counts into it.
-static enum ch_status count_crash(json_t *counts, uint64_t unix_ms,
+// object_member is the object called key, made where there is none. NULL: out of
+// memory.
+static json_t *object_member(json_t *object, const char *key)
+{
+    json_t *member = json_object_get(object, key);
+    if (json_is_object(member))
+        return member;
+    if (json_object_set_new(object, key, json_object()) != 0)
+        return NULL;
+    return json_object_get(object, key);
+}
+
+// forget_programs bounds how many are counted, which lets some crashes more through.
+// What was held back of them is still told, as nobody's.
+static enum ch_status forget_programs(json_t *counts, json_t *programs)
+{
+    const char *executable;
+    json_t *program;
+    int64_t held_back = 0;
+    json_object_foreach(programs, executable, program) held_back +=
+        report_integer(program, "held_back", 0);
+    (void)json_object_clear(programs);
+    return held_back != 0 ? add_integer(counts, "held_back", held_back) : CH_OK;
+}
+
+// program_of gives the counts of one program, new ones for one not seen yet.
+static json_t *program_of(json_t *counts, const char *executable)
+{
+    json_t *programs = object_member(counts, "programs");
+    if (json_object_get(programs, executable) == NULL &&
+        json_object_size(programs) >= PROGRAMS_MAX &&
+        forget_programs(counts, programs) != CH_OK)
+        return NULL;
+    return programs != NULL ? object_member(programs, executable) : NULL;
+}
+
+// window_over: the time that the program's crashes are counted in has passed, or lies
+// so far ahead that the clock must have been put back since.
+static bool window_over(const json_t *program, int64_t now, struct spool_rate rate)
+{
+    int64_t start = report_integer(program, "start_ms", 0);
+    uint64_t apart =
+        now > start ? (uint64_t)now - (uint64_t)start : (uint64_t)start - (uint64_t)now;
+    return report_integer(program, "count", 0) <= 0 || apart >= rate.ms;
+}
+
+// within_rate: a crash of a defect that was not seen in this window is sent although
+// others have used the rate up, as long as there are not many of these.
+static bool within_rate(const json_t *program, const char *fingerprint,
+                        struct spool_rate rate)
+{
+    const json_t *seen = json_object_get(program, "seen");
+    if ((uint64_t)report_integer(program, "count", 0) < rate.count)
+        return true;
+    size_t most =
+        rate.count < FINGERPRINTS_MAX / 2 ? (size_t)rate.count * 2 : FINGERPRINTS_MAX;
+    return json_object_get(seen, fingerprint) == NULL && json_object_size(seen) < most;
+}
+
+// note_fingerprint counts one crash with this fingerprint into the object called key.
+static enum ch_status note_fingerprint(json_t *program, const char *key,
+                                       const char *fingerprint)
+{
+    json_t *counted = object_member(program, key);
+    if (counted == NULL)
+        return CH_ERR_NO_MEMORY;
+    if (json_object_get(counted, fingerprint) == NULL &&
+        json_object_size(counted) >= FINGERPRINTS_MAX)
+        return CH_OK;
+    return add_integer(counted, fingerprint, 1);
+}
+
+// count_crash counts one crash into the program's window, which starts anew when it is
+// over. A crash from shortly before the window counts into it.
+static enum ch_status count_crash(json_t *program, const struct spool_crash *crash,
                                   struct spool_rate rate, bool *out_admitted)
 {
-    int64_t start = report_integer(counts, "start_ms", 0);
-    int64_t count = report_integer(counts, "count", 0);
-    int64_t now = (int64_t)unix_ms;
-    if (count == 0 || (now > start && (uint64_t)(now - start) >= rate.ms)) {
-        start = now;
-        count = 0;
+    enum ch_status status = CH_OK;
+    if (window_over(program, (int64_t)crash->unix_ms, rate)) {
+        (void)json_object_del(program, "seen");
+        (void)json_object_del(program, "count");
+        status = set_integer(program, "start_ms", (int64_t)crash->unix_ms);
     }
-    bool admitted = (uint64_t)count < rate.count;
-    enum ch_status status = set_integer(counts, "start_ms", start);
+    bool admitted = within_rate(program, crash->fingerprint, rate);
     if (status == CH_OK)
-        status = set_integer(counts, "count", count + 1);
+        status = add_integer(program, "count", 1);
+    if (status == CH_OK)
+        status = note_fingerprint(program, "seen", crash->fingerprint);
     if (status == CH_OK && !admitted)
-        status = set_integer(counts, "held_back",
-                             report_integer(counts, "held_back", 0) + 1);
+        status = add_integer(program, "held_back", 1);
+    if (status == CH_OK && !admitted)
+        status =
+            note_fingerprint(program, "held_back_by_fingerprint", crash->fingerprint);
     if (status == CH_OK)
         *out_admitted = admitted;
     return status;
 }
 
-enum ch_status spool_counts_admit(const struct spool *spool, const char *executable,
-                                  uint64_t unix_ms, struct spool_rate rate,
-                                  bool *out_admitted)
+enum ch_status spool_counts_admit(const struct spool *spool,
+                                  const struct spool_crash *crash,
+                                  struct spool_rate rate, bool *out_admitted)
 {
-    int CH_CLEANUP(close_fd) fd = -1;
+    struct spool_book CH_CLEANUP(spool_book_close) book;
     bool admitted = true;
-    enum ch_status status = lock(spool, &fd);
+    enum ch_status status = spool_book_open(spool, BOOK_NAME, &book);
     if (status != CH_OK)
         return status;
-    json_t *CH_CLEANUP(drop_json) counts = counts_read(spool);
-    json_t *counted = program(counts, executable);
-    if (counted == NULL)
+    json_t *program = program_of(book.content, crash->executable);
+    if (program == NULL)
         return CH_ERR_NO_MEMORY;
-    status = count_crash(counted, unix_ms, rate, &admitted);
+    status = count_crash(program, crash, rate, &admitted);
     if (status == CH_OK)
-        status = counts_write(spool, counts);
+        status = spool_book_write(&book);
     if (status == CH_OK)
         *out_admitted = admitted;
     return status;
@@ -136,49 +140,72 @@ enum ch_status spool_counts_admit(const struct spool *spool, const char *executa
 
 enum ch_status spool_counts_add_dropped(const struct spool *spool, uint64_t count)
 {
-    int CH_CLEANUP(close_fd) fd = -1;
-    enum ch_status status = lock(spool, &fd);
-    if (status != CH_OK)
-        return status;
-    json_t *CH_CLEANUP(drop_json) counts = counts_read(spool);
-    status = set_integer(counts, "dropped",
-                         report_integer(counts, "dropped", 0) + (int64_t)count);
-    return status == CH_OK ? counts_write(spool, counts) : status;
+    struct spool_book CH_CLEANUP(spool_book_close) book;
+    enum ch_status status = spool_book_open(spool, BOOK_NAME, &book);
+    if (status == CH_OK)
+        status = add_integer(book.content, "dropped", (int64_t)count);
+    return status == CH_OK ? spool_book_write(&book) : status;
 }
 
-// move_count moves one count to the report, added to what it has already.
-static enum ch_status move_count(json_t *from, json_t *report, const char *key)
+// move_count adds one count to the object to. CH_END: there was none.
+static enum ch_status move_count(json_t *from, const char *key, json_t *to)
 {
     int64_t count = report_integer(from, key, 0);
     if (count <= 0)
         return CH_END;
-    json_t *spool = json_object_get(report, "spool");
-    if (!json_is_object(spool)) {
-        if (json_object_set_new(report, "spool", json_object()) != 0)
-            return CH_ERR_NO_MEMORY;
-        spool = json_object_get(report, "spool");
+    (void)json_object_del(from, key);
+    return add_integer(to, key, count);
+}
+
+// move_counts adds each count of an object called key, all of which are above zero.
+static enum ch_status move_counts(json_t *from, const char *key, json_t *to)
+{
+    const char *name;
+    json_t *count;
+    json_t *moved = json_object_get(from, key);
+    if (!json_is_object(moved) || json_object_size(moved) == 0)
+        return CH_END;
+    json_t *sums = object_member(to, key);
+    enum ch_status status = sums != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    json_object_foreach(moved, name, count)
+    {
+        if (status == CH_OK && json_integer_value(count) > 0)
+            status = add_integer(sums, name, json_integer_value(count));
     }
     (void)json_object_del(from, key);
-    return set_integer(spool, key, report_integer(spool, key, 0) + count);
+    return status;
 }
 
 enum ch_status spool_counts_take(const struct spool *spool, const char *executable,
                                  json_t *report, bool *out_changed)
 {
-    int CH_CLEANUP(close_fd) fd = -1;
-    enum ch_status status = lock(spool, &fd);
+    struct spool_book CH_CLEANUP(spool_book_close) book;
+    enum ch_status status = spool_book_open(spool, BOOK_NAME, &book);
     if (status != CH_OK)
         return status;
-    json_t *CH_CLEANUP(drop_json) counts = counts_read(spool);
-    json_t *counted = json_object_get(json_object_get(counts, "programs"), executable);
-
-    enum ch_status held_back = move_count(counted, report, "held_back");
-    enum ch_status dropped = move_count(counts, report, "dropped");
-    if (held_back == CH_ERR_NO_MEMORY || dropped == CH_ERR_NO_MEMORY)
+    json_t *counts = book.content;
+    json_t *program = json_object_get(json_object_get(counts, "programs"), executable);
+    bool there = json_is_object(json_object_get(report, "spool"));
+    json_t *told = object_member(report, "spool");
+    if (told == NULL)
         return CH_ERR_NO_MEMORY;
-    bool changed = held_back == CH_OK || dropped == CH_OK;
+
+    const enum ch_status moves[] = {
+        move_count(program, "held_back", told),
+        move_count(counts, "held_back", told),
+        move_counts(program, "held_back_by_fingerprint", told),
+        move_count(counts, "dropped", told),
+    };
+    bool changed = false;
+    for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+        if (moves[i] == CH_ERR_NO_MEMORY)
+            return moves[i];
+        changed |= moves[i] == CH_OK;
+    }
+    if (!changed && !there)
+        (void)json_object_del(report, "spool");
     if (changed)
-        status = counts_write(spool, counts);
+        status = spool_book_write(&book);
     if (status == CH_OK)
         *out_changed = changed;
     return status;

@@ -2,12 +2,13 @@
 //
 // What a spool only counts: crashes of a program past its rate (CRASHHOOK_RATE), and
 // reports that were deleted unsent to keep the spool within its caps. The counts are
-// kept in `counts.json` of the spool and travel with the next report that is sent, as
-// its member `spool`: {"held_back":N,"dropped":N}.
+// kept in `counts.json` of the spool (a spool_book) and travel with the next report of
+// the program that is sent, as its member `spool`:
+// {"held_back":N,"held_back_by_fingerprint":{FINGERPRINT:N},"dropped":N}.
 //
-// Every function takes the counts' own lock for as long as it runs (flock on
-// `counts.lock`), so several crashes at once count right. A damaged file starts anew.
-// Users: upload, cli finish.
+// A program that dies of one defect again and again does not hide another: the first
+// crash with a fingerprint that is new in the window is within the rate, up to as many
+// of these as the rate allows crashes. Users: upload, cli finish.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,10 +22,16 @@ struct spool_rate {
     uint64_t ms;    // in this time
 };
 
-// spool_counts_admit counts a crash of executable at unix_ms and says whether it is
-// within the rate; one that is not is added to what was held back.
+struct spool_crash {
+    const char *executable;
+    const char *fingerprint; // "" where it has none
+    uint64_t unix_ms;
+};
+
+// spool_counts_admit counts a crash and says whether it is within the rate; one that
+// is not is added to what was held back.
 CH_CHECKED enum ch_status spool_counts_admit(const struct spool *spool,
-                                             const char *executable, uint64_t unix_ms,
+                                             const struct spool_crash *crash,
                                              struct spool_rate rate,
                                              bool *out_admitted);
 

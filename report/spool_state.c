@@ -89,7 +89,8 @@ static enum ch_status read_target(const json_t *from, struct spool_state *state)
     if (target == NULL)
         return CH_ERR_NO_MEMORY;
     target->attempts = (uint32_t)attempts;
-    target->next_time = report_integer(from, "next_time", 0);
+    target->wait.noted = report_integer(from, "last_time", 0);
+    target->wait.until = report_integer(from, "next_time", 0);
     spool_target_fail(target, value, report_string(from, "error"));
     return CH_OK;
 }
@@ -144,10 +145,11 @@ void spool_state_deinit(struct spool_state *state)
 
 static json_t *print_target(const struct spool_target *target)
 {
-    return json_pack("{s:s, s:s, s:I, s:I, s:s*}", "url", target->url, "state",
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s*}", "url", target->url, "state",
                      spool_state_name(target->state), "attempts",
-                     (json_int_t)target->attempts, "next_time",
-                     (json_int_t)target->next_time, "error", target->error);
+                     (json_int_t)target->attempts, "last_time",
+                     (json_int_t)target->wait.noted, "next_time",
+                     (json_int_t)target->wait.until, "error", target->error);
 }
 
 enum ch_status spool_state_write(const struct spool *spool, const char *id,

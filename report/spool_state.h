@@ -2,7 +2,7 @@
 //
 // Which targets have a report: `ID.state` beside `ID.json` in the spool.
 //
-//   {"targets":[{"url","state","attempts","next_time","error"}]}
+//   {"targets":[{"url","state","attempts","last_time","next_time","error"}]}
 //
 // Only the holder of the report's lock reads it to act and writes it. URLs are kept
 // without user and password (sanitize_string). A report without a state file has been
@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "report/spool.h"
+#include "report/spool_wait.h"
 
 enum spool_target_state {
     TARGET_PENDING,
@@ -27,8 +28,8 @@ struct spool_target {
     char *url;
     enum spool_target_state state;
     uint32_t attempts;
-    int64_t next_time; // seconds since 1970; 0: now
-    char *error;       // why the last attempt failed; NULL: none
+    struct spool_wait wait; // since the last attempt
+    char *error;            // why the last attempt failed; NULL: none
 };
 
 struct spool_state {

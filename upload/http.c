@@ -7,13 +7,15 @@
 #include <strings.h>
 #include <time.h>
 
+#include "report/spool_wait.h"
 #include "upload/libcurl.h"
 
 enum {
     REPLY_MAX_BYTES = 64 << 10,
     HEADERS_MAX_BYTES = 64 << 10,
     CONNECT_TIMEOUT_MS = 10000,
-    RETRY_AFTER_MAX_S = 24 * 3600,
+    RETRY_AFTER_MAX_S = SPOOL_WAIT_MAX_S,
+    DATE_SIZE = 64,
 };
 
 // The one client of this process: reports go out one after the other.
@@ -22,8 +24,11 @@ static CURL *client;
 
 // What the callbacks of one transfer share.
 struct transfer {
+    const struct http_request *request;
     struct http_reply *reply;
     size_t header_bytes;
+    char retry_after[DATE_SIZE];
+    char date[DATE_SIZE];
     const char *refused; // why we ended it
 };
 
@@ -38,50 +43,86 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
     return text_ok(&transfer->reply->body) ? size * count : 0;
 }
 
-// parse_retry_after reads seconds or a date.
-static int64_t parse_retry_after(const char *value, size_t length)
+// parse_retry_after reads seconds, or a date, of which the server's own clock says how
+// far away it is.
+static int64_t parse_retry_after(const char *value, time_t server_time)
 {
-    char copy[64];
     int64_t seconds = -1;
-    if (length >= sizeof(copy))
-        return -1;
-    memcpy(copy, value, length);
-    copy[length] = 0;
-    if (copy[0] >= '0' && copy[0] <= '9' && strspn(copy, "0123456789") == length) {
+    size_t length = strlen(value);
+    if (value[0] >= '0' && value[0] <= '9' && strspn(value, "0123456789") == length) {
         seconds = 0;
-        for (const char *at = copy; *at != 0 && seconds < RETRY_AFTER_MAX_S; at++)
+        for (const char *at = value; *at != 0 && seconds < RETRY_AFTER_MAX_S; at++)
             seconds = seconds * 10 + (*at - '0');
     } else {
-        time_t date = curl->getdate(copy, NULL);
+        time_t date = curl->getdate(value, NULL);
         if (date != -1)
-            seconds = date - time(NULL);
+            seconds = date - (server_time != -1 ? server_time : time(NULL));
     }
     if (seconds < 0)
         return -1;
     return seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S;
 }
 
+// header_value is where the value of header name begins in a line of length bytes, and
+// its length; NULL: it is another header.
+static const char *header_value(const char *line, size_t length, const char *name,
+                                size_t *out_length)
+{
+    size_t prefix = strlen(name);
+    if (length <= prefix || strncasecmp(line, name, prefix) != 0 || line[prefix] != ':')
+        return NULL;
+    prefix++;
+    while (length > prefix && (unsigned char)line[length - 1] <= ' ')
+        length--;
+    while (prefix < length && line[prefix] == ' ')
+        prefix++;
+    *out_length = length - prefix;
+    return line + prefix;
+}
+
+// take_short copies the value of header name; one that is too long for it is none.
+static void take_short(const char *line, size_t size, const char *name, char *to)
+{
+    size_t length = 0;
+    const char *value = header_value(line, size, name, &length);
+    if (value == NULL || length >= DATE_SIZE)
+        return;
+    memcpy(to, value, length);
+    to[length] = 0;
+}
+
 static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 {
-    static const char name[] = "retry-after:";
     struct transfer *transfer = context;
-    size_t length = size * count;
-    size_t prefix = sizeof(name) - 1;
+    struct text *kept = &transfer->reply->kept;
+    const char *keep = transfer->request->keep;
+    size_t length = 0;
 
-    transfer->header_bytes += length;
+    transfer->header_bytes += size * count;
     if (transfer->header_bytes > HEADERS_MAX_BYTES) {
         transfer->refused = "its headers are too long";
         return 0;
     }
-    if (length > prefix && strncasecmp(bytes, name, prefix) == 0) {
-        while (length > prefix && (unsigned char)bytes[length - 1] <= ' ')
-            length--;
-        while (prefix < length && bytes[prefix] == ' ')
-            prefix++;
-        transfer->reply->retry_after_s =
-            parse_retry_after(bytes + prefix, length - prefix);
+    take_short(bytes, size * count, "retry-after", transfer->retry_after);
+    take_short(bytes, size * count, "date", transfer->date);
+    const char *value =
+        keep != NULL ? header_value(bytes, size * count, keep, &length) : NULL;
+    if (value != NULL) {
+        text_append_string(kept, kept->size != 0 ? "," : "");
+        text_append(kept, value, length);
     }
     return size * count;
+}
+
+static int tell_progress(void *context, curl_off_t down_size, curl_off_t down,
+                         curl_off_t up_size, curl_off_t up)
+{
+    const struct http_request *request = context;
+    (void)down_size;
+    (void)down;
+    if (up_size > 0 && up >= 0)
+        request->progress(request->context, (uint64_t)up, (uint64_t)up_size);
+    return 0;
 }
 
 // client_create loads libcurl the first time; why says what failed.
@@ -118,52 +159,85 @@ static struct curl_slist *add_header(struct curl_slist *headers, const char *nam
 
 static struct curl_slist *request_headers(const struct http_request *request)
 {
-    struct curl_slist *headers = add_header(NULL, "Content-Type: ", "application/json");
-    headers = add_header(headers, "Expect:", "");
+    struct curl_slist *headers = add_header(NULL, "Expect:", "");
     headers = add_header(headers, "User-Agent: crashhook/", CRASHHOOK_VERSION);
+    if (request->content_type != NULL)
+        headers = add_header(headers, "Content-Type: ", request->content_type);
     if (request->encoding != NULL)
         headers = add_header(headers, "Content-Encoding: ", request->encoding);
     if (request->token != NULL && request->token[0] != 0)
         headers = add_header(headers, "Authorization: Bearer ", request->token);
+    if (request->header != NULL)
+        headers = add_header(headers, request->header, "");
     return headers;
 }
 
-// set_authorities trusts whom the curl command would: a bundle named in the
+// set_authorities trusts whom the curl command would: a bundle or a folder named in the
 // environment, else the system's.
 static void set_authorities(void)
 {
-    static const char *const variables[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE" };
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *bundle = getenv(variables[i]);
-        if (bundle != NULL && *bundle != 0) {
-            curl->easy_setopt(client, CURLOPT_CAINFO, bundle);
+    static const struct {
+        const char *variable;
+        CURLoption option;
+    } sources[] = { { "CURL_CA_BUNDLE", CURLOPT_CAINFO },
+                    { "SSL_CERT_DIR", CURLOPT_CAPATH },
+                    { "SSL_CERT_FILE", CURLOPT_CAINFO } };
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const char *path = getenv(sources[i].variable);
+        if (path == NULL || *path == 0)
+            continue;
+        curl->easy_setopt(client, sources[i].option, path);
+        if (i == 0)
             return;
-        }
     }
 }
 
-static void set_options(const struct http_request *request,
-                        const struct curl_slist *headers, struct transfer *transfer)
+static void set_limits(const struct http_request *request)
 {
     long timeout =
         request->timeout_ms < 86400000 ? (long)request->timeout_ms : 86400000;
-    curl->easy_reset(client);
-    curl->easy_setopt(client, CURLOPT_URL, request->url);
-    curl->easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl->easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
-    curl->easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
-    set_authorities();
-    curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
+    curl->easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
+                      timeout < CONNECT_TIMEOUT_MS ? timeout
+                                                   : (long)CONNECT_TIMEOUT_MS);
+    if (request->stall_only) {
+        curl->easy_setopt(client, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl->easy_setopt(client, CURLOPT_LOW_SPEED_TIME, (timeout + 999) / 1000);
+    } else {
+        curl->easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
+    }
+}
+
+static void set_body(const struct http_request *request)
+{
     if (request->body != NULL) {
         curl->easy_setopt(client, CURLOPT_POST, 1L);
         curl->easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
         curl->easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE,
                           (curl_off_t)request->size);
     }
-    curl->easy_setopt(client, CURLOPT_TIMEOUT_MS, timeout);
-    curl->easy_setopt(client, CURLOPT_CONNECTTIMEOUT_MS,
-                      timeout < CONNECT_TIMEOUT_MS ? timeout
-                                                   : (long)CONNECT_TIMEOUT_MS);
+    if (request->method != NULL)
+        curl->easy_setopt(client, CURLOPT_CUSTOMREQUEST, request->method);
+    if (request->method != NULL && strcmp(request->method, "HEAD") == 0)
+        curl->easy_setopt(client, CURLOPT_NOBODY, 1L);
+    if (request->progress != NULL) {
+        curl->easy_setopt(client, CURLOPT_XFERINFOFUNCTION, tell_progress);
+        curl->easy_setopt(client, CURLOPT_XFERINFODATA, request);
+        curl->easy_setopt(client, CURLOPT_NOPROGRESS, 0L);
+    }
+}
+
+static void set_options(const struct http_request *request,
+                        const struct curl_slist *headers, struct transfer *transfer)
+{
+    curl->easy_reset(client);
+    curl->easy_setopt(client, CURLOPT_URL, request->url);
+    curl->easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
+    curl->easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
+    set_authorities();
+    set_limits(request);
+    set_body(request);
     curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_body);
     curl->easy_setopt(client, CURLOPT_WRITEDATA, transfer);
     curl->easy_setopt(client, CURLOPT_HEADERFUNCTION, take_header);
@@ -188,7 +262,7 @@ static void drop_duration(char *error)
 enum ch_status http_send(const struct http_request *request, struct http_reply *out)
 {
     *out = (struct http_reply){ .retry_after_s = -1 };
-    struct transfer transfer = { .reply = out };
+    struct transfer transfer = { .request = request, .reply = out };
     long status = 0;
     if (request->timeout_ms == 0) { // libcurl would take it for no limit
         (void)snprintf(out->error, sizeof(out->error), "no time is left for it");
@@ -212,12 +286,15 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         return CH_ERR_IO;
     }
     out->status = (int)status;
+    out->retry_after_s =
+        parse_retry_after(transfer.retry_after, curl->getdate(transfer.date, NULL));
     return CH_OK;
 }
 
 void http_reply_deinit(struct http_reply *reply)
 {
     text_deinit(&reply->body);
+    text_deinit(&reply->kept);
 }
 
 void http_close(void)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -12,13 +13,20 @@
 
 #include "report/report.h"
 #include "report/spool_state.h"
+#include "report/spool_waits.h"
 #include "upload/collector.h"
+#include "upload/otlp.h"
+#include "upload/sentry.h"
 
-enum {
-    BACKOFF_FIRST_S = 1,
-    BACKOFF_MAX_S = 3600,
-    UNSUPPORTED_S = 3600,
-    TROUBLE_S = 60
+enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600, TROUBLE_S = 60 };
+
+// How each kind of target is sent a report.
+typedef void send_fn(const struct target *target, const struct shipment *shipment,
+                     struct verdict *out);
+static send_fn *const senders[] = {
+    [TARGET_KIND_COLLECTOR] = collector_send,
+    [TARGET_KIND_SENTRY] = sentry_send,
+    [TARGET_KIND_OTLP] = otlp_send,
 };
 
 // One report on its way.
@@ -80,10 +88,15 @@ static int64_t backoff_s(uint32_t attempts)
 }
 
 // due_time is when the target may be asked to take the report.
-static int64_t due_time(const struct target *target, const struct spool_target *waiting)
+static int64_t due_time(const struct target *target, const struct spool_target *waiting,
+                        int64_t now)
 {
-    return target->retry_at > waiting->next_time ? target->retry_at
-                                                 : waiting->next_time;
+    int64_t due = now;
+    if (!spool_wait_over(&target->rest, now))
+        due = target->rest.until;
+    if (!spool_wait_over(&waiting->wait, now) && waiting->wait.until > due)
+        due = waiting->wait.until;
+    return due;
 }
 
 // note_waiting counts a target that still waits for a report.
@@ -92,9 +105,7 @@ static void note_waiting(const struct target *target,
                          struct queue_totals *totals)
 {
     int64_t now = time(NULL);
-    int64_t next = due_time(target, waiting);
-    if (next < now)
-        next = now;
+    int64_t next = due_time(target, waiting, now);
     totals->pending++;
     if (totals->next_time == 0 || next < totals->next_time)
         totals->next_time = next;
@@ -102,24 +113,59 @@ static void note_waiting(const struct target *target,
 
 // postpone notes when to ask again, after this report failed or the whole target did.
 static void postpone(struct target *target, struct spool_target *waiting,
-                     const struct collector_verdict *verdict)
+                     const struct verdict *verdict)
 {
+    int64_t now = time(NULL);
     uint32_t failures = waiting->attempts;
     if (verdict->target_down && ++target->failures > failures)
         failures = target->failures;
-    int64_t wait =
-        verdict->retry_after_s >= 0 ? verdict->retry_after_s : backoff_s(failures);
-    waiting->next_time = time(NULL) + wait;
+    int64_t wait = verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures);
+    waiting->wait = (struct spool_wait){ .noted = now, .until = now + wait };
     if (verdict->target_down)
-        target->retry_at = waiting->next_time;
+        target->rest = waiting->wait;
 }
 
-static void apply_verdict(const struct queue *queue, struct target *target,
-                          const struct parcel *parcel, struct spool_target *waiting,
-                          const struct collector_verdict *verdict)
+// note_waits keeps what the target asked for, for us and for whoever sends next.
+static enum ch_status note_waits(const struct queue *queue, struct target *target,
+                                 const struct verdict *verdict)
+{
+    int64_t now = time(NULL);
+    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0)
+        return CH_OK;
+    if (verdict->wait_s >= 0)
+        target->rest =
+            (struct spool_wait){ .noted = now, .until = now + verdict->wait_s };
+    if (verdict->attachments_wait_s >= 0)
+        target->attachments_rest =
+            (struct spool_wait){ .noted = now,
+                                 .until = now + verdict->attachments_wait_s };
+    const struct spool_waits waits = { .reports = target->rest,
+                                       .attachments = target->attachments_rest };
+    return spool_waits_write(queue->spool, target->shown, &waits, now);
+}
+
+// read_waits learns what the targets asked of those who sent before us. A collector of
+// one's own is asked all the same by who wants it asked now.
+static void read_waits(struct queue *queue)
+{
+    for (size_t i = 0; i < queue->targets.count; i++) {
+        struct target *target = &queue->targets.targets[i];
+        if (queue->waits_over && target->kind == TARGET_KIND_COLLECTOR)
+            continue;
+        const struct spool_waits waits = spool_waits_read(queue->spool, target->shown);
+        if (waits.reports.until > target->rest.until)
+            target->rest = waits.reports;
+        target->attachments_rest = waits.attachments;
+    }
+}
+
+static enum ch_status apply_verdict(const struct queue *queue, struct target *target,
+                                    const struct parcel *parcel,
+                                    struct spool_target *waiting,
+                                    const struct verdict *verdict)
 {
     waiting->attempts++;
-    waiting->next_time = 0;
+    waiting->wait = (struct spool_wait){ 0 };
     spool_target_fail(waiting, verdict->state,
                       verdict->why[0] != 0 ? verdict->why : NULL);
     if (verdict->state == TARGET_PENDING)
@@ -129,32 +175,40 @@ static void apply_verdict(const struct queue *queue, struct target *target,
     if (verdict->state != TARGET_SENT)
         say(queue, "cannot upload report %s to '%s': %s", parcel->id, target->shown,
             verdict->why);
+    return note_waits(queue, target, verdict);
+}
+
+static void tell_bytes(void *context, uint64_t sent, uint64_t size)
+{
+    struct queue *queue = context;
+    queue->step.sent_bytes = sent;
+    queue->step.size_bytes = size;
+    queue->progress(queue->context, &queue->step);
 }
 
 // send_to asks one target to take the report.
 static enum ch_status send_to(struct queue *queue, struct target *target,
                               struct parcel *parcel, struct spool_target *waiting)
 {
-    struct collector_verdict verdict = { .state = TARGET_PENDING, .retry_after_s = -1 };
-    if (target->kind != TARGET_KIND_COLLECTOR) {
-        target->retry_at = waiting->next_time = time(NULL) + UNSUPPORTED_S;
-        say(queue, "cannot upload to '%s': this form is not supported by this version",
-            target->shown);
-        spool_target_fail(waiting, TARGET_PENDING, "not supported by this version");
-        return CH_OK;
-    }
+    struct verdict verdict;
     if (parcel->json.size == 0) {
         enum ch_status status = report_print(parcel->report, &parcel->json);
         if (status != CH_OK)
             return status;
     }
-    const struct collector_report report = { .id = parcel->id,
-                                             .json = parcel->json.bytes,
-                                             .size = parcel->json.size,
-                                             .token = queue->token };
-    collector_send(target, &report, time_left_ms(queue), &verdict);
-    apply_verdict(queue, target, parcel, waiting, &verdict);
-    return CH_OK;
+    const struct shipment shipment = {
+        .id = parcel->id,
+        .report = parcel->report,
+        .json = parcel->json.bytes,
+        .size = parcel->json.size,
+        .token = queue->token,
+        .attach = spool_wait_over(&target->attachments_rest, time(NULL)),
+        .timeout_ms = time_left_ms(queue),
+        .progress = queue->progress != NULL ? tell_bytes : NULL,
+        .context = queue,
+    };
+    senders[target->kind](target, &shipment, &verdict);
+    return apply_verdict(queue, target, parcel, waiting, &verdict);
 }
 
 static const char *executable_of(const json_t *report)
@@ -186,14 +240,19 @@ static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
 static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *out_send)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
-    const char *executable = executable_of(parcel->report);
+    const char *fingerprint = report_string(parcel->report, "fingerprint");
+    const struct spool_crash crash = { .executable = executable_of(parcel->report),
+                                       .fingerprint =
+                                           fingerprint != NULL ? fingerprint : "",
+                                       .unix_ms = report_id_time_ms(parcel->id) };
     bool changed = false;
-    enum ch_status status = spool_counts_admit(
-        queue->spool, executable, report_id_time_ms(parcel->id), queue->rate, out_send);
+    enum ch_status status =
+        spool_counts_admit(queue->spool, &crash, queue->rate, out_send);
     if (status != CH_OK || !*out_send)
         return status == CH_OK ? hold_back(queue, parcel) : status;
 
-    status = spool_counts_take(queue->spool, executable, parcel->report, &changed);
+    status =
+        spool_counts_take(queue->spool, crash.executable, parcel->report, &changed);
     if (status == CH_OK && changed)
         status = report_print(parcel->report, &json);
     if (status == CH_OK && changed)
@@ -207,9 +266,9 @@ static bool is_due(const struct queue *queue, const struct target *target,
                    const struct spool_target *waiting)
 {
     int64_t now = time(NULL);
-    if (waiting->state != TARGET_PENDING || target->retry_at > now)
+    if (waiting->state != TARGET_PENDING || !spool_wait_over(&target->rest, now))
         return false;
-    return queue->waits_over || waiting->next_time <= now;
+    return queue->waits_over || spool_wait_over(&waiting->wait, now);
 }
 
 static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
@@ -261,8 +320,8 @@ static enum ch_status send_parcel(struct queue *queue, struct parcel *parcel,
     return status;
 }
 
-enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
-                          json_t *report, struct queue_totals *totals)
+static enum ch_status send_report(struct queue *queue, const char *id, int *lock_fd,
+                                  json_t *report, struct queue_totals *totals)
 {
     struct parcel parcel = { .id = id, .lock_fd = lock_fd, .report = report };
     enum ch_status status = send_parcel(queue, &parcel, totals);
@@ -276,10 +335,16 @@ enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
     return status;
 }
 
+enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
+                          json_t *report, struct queue_totals *totals)
+{
+    read_waits(queue);
+    return send_report(queue, id, lock_fd, report, totals);
+}
+
 // wants is whether any target may be asked to take this report now; where none may, the
 // ones that wait are counted.
-static bool wants(const struct queue *queue, const char *id,
-                  struct queue_totals *totals)
+static bool wants(struct queue *queue, const char *id, struct queue_totals *totals)
 {
     struct spool_state state;
     struct queue_totals waiting_alone = *totals;
@@ -358,11 +423,46 @@ static void run_one(struct queue *queue, const char *id, struct queue_totals *to
     if (status != CH_OK)
         say(queue, "cannot rewrite report %s: %s", id, spool_why(status));
     // A report without names is better than none.
-    if (queue_send(queue, id, &fd, report, totals) == CH_OK)
+    if (send_report(queue, id, &fd, report, totals) == CH_OK)
         return;
     totals->pending++;
     if (totals->next_time == 0)
         totals->next_time = time(NULL) + TROUBLE_S;
+}
+
+// has_failed: some target was asked to take the report and could not.
+static bool has_failed(const struct queue *queue, const char *id)
+{
+    struct spool_state state;
+    bool failed = false;
+    if (spool_state_read(queue->spool, id, &state) != CH_OK)
+        return false;
+    for (size_t i = 0; i < state.count && !failed; i++)
+        failed = state.targets[i].state == TARGET_PENDING && state.targets[i].attempts;
+    spool_state_deinit(&state);
+    return failed;
+}
+
+// put_failed_last moves reports that have failed before behind the others: one that a
+// server chokes on must not keep it from all the rest.
+static enum ch_status put_failed_last(const struct queue *queue,
+                                      struct spool_listing *listing)
+{
+    struct spool_entry *failed = calloc(listing->count + 1, sizeof(*failed));
+    size_t failed_count = 0;
+    size_t kept = 0;
+    if (failed == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (has_failed(queue, listing->entries[i].id))
+            failed[failed_count++] = listing->entries[i];
+        else
+            listing->entries[kept++] = listing->entries[i];
+    }
+    if (failed_count != 0)
+        memcpy(&listing->entries[kept], failed, failed_count * sizeof(*failed));
+    free(failed);
+    return CH_OK;
 }
 
 enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
@@ -373,11 +473,15 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
     if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
         return CH_ERR_IO;
     enum ch_status status = spool_list(queue->spool, &listing);
+    if (status == CH_OK)
+        status = put_failed_last(queue, &listing);
     if (status != CH_OK)
         return status;
+    read_waits(queue);
     for (size_t i = 0; i < listing.count; i++) {
+        queue->step = (struct queue_step){ .index = i, .count = listing.count };
         if (queue->progress != NULL)
-            queue->progress(queue->context, i, listing.count);
+            queue->progress(queue->context, &queue->step);
         if (wants(queue, listing.entries[i].id, &totals))
             run_one(queue, listing.entries[i].id, &totals);
     }

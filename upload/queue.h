@@ -4,10 +4,11 @@
 //
 // What became of a report is in its state file, written by whoever holds its lock, so
 // several uploaders share a spool and one that dies holds nobody up. A target that does
-// not answer is left alone for the rest of a pass and asked again later (30 seconds,
-// doubled up to an hour, or what it asked for); a report that a target refuses stays,
-// failed, with the reason. Nothing is deleted here. Users: `crashhook finish`,
-// `upload`.
+// not answer is left alone for the rest of a pass and asked again later (a second,
+// doubled up to an hour, or what it asked for, which is kept for other processes too);
+// a report that a target refuses stays, failed, with the reason. Reports that have
+// failed before come after the others. Nothing is deleted here. Users: `crashhook
+// finish`, `upload`.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -26,8 +27,17 @@ typedef void queue_say_fn(void *context, const char *line);
 // the report as it is and that is sent.
 typedef void queue_prepare_fn(void *context, json_t *report);
 
-// A queue_progress_fn hears, before each report of a pass, which of how many it is.
-typedef void queue_progress_fn(void *context, size_t index, size_t count);
+// Where a pass is.
+struct queue_step {
+    size_t index; // of the report, of count
+    size_t count;
+    uint64_t sent_bytes; // of what is being sent, of size_bytes
+    uint64_t size_bytes;
+};
+
+// A queue_progress_fn hears of each report of a pass, and now and then how much of it
+// has been sent.
+typedef void queue_progress_fn(void *context, const struct queue_step *step);
 
 struct queue {
     const struct spool *spool;
@@ -36,11 +46,12 @@ struct queue {
     uint64_t deadline_ms; // on CLOCK_MONOTONIC; 0: each request has its own time alone
     uint64_t timeout_ms;  // of one request
     struct spool_rate rate;
-    bool waits_over; // ask targets again although they are not due yet
+    bool waits_over; // try reports again although they are not due yet
     queue_prepare_fn *prepare;
     queue_say_fn *say;
     queue_progress_fn *progress; // NULL: nobody wants to know
     void *context;
+    struct queue_step step; // of the pass that runs
 };
 
 // What a pass has done.

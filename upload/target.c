@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "upload/target.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,19 +63,51 @@ static void target_deinit(struct target *target)
 {
     free(target->url);
     free(target->shown);
+    free(target->key);
+    free(target->project);
 }
 
-// parse_word reads one word. CH_ERR_MALFORMED: it is no target.
-static enum ch_status parse_word(const char *word, char *shown, struct target *out)
+static bool plain_word(const char *text)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.";
+    return *text != 0 && text[strspn(text, letters)] == 0;
+}
+
+// split_dsn takes key and project out of a DSN's URL:
+// SCHEME://KEY[:SECRET]@REST/PROJECT becomes SCHEME://REST. The secret, which old DSNs
+// have, is asked for by nobody.
+static enum ch_status split_dsn(struct target *target)
+{
+    char *authority = strstr(target->url, "://") + 3;
+    char *at = strchr(authority, '@');
+    char *slash = strrchr(authority, '/');
+    if (at == NULL || slash == NULL || slash < at || slash == at + 1)
+        return CH_ERR_MALFORMED;
+    target->key = strndup(authority, strcspn(authority, ":@"));
+    target->project = strdup(slash + 1);
+    if (target->key == NULL || target->project == NULL)
+        return CH_ERR_NO_MEMORY;
+    if (!plain_word(target->key) || !plain_word(target->project))
+        return CH_ERR_MALFORMED;
+    *slash = 0;
+    memmove(authority, at + 1, strlen(at + 1) + 1);
+    return CH_OK;
+}
+
+// parse_word reads one word; whatever it returns, out is to be deinited.
+// CH_ERR_MALFORMED: it is no target.
+static enum ch_status parse_word(const char *word, struct target *out)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const char *url = match_url(word, kinds[i].prefix);
         if (url == NULL)
             continue;
-        *out = (struct target){ .kind = kinds[i].kind,
-                                .url = without_slash(url),
-                                .shown = shown };
-        return out->url != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+        out->kind = kinds[i].kind;
+        out->url = without_slash(url);
+        if (out->url == NULL)
+            return CH_ERR_NO_MEMORY;
+        return out->kind == TARGET_KIND_SENTRY ? split_dsn(out) : CH_OK;
     }
     return CH_ERR_MALFORMED;
 }
@@ -82,19 +115,17 @@ static enum ch_status parse_word(const char *word, char *shown, struct target *o
 static enum ch_status add_word(struct target_list *list, const char *word,
                                target_refuse_fn *refuse, void *context)
 {
-    struct target target = { 0 };
-    char *shown = masked(word);
-    if (shown == NULL)
+    struct target target = { .shown = masked(word) };
+    if (target.shown == NULL)
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = parse_word(word, shown, &target);
-    if (status == CH_OK && list->count < TARGETS_MAX && !known(list, shown)) {
+    enum ch_status status = parse_word(word, &target);
+    if (status == CH_OK && list->count < TARGETS_MAX && !known(list, target.shown)) {
         list->targets[list->count++] = target;
         return CH_OK;
     }
     if (status == CH_ERR_MALFORMED || (status == CH_OK && list->count == TARGETS_MAX))
-        refuse(context, shown);
-    free(target.url);
-    free(shown);
+        refuse(context, target.shown);
+    target_deinit(&target);
     return status == CH_ERR_NO_MEMORY ? status : CH_OK;
 }
 

@@ -2,9 +2,9 @@
 //
 // Where reports go: the words of CRASHHOOK_URL.
 //
-//   http(s)://HOST[/PATH]           the base of a collector
-//   sentry+http(s)://KEY@HOST/PROJ  a DSN        } recognised, not supported yet
-//   otlp+http(s)://HOST:PORT        a log intake }
+//   http(s)://HOST[/PATH]                   the base of a collector
+//   sentry+http(s)://KEY@HOST[/PATH]/PROJECT  a DSN, as Sentry's own pages show it
+//   otlp+http(s)://HOST:PORT[/PATH]         the base of an OpenTelemetry log intake
 //
 // What people and files get to see of a target is `shown`: its URL without user and
 // password.
@@ -13,16 +13,21 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "report/spool_wait.h"
 
 enum target_kind { TARGET_KIND_COLLECTOR, TARGET_KIND_SENTRY, TARGET_KIND_OTLP };
 
 struct target {
     enum target_kind kind;
-    char *url;   // where to connect: http(s), no slash at its end
-    char *shown; // as configured, secrets masked; its name in state files
+    char *url;     // where to connect: http(s), no slash at its end
+    char *shown;   // as configured, secrets masked; its name in state files
+    char *key;     // Sentry's public key; NULL for others
+    char *project; // Sentry's; NULL for others
 
-    // While a target does not answer it is asked for no other report either.
-    int64_t retry_at;  // seconds since 1970
+    // While a target rests it is asked for no report at all; while its attachments
+    // do, reports go there without.
+    struct spool_wait rest;
+    struct spool_wait attachments_rest;
     uint32_t failures; // in a row
 };
 

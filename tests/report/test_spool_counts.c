@@ -16,12 +16,18 @@ static struct spool open_spool(const struct folder *folder)
     return spool;
 }
 
-static bool admit(const struct spool *spool, const char *executable, uint64_t unix_ms)
+static bool admit_defect(const struct spool *spool, const char *executable,
+                         const char *fingerprint, uint64_t unix_ms)
 {
     bool admitted = false;
-    assert_int_equal(
-        spool_counts_admit(spool, executable, unix_ms, two_a_second, &admitted), CH_OK);
+    const struct spool_crash crash = { executable, fingerprint, unix_ms };
+    assert_int_equal(spool_counts_admit(spool, &crash, two_a_second, &admitted), CH_OK);
     return admitted;
+}
+
+static bool admit(const struct spool *spool, const char *executable, uint64_t unix_ms)
+{
+    return admit_defect(spool, executable, "f1", unix_ms);
 }
 
 // taken moves the counts of executable to a new report and gives one of them.
@@ -57,12 +63,83 @@ static void counts_are_kept_per_program(void **state)
     spool_close(&spool);
 }
 
-static void counts_do_not_open_again_when_the_clock_goes_back(void **state)
+static void counts_take_a_crash_from_just_before_the_window_into_it(void **state)
 {
     struct spool spool = open_spool(*state);
     assert_true(admit(&spool, "/bin/a", 5000));
     assert_true(admit(&spool, "/bin/a", 5000));
-    assert_false(admit(&spool, "/bin/a", 10));
+    assert_false(admit(&spool, "/bin/a", 4900));
+    spool_close(&spool);
+}
+
+// The clock was years ahead during a crash loop, and was then put right.
+static void counts_start_a_new_window_when_the_clock_was_put_back(void **state)
+{
+    struct spool spool = open_spool(*state);
+    for (int i = 0; i < 5; i++)
+        (void)admit(&spool, "/bin/a", UINT64_C(4000000000000));
+    assert_true(admit(&spool, "/bin/a", UINT64_C(1700000000000)));
+    assert_true(admit(&spool, "/bin/a", UINT64_C(1700000000001)));
+    assert_false(admit(&spool, "/bin/a", UINT64_C(1700000000002)));
+    spool_close(&spool);
+}
+
+static void counts_let_a_new_defect_through_a_crash_loop(void **state)
+{
+    struct spool spool = open_spool(*state);
+    for (int i = 0; i < 9; i++)
+        (void)admit(&spool, "/bin/a", 5000);
+    assert_true(admit_defect(&spool, "/bin/a", "f2", 5000));
+    assert_false(admit_defect(&spool, "/bin/a", "f2", 5000));
+    spool_close(&spool);
+}
+
+static void counts_hold_back_a_program_that_dies_in_ever_new_ways(void **state)
+{
+    struct spool spool = open_spool(*state);
+    int admitted = 0;
+    for (int i = 0; i < 200; i++) {
+        char fingerprint[16];
+        (void)snprintf(fingerprint, sizeof(fingerprint), "f%d", i);
+        admitted += admit_defect(&spool, "/bin/a", fingerprint, 5000);
+    }
+    assert_int_equal(admitted, 4);
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), 196);
+    spool_close(&spool);
+}
+
+static void counts_tell_how_often_each_defect_was_held_back(void **state)
+{
+    struct spool spool = open_spool(*state);
+    json_t *report = json_object();
+    bool changed = false;
+    for (int i = 0; i < 5; i++)
+        (void)admit(&spool, "/bin/a", 5000);
+    for (int i = 0; i < 3; i++)
+        (void)admit_defect(&spool, "/bin/a", "f2", 5000);
+    assert_int_equal(spool_counts_take(&spool, "/bin/a", report, &changed), CH_OK);
+    const json_t *told = json_object_get(report, "spool");
+    const json_t *each = json_object_get(told, "held_back_by_fingerprint");
+    int64_t counts[] = { report_integer(told, "held_back", 0),
+                         report_integer(each, "f1", 0), report_integer(each, "f2", 0) };
+    json_decref(report);
+    spool_close(&spool);
+    assert_int_equal(counts[0], 5);
+    assert_int_equal(counts[1], 3);
+    assert_int_equal(counts[2], 2);
+}
+
+static void counts_of_programs_that_were_forgotten_are_still_told(void **state)
+{
+    struct spool spool = open_spool(*state);
+    for (int i = 0; i < 3; i++)
+        (void)admit(&spool, "/bin/a", 5000);
+    for (int i = 0; i < 300; i++) {
+        char executable[16];
+        (void)snprintf(executable, sizeof(executable), "/bin/%d", i);
+        (void)admit(&spool, executable, 5000);
+    }
+    assert_int_equal(taken(&spool, "/bin/other", "held_back"), 1);
     spool_close(&spool);
 }
 
@@ -102,10 +179,10 @@ static void counts_are_right_when_many_processes_count_at_once(void **state)
         if (fork() != 0)
             continue;
         bool admitted;
+        const struct spool_crash crash = { "/bin/a", "f1", 5000 };
         enum ch_status status = CH_OK;
         for (int k = 0; k < CRASHES && status == CH_OK; k++)
-            status =
-                spool_counts_admit(&spool, "/bin/a", 5000, two_a_second, &admitted);
+            status = spool_counts_admit(&spool, &crash, two_a_second, &admitted);
         _exit(status);
     }
     int failures = 0;
@@ -126,7 +203,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(counts_hold_back_crashes_past_the_rate),
         TEST(counts_are_kept_per_program),
-        TEST(counts_do_not_open_again_when_the_clock_goes_back),
+        TEST(counts_take_a_crash_from_just_before_the_window_into_it),
+        TEST(counts_start_a_new_window_when_the_clock_was_put_back),
+        TEST(counts_let_a_new_defect_through_a_crash_loop),
+        TEST(counts_hold_back_a_program_that_dies_in_ever_new_ways),
+        TEST(counts_tell_how_often_each_defect_was_held_back),
+        TEST(counts_of_programs_that_were_forgotten_are_still_told),
         TEST(counts_travel_with_the_next_report_once),
         TEST(counts_start_anew_where_the_file_is_damaged),
         TEST(counts_are_right_when_many_processes_count_at_once),

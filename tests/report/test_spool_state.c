@@ -22,7 +22,7 @@ static void state_survives_writing_and_reading(void **state)
     struct spool_target *target = spool_state_target(&written, URL);
     assert_non_null(target);
     target->attempts = 3;
-    target->next_time = 1700000000;
+    target->wait.until = 1700000000;
     spool_target_fail(target, TARGET_PENDING, "connection refused");
 
     enum ch_status status = spool_state_write(&spool, ID, &written);
@@ -30,7 +30,7 @@ static void state_survives_writing_and_reading(void **state)
     status = spool_state_read(&spool, ID, &read);
     bool same =
         status == CH_OK && read.count == 1 && strcmp(read.targets[0].url, URL) == 0 &&
-        read.targets[0].attempts == 3 && read.targets[0].next_time == 1700000000 &&
+        read.targets[0].attempts == 3 && read.targets[0].wait.until == 1700000000 &&
         read.targets[0].state == TARGET_PENDING &&
         strcmp(read.targets[0].error, "connection refused") == 0;
     spool_state_deinit(&written);

@@ -5,9 +5,9 @@
 
 #define ID "01928374-5566-7788-99aa-bbccddeeff00"
 
-static struct collector_verdict judge(int status, const char *body)
+static struct verdict judge(int status, const char *body)
 {
-    struct collector_verdict verdict;
+    struct verdict verdict;
     struct http_reply reply = { .status = status, .retry_after_s = -1 };
     text_append_string(&reply.body, body);
     collector_judge(&reply, ID, &verdict);
@@ -32,7 +32,7 @@ static void collector_trouble_is_the_targets_and_passes(void **state)
     static const int trouble[] = { 301, 302, 307, 401, 403, 407, 408,
                                    425, 429, 500, 502, 503, 599, 999 };
     for (size_t i = 0; i < sizeof(trouble) / sizeof(trouble[0]); i++) {
-        struct collector_verdict verdict = judge(trouble[i], "{}");
+        struct verdict verdict = judge(trouble[i], "{}");
         assert_int_equal(verdict.state, TARGET_PENDING);
         assert_true(verdict.target_down);
         assert_string_not_equal(verdict.why, "");
@@ -44,7 +44,7 @@ static void collector_refusals_are_the_reports_and_for_good(void **state)
     (void)state;
     static const int refusals[] = { 400, 404, 405, 410, 413, 415, 422 };
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct collector_verdict verdict = judge(refusals[i], "");
+        struct verdict verdict = judge(refusals[i], "");
         assert_int_equal(verdict.state, TARGET_FAILED);
         assert_false(verdict.target_down);
     }
@@ -53,8 +53,7 @@ static void collector_refusals_are_the_reports_and_for_good(void **state)
 static void collector_words_become_one_plain_line(void **state)
 {
     (void)state;
-    struct collector_verdict verdict =
-        judge(400, "{\"error\":\"no\\n\\u001b[1mgo\\u00e9\"}");
+    struct verdict verdict = judge(400, "{\"error\":\"no\\n\\u001b[1mgo\\u00e9\"}");
     assert_string_equal(verdict.why, "it refused the report with 400: no??[1mgo??");
 }
 

@@ -30,7 +30,9 @@ static void targets_are_the_words_of_the_list(void **state)
     bool right = list.count == 3 && list.targets[0].kind == TARGET_KIND_COLLECTOR &&
                  strcmp(list.targets[0].url, "http://a:1") == 0 &&
                  list.targets[1].kind == TARGET_KIND_SENTRY &&
-                 strcmp(list.targets[1].url, "https://key@h/7") == 0 &&
+                 strcmp(list.targets[1].url, "https://h") == 0 &&
+                 strcmp(list.targets[1].key, "key") == 0 &&
+                 strcmp(list.targets[1].project, "7") == 0 &&
                  strcmp(list.targets[1].shown, "sentry+https://***@h/7") == 0 &&
                  list.targets[2].kind == TARGET_KIND_OTLP;
     target_list_deinit(&list);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/otlp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/report.h"
+#include "upload/otlp_logs.h"
+#include "upload/packing.h"
+
+#define INTAKE "/v1/logs"
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+// is_rejected: the intake says that it did not take the record. 64-bit integers are
+// strings there, or numbers of those who know no better.
+static bool is_rejected(const json_t *partial)
+{
+    const char *count = report_string(partial, "rejectedLogRecords");
+    return report_integer(partial, "rejectedLogRecords", 0) > 0 ||
+           (count != NULL && strtoll(count, NULL, 10) > 0);
+}
+
+static void judge_taken(const json_t *answer, bool empty, struct verdict *out)
+{
+    const json_t *partial = json_object_get(answer, "partialSuccess");
+    if (!empty && !json_is_object(answer)) {
+        verdict_down(out, "its answer is not a log intake's; is the address right?");
+    } else if (is_rejected(partial)) {
+        verdict_rejected(out, report_string(partial, "errorMessage"));
+    } else {
+        out->state = TARGET_SENT;
+    }
+}
+
+void otlp_judge(const struct http_reply *reply, struct verdict *out)
+{
+    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    verdict_begin(out);
+    out->wait_s = reply->retry_after_s;
+    if (reply->status >= 200 && reply->status < 300)
+        judge_taken(answer, reply->body.size == 0, out);
+    else
+        verdict_refused(reply, report_string(answer, "message"), out);
+}
+
+// write_url appends where records go; who gave the whole address meant it.
+static void write_url(const char *base, struct text *out)
+{
+    size_t length = strlen(base);
+    size_t suffix = strlen(INTAKE);
+    bool whole = length > suffix && strcmp(base + length - suffix, INTAKE) == 0;
+    text_appendf(out, "%s%s", base, whole ? "" : INTAKE);
+}
+
+void otlp_send(const struct target *target, const struct shipment *shipment,
+               struct verdict *out)
+{
+    struct text CH_CLEANUP(text_deinit) body = { 0 };
+    struct text CH_CLEANUP(text_deinit) packed = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    struct http_request request = { .content_type = "application/json",
+                                    .timeout_ms = shipment->timeout_ms,
+                                    .progress = shipment->progress,
+                                    .context = shipment->context };
+    verdict_begin(out);
+    write_url(target->url, &url);
+    enum ch_status status =
+        otlp_logs_write(shipment->report, (int64_t)time(NULL) * 1000, &body);
+    if (status == CH_OK)
+        status = packing_body(&body, &packed, &request);
+    request.url = url.bytes;
+    if (status != CH_OK || !text_ok(&url))
+        verdict_down(out, "out of memory");
+    else if (http_send(&request, &reply) != CH_OK)
+        verdict_down(out, "%s", reply.error);
+    else
+        otlp_judge(&reply, out);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/otlp_logs.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/report.h"
+#include "report/report_id.h"
+#include "upload/otlp_value.h"
+#include "upload/stack_text.h"
+
+enum {
+    BODY_MAX_BYTES = 4000000,
+    STACK_MAX_BYTES = 64 << 10,
+    OTHER_STACK_MAX_BYTES = 8 << 10,
+    SEVERITY_INFO = 9,
+    SEVERITY_FATAL = 21,
+    NANOSECONDS_SIZE = 32,
+};
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+// report_time_ms is when it happened: as the report says, else as its id does.
+static int64_t report_time_ms(const json_t *report)
+{
+    struct tm parts = { 0 };
+    int ms = 0;
+    const char *text = report_string(report, "time");
+    const char *id = report_string(report, "id");
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+    if (end != NULL && parts.tm_year >= 70 && parts.tm_year < 400) {
+        (void)sscanf(end, ".%3d", &ms); // NOLINT(cert-err34-c): three digits always fit
+        return (int64_t)timegm(&parts) * 1000 + (ms > 0 ? ms : 0);
+    }
+    return id != NULL && report_id_ok(id) ? (int64_t)report_id_time_ms(id) : 0;
+}
+
+static void write_nanoseconds(int64_t unix_ms, char out[static NANOSECONDS_SIZE])
+{
+    (void)snprintf(out, NANOSECONDS_SIZE, "%" PRId64 "%s", unix_ms,
+                   unix_ms != 0 ? "000000" : "");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL ? slash + 1 : path;
+}
+
+// host_arch is the processor by the name the conventions have for it.
+static const char *host_arch(const json_t *host)
+{
+    const char *arch = report_string(host, "arch");
+    if (arch != NULL && strcmp(arch, "x86_64") == 0)
+        return "amd64";
+    return arch != NULL && strcmp(arch, "aarch64") == 0 ? "arm64" : arch;
+}
+
+static json_t *strings_value(const json_t *strings)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(strings); i++) {
+        json_t *value =
+            otlp_value_string(json_string_value(json_array_get(strings, i)));
+        if (value != NULL)
+            (void)json_array_append_new(values, value);
+    }
+    return otlp_value_array(values);
+}
+
+static void add_process(json_t *to, const json_t *process)
+{
+    char uid[24];
+    int64_t owner = report_integer(process, "uid", -1);
+    const char *executable = report_string(process, "executable");
+    (void)snprintf(uid, sizeof(uid), "%" PRId64, owner);
+    otlp_value_add_member(to, "process.pid", process, "pid");
+    otlp_value_add_member(to, "process.parent_pid", process, "ppid");
+    otlp_value_add_member(to, "process.executable.path", process, "executable");
+    otlp_value_add(to, "process.executable.name",
+                   otlp_value_string(base_name(executable)));
+    if (json_is_array(json_object_get(process, "arguments")))
+        otlp_value_add(to, "process.command_args",
+                       strings_value(json_object_get(process, "arguments")));
+    otlp_value_add(to, "process.owner", owner >= 0 ? otlp_value_string(uid) : NULL);
+    otlp_value_add_member(to, "process.creation.time", process, "started");
+    otlp_value_add_member(to, "process.working_directory", process,
+                          "working_directory");
+    otlp_value_add_member(to, "process.linux.cgroup", process, "cgroup");
+}
+
+static json_t *resource_json(const json_t *report)
+{
+    json_t *to = json_array();
+    const json_t *process = json_object_get(report, "process");
+    const json_t *host = json_object_get(report, "host");
+    const char *service = base_name(report_string(process, "executable"));
+    otlp_value_add(to, "service.name",
+                   otlp_value_string(service != NULL ? service : "unknown_service"));
+    otlp_value_add_member(to, "service.version", report, "release");
+    otlp_value_add_member(to, "deployment.environment.name", report, "environment");
+    add_process(to, process);
+    otlp_value_add_member(to, "host.name", host, "hostname");
+    otlp_value_add(to, "host.arch", otlp_value_string(host_arch(host)));
+    otlp_value_add(to, "os.type", otlp_value_string("linux"));
+    otlp_value_add_member(to, "os.version", host, "kernel");
+    otlp_value_add_member(to, "os.description", host, "os");
+    otlp_value_add(to, "container.id",
+                   otlp_value_string(report_string(host, "container")));
+    otlp_value_add(to, "telemetry.sdk.name", otlp_value_string("crashhook"));
+    otlp_value_add(to, "telemetry.sdk.language", otlp_value_string("cpp"));
+    otlp_value_add(to, "telemetry.sdk.version", otlp_value_string(CRASHHOOK_VERSION));
+    return json_pack("{s:o}", "attributes", to);
+}
+
+static json_t *members_value(const json_t *object)
+{
+    json_t *values = json_array();
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)object, key, member)
+        otlp_value_add(values, key, otlp_value_any(member));
+    return otlp_value_map(values);
+}
+
+// objects_value is an array of objects as a list of maps.
+static json_t *objects_value(const json_t *objects)
+{
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(objects); i++)
+        (void)json_array_append_new(values, members_value(json_array_get(objects, i)));
+    return otlp_value_array(values);
+}
+
+static json_t *stack_value(const json_t *report, const json_t *thread, size_t limit)
+{
+    struct text CH_CLEANUP(text_deinit) stack = { 0 };
+    stack_text_write(report, thread, limit, &stack);
+    return otlp_value_string(stack.bytes);
+}
+
+static json_t *cbf_value(const json_t *thread)
+{
+    return otlp_value_bytes(report_string(json_object_get(thread, "backtrace"), "cbf"));
+}
+
+static json_t *threads_value(const json_t *report)
+{
+    const json_t *crashed = report_crashed_thread(report);
+    const json_t *threads = json_object_get(report, "threads");
+    json_t *values = json_array();
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        json_t *members = json_array();
+        if (thread == crashed) {
+            json_decref(members);
+            continue;
+        }
+        otlp_value_add_member(members, "thread.id", thread, "tid");
+        otlp_value_add_member(members, "thread.name", thread, "name");
+        otlp_value_add_member(members, "state", thread, "state");
+        otlp_value_add(members, "stacktrace",
+                       stack_value(report, thread, OTHER_STACK_MAX_BYTES));
+        otlp_value_add(members, "cbf", cbf_value(thread));
+        (void)json_array_append_new(values, otlp_value_map(members));
+    }
+    return otlp_value_array(values);
+}
+
+static void add_tags(json_t *to, const json_t *report)
+{
+    const char *key;
+    json_t *tag;
+    json_object_foreach(json_object_get(report, "tags"), key, tag)
+    {
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        text_appendf(&name, "crashhook.tag.%s", key);
+        if (text_ok(&name))
+            otlp_value_add(to, name.bytes, otlp_value_any(tag));
+    }
+}
+
+static void add_crash(json_t *to, const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thread = report_crashed_thread(report);
+    const char *summary = report_string(crash, "summary");
+    const char *unsaid = report_unsaid_message(crash);
+    if (!json_is_object(crash))
+        return;
+    text_append_string(&message, summary != NULL ? summary : "");
+    if (unsaid != NULL)
+        text_appendf(&message, "%s%s", message.size != 0 ? ": " : "", unsaid);
+    otlp_value_add_member(to, "exception.type", crash, "name");
+    otlp_value_add(to, "exception.message",
+                   otlp_value_string(message.size != 0 ? message.bytes : NULL));
+    otlp_value_add(to, "exception.stacktrace",
+                   stack_value(report, thread, STACK_MAX_BYTES));
+    otlp_value_add_member(to, "thread.id", crash, "thread");
+    otlp_value_add_member(to, "thread.name", thread, "name");
+    otlp_value_add_member(to, "crashhook.crash.kind", crash, "kind");
+    otlp_value_add_member(to, "crashhook.crash.signal", crash, "signal");
+    otlp_value_add_member(to, "crashhook.crash.code", crash, "code");
+    otlp_value_add_member(to, "crashhook.crash.code_name", crash, "code_name");
+    otlp_value_add_member(to, "crashhook.crash.address", crash, "address");
+    otlp_value_add(to, "crashhook.cbf", cbf_value(thread));
+    if (json_object_size(json_object_get(thread, "registers")) != 0)
+        otlp_value_add(to, "crashhook.registers",
+                       members_value(json_object_get(thread, "registers")));
+}
+
+static json_t *attributes_json(const json_t *report, bool all_threads)
+{
+    static const char *const lists[][2] = {
+        { "crashhook.images", "images" },
+        { "crashhook.breadcrumbs", "breadcrumbs" },
+        { "crashhook.problems", "problems" },
+    };
+    json_t *to = json_array();
+    const json_t *spool = json_object_get(report, "spool");
+    add_crash(to, report);
+    otlp_value_add_member(to, "crashhook.report.id", report, "id");
+    otlp_value_add_member(to, "crashhook.report.revision", report, "revision");
+    otlp_value_add_member(to, "crashhook.fingerprint", report, "fingerprint");
+    otlp_value_add_member(to, "crashhook.held_back", spool, "held_back");
+    otlp_value_add_member(to, "crashhook.dropped", spool, "dropped");
+    otlp_value_add(to, "crashhook.image_map",
+                   otlp_value_bytes(report_string(report, "image_map")));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        const json_t *list = json_object_get(report, lists[i][1]);
+        if (json_array_size(list) != 0)
+            otlp_value_add(to, lists[i][0], objects_value(list));
+    }
+    if (all_threads)
+        otlp_value_add(to, "crashhook.threads", threads_value(report));
+    add_tags(to, report);
+    return to;
+}
+
+// title is the record in one line: "SIGSEGV: read of address 0x0: ...".
+static json_t *title_value(const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) title = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const char *name = report_string(crash, "name");
+    const char *summary = report_string(crash, "summary");
+    if (name == NULL)
+        return otlp_value_string("report of a live process");
+    text_appendf(&title, "%s%s%s", name, summary != NULL ? ": " : "",
+                 summary != NULL ? summary : "");
+    return otlp_value_string(title.bytes);
+}
+
+static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_threads)
+{
+    char when[NANOSECONDS_SIZE];
+    char observed[NANOSECONDS_SIZE];
+    bool crashed = json_is_object(json_object_get(report, "crash"));
+    write_nanoseconds(report_time_ms(report), when);
+    write_nanoseconds(unix_ms, observed);
+    json_t *record = json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o}", "timeUnixNano",
+                               when, "observedTimeUnixNano", observed, "severityNumber",
+                               crashed ? SEVERITY_FATAL : SEVERITY_INFO, "severityText",
+                               crashed ? "FATAL" : "INFO", "eventName",
+                               crashed ? "process.crash" : "process.snapshot", "body",
+                               title_value(report), "attributes",
+                               attributes_json(report, all_threads));
+    return json_pack("{s:[{s:o, s:[{s:{s:s, s:s}, s:[o]}]}]}", "resourceLogs",
+                     "resource", resource_json(report), "scopeLogs", "scope", "name",
+                     "crashhook", "version", CRASHHOOK_VERSION, "logRecords", record);
+}
+
+enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms, struct text *out)
+{
+    for (int all_threads = 1; all_threads >= 0; all_threads--) {
+        json_t *CH_CLEANUP(drop_json) request =
+            request_json(report, unix_ms, all_threads != 0);
+        struct text CH_CLEANUP(text_deinit) json = { 0 };
+        enum ch_status status =
+            request != NULL ? report_print(request, &json) : CH_ERR_NO_MEMORY;
+        if (status != CH_OK)
+            return status;
+        if (json.size > BODY_MAX_BYTES && all_threads != 0)
+            continue;
+        text_append(out, json.bytes, json.size - 1); // without its newline
+        break;
+    }
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}

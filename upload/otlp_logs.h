@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A report as one OpenTelemetry log record: the JSON that POST /v1/logs takes.
+//
+// Names are those of the conventions for exceptions, processes, hosts and services
+// where there is one, and `crashhook.*` for the rest: registers, images, the backtraces
+// in Compact Backtrace Format. A pure function of the report.
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+// otlp_logs_write appends the request as it would be sent at unix_ms, on one line.
+// Intakes take a few megabytes: where that is not enough, the other threads stay out.
+CH_CHECKED enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms,
+                                          struct text *out);

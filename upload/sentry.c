@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/sentry.h"
+
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "report/report.h"
+#include "upload/packing.h"
+#include "upload/sentry_envelope.h"
+#include "upload/sentry_event.h"
+#include "upload/sentry_limits.h"
+
+enum {
+    TOO_MANY = 429,
+    TOO_LARGE = 413,
+    WAIT_UNSAID_S = 60, // after TOO_MANY, where nothing says how long
+};
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+static void judge_taken(const json_t *answer, bool empty, const char *id,
+                        struct verdict *out)
+{
+    char expected[SENTRY_EVENT_ID_SIZE];
+    char taken[SENTRY_EVENT_ID_SIZE];
+    const char *said = report_string(answer, "id");
+    sentry_event_id(id, expected);
+    sentry_event_id(said != NULL ? said : id, taken);
+    // Some servers that speak this protocol answer with nothing at all.
+    if ((empty || json_is_object(answer)) && strcasecmp(taken, expected) == 0)
+        out->state = TARGET_SENT;
+    else
+        verdict_down(out, "its answer is not Sentry's; is the address right?");
+}
+
+void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out)
+{
+    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    const struct sentry_limits limits = sentry_limits_parse(reply->kept.bytes);
+    verdict_begin(out);
+    out->attachments_wait_s = limits.attachments_s;
+    out->wait_s = limits.events_s;
+    if (reply->status >= 200 && reply->status < 300) {
+        judge_taken(answer, reply->body.size == 0, id, out);
+        return;
+    }
+    verdict_refused(reply, report_string(answer, "detail"), out);
+    if (reply->kept.size == 0)
+        out->wait_s = reply->retry_after_s;
+    if (reply->status == TOO_MANY && reply->kept.size == 0 && out->wait_s < 0)
+        out->wait_s = WAIT_UNSAID_S;
+}
+
+// post sends the envelope, with the report in it or without.
+static enum ch_status post(const struct target *target, const struct shipment *shipment,
+                           bool attach, struct http_reply *reply)
+{
+    struct text CH_CLEANUP(text_deinit) envelope = { 0 };
+    struct text CH_CLEANUP(text_deinit) packed = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    struct text CH_CLEANUP(text_deinit) key = { 0 };
+    struct http_request request = { .content_type = "application/x-sentry-envelope",
+                                    .keep = "x-sentry-rate-limits",
+                                    .timeout_ms = shipment->timeout_ms,
+                                    .progress = shipment->progress,
+                                    .context = shipment->context };
+    text_appendf(&url, "%s/api/%s/envelope/", target->url, target->project);
+    text_appendf(&key,
+                 "X-Sentry-Auth: Sentry sentry_key=%s, sentry_version=7, "
+                 "sentry_client=crashhook/" CRASHHOOK_VERSION,
+                 target->key);
+    enum ch_status status =
+        sentry_envelope_write(shipment->report, attach ? shipment->json : NULL,
+                              shipment->size, (int64_t)time(NULL) * 1000, &envelope);
+    if (status == CH_OK)
+        status = packing_body(&envelope, &packed, &request);
+    if (status != CH_OK || !text_ok(&url) || !text_ok(&key))
+        return CH_ERR_NO_MEMORY;
+    request.url = url.bytes;
+    request.header = key.bytes;
+    return http_send(&request, reply);
+}
+
+void sentry_send(const struct target *target, const struct shipment *shipment,
+                 struct verdict *out)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    verdict_begin(out);
+    enum ch_status status = post(target, shipment, shipment->attach, &reply);
+    if (status == CH_OK && reply.status == TOO_LARGE && shipment->attach) {
+        http_reply_deinit(&reply);
+        reply = (struct http_reply){ 0 };
+        status = post(target, shipment, false, &reply);
+    }
+    if (status == CH_ERR_NO_MEMORY)
+        verdict_down(out, "out of memory");
+    else if (status != CH_OK)
+        verdict_down(out, "%s", reply.error);
+    else
+        sentry_judge(&reply, shipment->id, out);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentry's side of an upload: POST BASE/api/PROJECT/envelope/ and what the answer
+// means. The event carries the report's id, by which Sentry knows one that was sent
+// twice. What Sentry says about its limits is part of the verdict, also where it took
+// the event; an envelope that is too large for it is sent again without the report.
+#pragma once
+#include "upload/shipment.h"
+#include "upload/target.h"
+
+// sentry_send sends the report's envelope and judges the answer.
+void sentry_send(const struct target *target, const struct shipment *shipment,
+                 struct verdict *out);
+
+// sentry_judge judges an answer to the report called id.
+void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out);

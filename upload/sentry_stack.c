@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/sentry_stack.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report.h"
+
+enum { ADDRESS_SIZE = 24, GAP_SIZE = 64 };
+
+static bool is_kind(const json_t *frame, const char *kind)
+{
+    const char *is = report_string(frame, "kind");
+    return is != NULL && strcmp(is, kind) == 0;
+}
+
+static bool same_address(const json_t *a, const json_t *b)
+{
+    const char *left = report_string(a, "address");
+    const char *right = report_string(b, "address");
+    return left != NULL && right != NULL && strcmp(left, right) == 0;
+}
+
+// returns_alone: every frame but the innermost is a return address, which is what
+// Sentry takes for granted. A stack that a signal interrupted has more frames that are
+// where they were.
+static bool returns_alone(const json_t *frames)
+{
+    const json_t *innermost = json_array_get(frames, 0);
+    for (size_t i = 1; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (is_kind(frame, "pc") && !same_address(frame, innermost))
+            return false;
+    }
+    return true;
+}
+
+static void set_address(json_t *to, const char *key, uint64_t address)
+{
+    char text[ADDRESS_SIZE];
+    (void)snprintf(text, sizeof(text), "0x%" PRIx64, address);
+    (void)json_object_set_new(to, key, json_string(text));
+}
+
+static void set_copy(json_t *to, const char *key, json_t *value)
+{
+    if (value != NULL && !json_is_null(value))
+        (void)json_object_set(to, key, value);
+}
+
+static const char *trust_of(const json_t *frame)
+{
+    const char *trust = report_string(frame, "trust");
+    return trust != NULL && strcmp(trust, "sframe") == 0 ? "cfi" : trust;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL ? slash + 1 : path;
+}
+
+static json_t *variables_of(const json_t *frame)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    json_t *variables = json_object();
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *argument = json_array_get(arguments, i);
+        const char *name = report_string(argument, "name");
+        char number[GAP_SIZE];
+        (void)snprintf(number, sizeof(number), "argument %zu", i);
+        set_copy(variables, name != NULL ? name : number,
+                 json_object_get(argument, "value"));
+    }
+    if (json_object_size(variables) != 0)
+        return variables;
+    json_decref(variables);
+    return NULL;
+}
+
+// add_addresses adds where the frame is; call_site: as the address of the call, not of
+// the instruction after it.
+static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
+                          bool call_site)
+{
+    const json_t *image = report_image(report, frame);
+    const char *path = report_string(image, "path");
+    uint64_t address = 0;
+    uint64_t base = 0;
+    if (report_address(frame, "address", &address)) {
+        bool back = call_site && is_kind(frame, "ra") && address != 0;
+        int64_t offset = report_integer(frame, "function_offset", -1);
+        set_address(to, "instruction_addr", back ? address - 1 : address);
+        if (offset >= 0 && (uint64_t)offset <= address)
+            set_address(to, "symbol_addr", address - (uint64_t)offset);
+    }
+    if (report_address(image, "base", &base))
+        set_address(to, "image_addr", base);
+    set_copy(to, "package", json_object_get(image, path != NULL ? "path" : "name"));
+}
+
+static json_t *code_frame(const json_t *report, const json_t *frame, bool call_site)
+{
+    json_t *to = json_pack(
+        "{s:b, s:s*, s:s*, s:o*}", "in_app", !report_frame_is_system(report, frame),
+        "trust", trust_of(frame), "filename", base_name(report_string(frame, "file")),
+        "vars", variables_of(frame));
+    add_addresses(to, report, frame, call_site);
+    set_copy(to, "function", json_object_get(frame, "function"));
+    set_copy(to, "symbol", json_object_get(frame, "raw_name"));
+    set_copy(to, "abs_path", json_object_get(frame, "file"));
+    set_copy(to, "lineno", json_object_get(frame, "line"));
+    set_copy(to, "colno", json_object_get(frame, "column"));
+    return to;
+}
+
+static json_t *gap_frame(uint64_t count)
+{
+    char text[GAP_SIZE] = "[the stack goes on]";
+    if (count != 0)
+        (void)snprintf(text, sizeof(text), "[%" PRIu64 " frames left out]", count);
+    return json_pack("{s:s, s:b}", "function", text, "in_app", 0);
+}
+
+static json_t *frame_json(const json_t *report, const json_t *frame, bool call_site)
+{
+    int64_t count = report_integer(frame, "count", 0);
+    if (report_frame_is_code(frame))
+        return code_frame(report, frame, call_site);
+    return gap_frame(count > 0 ? (uint64_t)count : 0);
+}
+
+json_t *sentry_stack_make(const json_t *report, const json_t *thread, size_t frames_max)
+{
+    const json_t *from = report_frames(thread);
+    size_t count = json_array_size(from);
+    size_t left_out = count > frames_max ? count - frames_max : 0;
+    size_t inner = count > frames_max ? (frames_max + 1) / 2 : count;
+    bool call_sites = !returns_alone(from);
+    if (count == 0 || frames_max == 0)
+        return NULL;
+
+    json_t *to = json_array();
+    for (size_t i = count; i > 0; i--) {
+        if (i > inner && i <= inner + left_out) {
+            (void)json_array_append_new(to, gap_frame(left_out));
+            i = inner;
+        }
+        (void)json_array_append_new(
+            to, frame_json(report, json_array_get(from, i - 1), call_sites));
+    }
+    return json_pack("{s:o, s:s, s:O*}", "frames", to, "instruction_addr_adjustment",
+                     call_sites ? "none" : "all_but_first", "registers",
+                     json_object_get(thread, "registers"));
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread's backtrace as Sentry writes stack traces: outermost frame first, the frame
+// that crashed last, inlined calls after the frame they were inlined into.
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+
+// sentry_stack_make gives the stack trace of thread with at most frames_max frames,
+// those in the middle left out, or NULL where it has none or memory is short.
+json_t *sentry_stack_make(const json_t *report, const json_t *thread,
+                          size_t frames_max);
