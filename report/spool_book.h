@@ -21,7 +21,8 @@ struct spool_book {
 // One that is missing or no object is empty. NULL: out of memory.
 json_t *spool_book_read(const struct spool *spool, const char *name);
 
-// spool_book_open waits for the lock and reads the book. Whatever it returns, the book is to be closed.
+// spool_book_open waits for the lock and reads the book. Whatever it returns, the book
+// is to be closed.
 CH_CHECKED enum ch_status spool_book_open(const struct spool *spool, const char *name,
                                           struct spool_book *out);
 void spool_book_close(struct spool_book *book);

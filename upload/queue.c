@@ -168,13 +168,16 @@ static enum ch_status apply_verdict(const struct queue *queue, struct target *ta
     waiting->wait = (struct spool_wait){ 0 };
     spool_target_fail(waiting, verdict->state,
                       verdict->why[0] != 0 ? verdict->why : NULL);
+    // A target that stays down is one line, whichever report it is asked to take.
+    if (verdict->state != TARGET_SENT &&
+        (!verdict->target_down || strcmp(target->trouble, verdict->why) != 0))
+        say(queue, "cannot upload report %s to '%s': %s", parcel->id, target->shown,
+            verdict->why);
+    (void)snprintf(target->trouble, sizeof(target->trouble), "%s", verdict->why);
     if (verdict->state == TARGET_PENDING)
         postpone(target, waiting, verdict);
     else
         target->failures = 0;
-    if (verdict->state != TARGET_SENT)
-        say(queue, "cannot upload report %s to '%s': %s", parcel->id, target->shown,
-            verdict->why);
     return note_waits(queue, target, verdict);
 }
 

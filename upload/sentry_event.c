@@ -254,8 +254,9 @@ static void describe(json_t *event, const json_t *report, const struct extent *e
     const char *fingerprint = report_string(report, "fingerprint");
     (void)json_object_set_new(event, "level", json_string(crashed ? "fatal" : "info"));
     if (!crashed) {
-        (void)json_object_set_new(event, "message",
-                                  json_string("report of a live process"));
+        (void)json_object_set_new(
+            event, "logentry",
+            json_pack("{s:s}", "formatted", "report of a live process"));
         return;
     }
     (void)json_object_set_new(event, "exception", exception_json(report, extent));

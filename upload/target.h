@@ -29,6 +29,7 @@ struct target {
     struct spool_wait rest;
     struct spool_wait attachments_rest;
     uint32_t failures; // in a row
+    char trouble[256]; // the last one that was said, while it lasts
 };
 
 struct target_list {

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A collector that does as it is told: each request is answered by the next behaviour of
-# a list, the last one again and again. It keeps what it was sent.
+# A server that does as it is told: each request is answered by the next behaviour of a
+# list, the last one again and again. It keeps what it was sent.
 
 import email.utils
+import gzip
 import json
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -20,6 +22,13 @@ class Request:
             name, _, value = line.partition(":")
             self.headers[name.lower()] = value.strip()
         self.body = body
+
+    def plain(self):
+        """The body as it was before it was compressed."""
+        if self.headers.get("content-encoding") == "gzip":
+            return gzip.decompress(self.body)
+        assert "content-encoding" not in self.headers, self.headers
+        return self.body
 
     def report(self):
         assert self.headers.get("content-encoding") == "zstd", self.headers
@@ -47,6 +56,20 @@ def answer(status, body=b"", headers=()):
         response(status, body, headers))
 
 
+def take_event(connection, request, headers=()):
+    """Sentry's answer to an envelope."""
+    event_id = json.loads(request.plain().split(b"\n", 1)[0])["event_id"]
+    connection.sendall(response(200, json.dumps({"id": event_id}).encode(), headers))
+
+
+def take_event_but(limits):
+    return lambda connection, request: take_event(
+        connection, request, [f"X-Sentry-Rate-Limits: {limits}"])
+
+
+take_logs = answer(200, b'{"partialSuccess":{}}')
+
+
 def retry_after_date(seconds):
     def behave(connection, _):
         date = email.utils.formatdate(time.time() + seconds, usegmt=True)
@@ -56,6 +79,28 @@ def retry_after_date(seconds):
 
 def hang_up(connection, _):
     connection.close()
+
+
+def early(behave):
+    """Behaves so before the body has been read."""
+    behave.early = True
+    return behave
+
+
+@early
+def reset_in_mid_body(connection, _):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def trickle(connection, _):
+    """A byte now and then: never silent, never done."""
+    try:
+        for byte in b"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n" + b"X: y\r\n" * 999:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.05)
+    except OSError:
+        pass
 
 
 def say_nothing(connection, _):
@@ -109,18 +154,32 @@ class FaultServer:
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _behave_next(self):
+        with self.arrived:
+            behave = self.behaviours[0]
+            if len(self.behaviours) > 1:
+                self.behaviours.pop(0)
+            return behave
+
     def _read(self, connection):
+        """The next request and what to do about it."""
         data = b""
         while b"\r\n\r\n" not in data:
             more = connection.recv(65536)
             if not more:
-                return None
+                return None, None
             data += more
         head, _, body = data.partition(b"\r\n\r\n")
         request = Request(head, body)
+        behave = self._behave_next()
+        if getattr(behave, "early", False):
+            return request, behave
         while len(request.body) < int(request.headers.get("content-length", 0)):
-            request.body += connection.recv(65536)
-        return request
+            more = connection.recv(65536)
+            if not more:
+                break
+            request.body += more
+        return request, behave
 
     def _serve(self, connection):
         try:
@@ -130,14 +189,11 @@ class FaultServer:
             connection.close()
             return
         with connection:
-            request = self._read(connection)
+            request, behave = self._read(connection)
             if request is None:
                 return
             with self.arrived:
                 self.requests.append(request)
-                behave = self.behaviours[0]
-                if len(self.behaviours) > 1:
-                    self.behaviours.pop(0)
                 self.arrived.notify_all()
             behave(connection, request)
 

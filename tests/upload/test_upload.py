@@ -9,85 +9,15 @@ import os
 import pty
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
-import tempfile
 import time
 import unittest
 
 import fault_server
 from fault_server import FaultServer, answer, take
+from spool_folder import CRASHHOOK, Spool, closed_port, report_id
 
-BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
-CASES = os.path.join(SOURCE, "tests", "cases", "report")
-
-
-def report_id(number):
-    # A minute apart, so that no rate holds them back.
-    return f"{0x0193_0000_0000 + number * 60000:012x}"[:8] + \
-        f"-{(0x0193_0000_0000 + number * 60000) & 0xffff:04x}-7788-99aa-{number:012x}"
-
-
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-class Spool:
-    def __init__(self, reports=1, case="named.json"):
-        self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
-        self.path = os.path.join(self.folder, "spool")
-        os.mkdir(self.path, 0o700)
-        self.ids = []
-        for number in range(reports):
-            self.add(number, case)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def file(self, identity, suffix=".json"):
-        return os.path.join(self.path, identity + suffix)
-
-    def add(self, number, case="named.json", identity=None):
-        with open(os.path.join(CASES, case), encoding="utf-8") as file:
-            report = json.load(file)
-        identity = identity or report_id(number)
-        report["id"] = identity
-        temporary = os.path.join(self.folder, "new")
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(report, file)
-        os.rename(temporary, self.file(identity))
-        self.ids.append(identity)
-        return identity
-
-    def report(self, identity):
-        with open(self.file(identity), encoding="utf-8") as file:
-            return json.load(file)
-
-    def state(self, identity):
-        with open(self.file(identity, ".state"), encoding="utf-8") as file:
-            return json.load(file)["targets"]
-
-    def command(self, *arguments):
-        return [CRASHHOOK, "upload", "--spool", self.path, *arguments]
-
-    def start(self, *arguments, **variables):
-        environment = {k: v for k, v in os.environ.items()
-                       if not k.startswith("CRASHHOOK_")}
-        environment.update({"CRASHHOOK_TIMEOUT": "2s", "no_proxy": "127.0.0.1", **variables})
-        return subprocess.Popen(self.command(*arguments), env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def upload(self, *arguments, **variables):
-        process = self.start(*arguments, **variables)
-        process.stdout_text, process.stderr_text = process.communicate(timeout=60)
-        return process
 
 
 class Delivery(unittest.TestCase):
@@ -165,14 +95,6 @@ class Delivery(unittest.TestCase):
             done = spool.upload("--url", url, CRASHHOOK_TIMEOUT="1s")
             with open(spool.file(spool.ids[0], ".state"), encoding="utf-8") as file:
                 self.assertNotIn("hunter2", file.read() + done.stderr_text)
-
-    def test_forms_of_later_versions_wait(self):
-        with Spool() as spool, FaultServer() as server:
-            done = spool.upload("--url", f"sentry+{server.url}/1 {server.url}")
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("not supported by this version", done.stderr_text)
-            self.assertEqual([t["state"] for t in spool.state(spool.ids[0])],
-                             ["pending", "sent"])
 
     def test_a_word_that_is_no_url_is_one_line(self):
         with Spool() as spool, FaultServer() as server:
@@ -513,7 +435,9 @@ class Bounds(unittest.TestCase):
             self.assertEqual(spool.state(spool.ids[4])[0]["state"], "skipped")
             spool.add(99)
             spool.upload("--url", server.url, CRASHHOOK_RATE="2/1m")
-            self.assertEqual(server.requests[2].report()["spool"], {"held_back": 3})
+            self.assertEqual(server.requests[2].report()["spool"], {
+                "held_back": 3,
+                "held_back_by_fingerprint": {"33012e5da7cc796835a7cc63192a16d1": 3}})
 
     def test_the_spool_stays_within_its_caps(self):
         with Spool(5) as spool, FaultServer() as server:
