@@ -111,16 +111,22 @@ static void note_waiting(const struct target *target,
         totals->next_time = next;
 }
 
+// wait_of is a wait of so many seconds from now, and not of a fraction less.
+static struct spool_wait wait_of(int64_t seconds)
+{
+    int64_t now = time(NULL);
+    return (struct spool_wait){ .noted = now, .until = now + seconds + 1 };
+}
+
 // postpone notes when to ask again, after this report failed or the whole target did.
 static void postpone(struct target *target, struct spool_target *waiting,
                      const struct verdict *verdict)
 {
-    int64_t now = time(NULL);
     uint32_t failures = waiting->attempts;
     if (verdict->target_down && ++target->failures > failures)
         failures = target->failures;
-    int64_t wait = verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures);
-    waiting->wait = (struct spool_wait){ .noted = now, .until = now + wait };
+    waiting->wait =
+        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures));
     if (verdict->target_down)
         target->rest = waiting->wait;
 }
@@ -129,19 +135,15 @@ static void postpone(struct target *target, struct spool_target *waiting,
 static enum ch_status note_waits(const struct queue *queue, struct target *target,
                                  const struct verdict *verdict)
 {
-    int64_t now = time(NULL);
     if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0)
         return CH_OK;
     if (verdict->wait_s >= 0)
-        target->rest =
-            (struct spool_wait){ .noted = now, .until = now + verdict->wait_s };
+        target->rest = wait_of(verdict->wait_s);
     if (verdict->attachments_wait_s >= 0)
-        target->attachments_rest =
-            (struct spool_wait){ .noted = now,
-                                 .until = now + verdict->attachments_wait_s };
+        target->attachments_rest = wait_of(verdict->attachments_wait_s);
     const struct spool_waits waits = { .reports = target->rest,
                                        .attachments = target->attachments_rest };
-    return spool_waits_write(queue->spool, target->shown, &waits, now);
+    return spool_waits_write(queue->spool, target->shown, &waits, time(NULL));
 }
 
 // read_waits learns what the targets asked of those who sent before us. A collector of

@@ -88,7 +88,10 @@ class Faults:
         with Spool(0) as spool, FaultServer(fault_server.reset_in_mid_body) as server:
             spool.add(0, change=lambda report: report.update(watches=[
                 {"name": os.urandom(1 << 20).hex(), "address": "0x1", "size": 1}] * 4))
-            self.pending_at(spool, server.url)
+            done = spool.upload("--url", self.target(server.url),
+                                CRASHHOOK_TIMEOUT="900ms")
+            self.assertRegex(done.stderr_text, "(?i)reset|broken pipe|send failure")
+            self.assertEqual(spool.state(spool.ids[0])[0]["state"], "pending")
             self.assertLess(len(server.requests[0].body), 1 << 20)
 
     def test_a_server_that_hangs_up(self):

@@ -59,7 +59,7 @@ class Delivery(unittest.TestCase):
                 up = spool.upload("--url", server.url)
                 again = spool.upload("--url", server.url)
                 self.assertEqual((up.returncode, again.returncode), (0, 0))
-                self.assertEqual(server.ids(), spool.ids)
+                self.assertEqual(sorted(server.ids()), spool.ids)
 
     def test_a_raw_report_gets_its_names_before_it_is_sent(self):
         with Spool(1, "raw.json") as spool, FaultServer() as server:
@@ -212,7 +212,7 @@ class Failures(unittest.TestCase):
             began = time.time()
             done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="20s")
             self.assertEqual(done.returncode, 0, done.stderr_text)
-            self.assertGreaterEqual(time.time() - began, 1.0)
+            self.assertGreaterEqual(time.time() - began, 2.0)
 
     def test_retry_after_as_a_date_is_kept(self):
         with Spool() as spool, FaultServer(fault_server.retry_after_date(500)) as server:
