@@ -279,6 +279,7 @@ static bool is_due(const struct queue *queue, const struct target *target,
 static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
                                   struct queue_totals *totals)
 {
+    size_t noted = parcel->state.count;
     enum ch_status status = CH_OK;
     for (size_t i = 0; i < queue->targets.count && status == CH_OK; i++) {
         struct target *target = &queue->targets.targets[i];
@@ -290,12 +291,16 @@ static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
             status = send_to(queue, target, parcel, waiting);
             if (status == CH_OK)
                 status = spool_state_write(queue->spool, parcel->id, &parcel->state);
+            noted = parcel->state.count;
             totals->sent += waiting->state == TARGET_SENT;
             totals->failed += waiting->state == TARGET_FAILED;
         }
         if (waiting->state == TARGET_PENDING)
             note_waiting(target, waiting, totals);
     }
+    // Targets that rest are listed as what the report still waits for.
+    if (status == CH_OK && noted != parcel->state.count)
+        status = spool_state_write(queue->spool, parcel->id, &parcel->state);
     return status;
 }
 
