@@ -38,6 +38,7 @@ struct target_crash {
     uint64_t context_page;      // where the program's context page is; 0: it has none
     uint64_t thread_pointer;    // of the thread; 0: not known
     int channel;                // to the handler that waits; 0: none does
+    uint64_t watches;           // where the table of watched objects is; 0: nowhere
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -80,6 +81,7 @@ struct capture {
     struct capture_problem problems[CAPTURE_PROBLEMS_MAX];
     size_t problem_count;
     struct capture_timings timings;
+    struct text *held; // a held_file of what the free phase needs; NULL: nothing
 };
 
 // capture_take stops process pid and collects what a report needs but the stacks.

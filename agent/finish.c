@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,10 +32,28 @@ static bool find_command(char path[static PATH_MAX])
     return false;
 }
 
+void finish_keep(struct finish *finish, const struct text *held)
+{
+    if (held->size == 0 || !text_ok(held))
+        return;
+    int fd = memfd_create("crashhook", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < held->size) {
+        ssize_t count = write(fd, held->bytes + done, held->size - done);
+        if (count <= 0) {
+            close(fd);
+            return;
+        }
+        done += (size_t)count;
+    }
+    finish->held_fd = fd;
+}
+
 void finish_exec(const struct finish *finish)
 {
     char path[PATH_MAX];
     char lock[16];
+    char held[16];
     sigset_t none;
 
     if (!find_command(path))
@@ -43,9 +62,12 @@ void finish_exec(const struct finish *finish)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     fcntl(finish->lock_fd, F_SETFD, 0);
+    if (finish->held_fd >= 0)
+        fcntl(finish->held_fd, F_SETFD, 0);
     snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
+    snprintf(held, sizeof(held), "%d", finish->held_fd);
     execl(path, "crashhook", "finish", "--spool", finish->spool, "--id", finish->id,
-          "--lock-fd", lock, (char *)NULL);
+          "--lock-fd", lock, "--held-fd", held, (char *)NULL);
 }
 
 void finish_run(const struct finish *finish)

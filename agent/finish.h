@@ -4,14 +4,20 @@
 // report on, with its lock, in a session of its own.
 #pragma once
 #include "base/settings.h"
+#include "base/text.h"
 #include "report/report_id.h"
 
 struct finish {
     const char *spool; // the folder
     char id[REPORT_ID_SIZE];
     int lock_fd;      // holds the report's lock, goes over exec
+    int held_fd;      // a held_file in memory, goes over exec; -1: none
     bool keep_stderr; // it may print on descriptor 2
 };
+
+// finish_keep puts what was copied of the process where finish_exec can hand it on.
+// Without memory for that, values are missing from the report and nothing else.
+void finish_keep(struct finish *finish, const struct text *held);
 
 // finish_exec becomes `crashhook finish`. It returns only when that cannot be run.
 void finish_exec(const struct finish *finish);

@@ -29,6 +29,7 @@ struct agent {
     struct agent_request request;
     struct capture capture;
     struct context_page context; // of the process
+    struct text held;
     char spool_path[PATH_MAX];
     int log_fd;
 };
@@ -155,6 +156,7 @@ static bool take_capture(struct agent *agent)
     struct capture *capture = &agent->capture;
     capture->settings = &agent->settings;
     capture->crash = agent->request.live ? NULL : &agent->request.crash;
+    capture->held = &agent->held;
     capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->timings.spawn_us =
         capture_clock_us() - agent->request.crash.monotonic_ns / 1000;
@@ -183,7 +185,7 @@ static void let_die(struct agent *agent)
 int main(int argc, char **argv)
 {
     static struct agent agent = { .log_fd = -1 };
-    struct finish finish = { .lock_fd = -1 };
+    struct finish finish = { .lock_fd = -1, .held_fd = -1 };
 
     fill_standard_descriptors();
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
@@ -203,6 +205,7 @@ int main(int argc, char **argv)
     if (reported)
         request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;
+    finish_keep(&finish, &agent.held);
     bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
     if (held)
         finish_run(&finish);

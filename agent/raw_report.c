@@ -12,6 +12,7 @@
 #include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
 #include "agent/raw_write.h"
+#include "agent/watch.h"
 #include "base/hex.h"
 #include "formats/image_map.h"
 #include "report/crash_kind.h"
@@ -273,6 +274,8 @@ enum ch_status raw_report_write(struct capture *capture,
     json_write_object(&w);
     write_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
+    if (capture->held != NULL && capture->crash != NULL)
+        watch_copy(capture, capture->crash->watches, capture->held);
     write_images(&w, capture, &threads);
     near_memory_write(&w, capture);
     if (capture->crash != NULL)

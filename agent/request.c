@@ -81,6 +81,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .set_terminate = page->set_terminate,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
+        .watches = page->watches,
     };
     if (page->thread_pointer != 0 && page->exception_globals != 0)
         out->exception_globals =

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "handler/watch.h"
+
 // What the two children need is a few hundred bytes each.
 enum { CHILD_STACK = 8192, CALLBACK_STACK = 64 * 1024 };
 
@@ -150,6 +152,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->terminate = wishes->messages.terminate;
     page->set_terminate = wishes->messages.set_terminate;
     page->context_page = (uintptr_t)wishes->context;
+    page->watches = (uintptr_t)watch_slots;
     return plan;
 }
 

@@ -96,9 +96,10 @@ static bool ends_in_one_of(const char *const *list, const char *word, size_t len
     return false;
 }
 
-// secret_name: a value under this name (an option, a variable, a query parameter, a
-// header) is not for others. Its words count (`db-pass`), and its end (`accessToken`).
-static bool secret_name(const char *name, size_t length)
+// sanitize_is_secret_name: a value under this name (an option, a variable, a query
+// parameter, a header) is not for others. Its words count (`db-pass`), and its end
+// (`accessToken`).
+bool sanitize_is_secret_name(const char *name, size_t length)
 {
     static const char *const words[] = {
         "pass",   "pwd",   "key", "keys",          "auth",       "bearer", "cookie",
@@ -198,7 +199,7 @@ static size_t mask_value(const char *string, size_t at, struct text *out)
     size_t name = name_before(string, at);
     size_t length = 1;
     text_append(out, string + at, 1);
-    if (name == 0 || !secret_name(string + at - name, name))
+    if (name == 0 || !sanitize_is_secret_name(string + at - name, name))
         return length;
     while (string[at + length] == ' ') {
         text_append_string(out, " ");
@@ -279,7 +280,7 @@ void sanitize_argument(struct sanitize_arguments *line, const char *argument,
 
     while (is_name(argument[name]))
         name++;
-    bool secret_option = secret_name(argument, name);
+    bool secret_option = sanitize_is_secret_name(argument, name);
     line->next_is_secret = argument[0] == '-' && argument[name] == 0 && secret_option;
     line->next_is_login = is_one_of(logins, argument, strlen(argument));
 

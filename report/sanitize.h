@@ -24,6 +24,10 @@ void sanitize_path(const char *path, const char *home, struct text *out);
 // keys.
 void sanitize_string(const char *string, const char *home, struct text *out);
 
+// sanitize_is_secret_name is whether a value under this name, as in `password=x`, is
+// one to be masked.
+bool sanitize_is_secret_name(const char *name, size_t length);
+
 // A command line being masked: an option may make the next argument a secret.
 struct sanitize_arguments {
     const char *home; // may be NULL

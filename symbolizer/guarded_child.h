@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process that reads debug files of strangers may use. It is a child of ours: a
-// file that brings it down costs the child and nothing else.
+// Work on debug files of strangers, in a child process of ours with limits on memory
+// and time: a file that brings it down costs the child and nothing else. What the child
+// found comes back as bytes, which are not to be trusted either.
 #pragma once
 #include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+// A guarded_child_fn works in the child and writes what it found to_parent.
+typedef enum ch_status guarded_child_fn(void *context, int to_parent);
+
+// guarded_child_now_ms is the clock that deadlines are on.
+int64_t guarded_child_now_ms(void);
+
+// guarded_child_run runs work until deadline_ms and appends what it wrote to result,
+// within result's limit. CH_ERR_FAULT: the child crashed. CH_ERR_LIMIT: it was not done
+// in time. What work returns otherwise.
+CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
+                                            int64_t deadline_ms, struct text *result);
 
 // guarded_child_enter sets the calling process's limits: address space, seconds of
 // processor time, no core file, no handler of ours for its crashes.

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/symbolizer.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "symbolizer/guarded_child.h"
@@ -27,15 +20,7 @@ struct guard {
     volatile uint32_t *image_at_work; // shared with the child
     bool *refused;
     int64_t deadline_ms; // of all attempts
-    int64_t attempt_ms;  // of the child at work
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // write_names sends what was found at each place, in the order of places.
 static enum ch_status write_names(const struct naming *naming, int to_parent)
@@ -51,41 +36,14 @@ static enum ch_status write_names(const struct naming *naming, int to_parent)
     return status;
 }
 
-static _Noreturn void run_child(struct guard *guard, int to_parent)
+// look_up is a guarded_child_fn.
+static enum ch_status look_up(void *context, int to_parent)
 {
-    guarded_child_enter((guard->attempt_ms - now_ms()) / 1000 + 1);
+    struct guard *guard = context;
     struct naming_watch watch = { .image_at_work = guard->image_at_work,
                                   .refused = guard->refused };
     enum ch_status status = naming_look_up(&guard->naming, &watch);
-    if (status == CH_OK)
-        status = write_names(&guard->naming, to_parent);
-    _exit((int)status);
-}
-
-// read_result takes in what the child writes until it closes its end.
-static enum ch_status read_result(const struct guard *guard, int from, struct text *out)
-{
-    char part[1 << 16];
-    for (;;) {
-        int64_t left_ms = guard->attempt_ms - now_ms();
-        struct pollfd ready = { .fd = from, .events = POLLIN };
-        if (left_ms <= 0)
-            return CH_ERR_LIMIT;
-        int count = poll(&ready, 1, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
-        if (count < 0 && errno != EINTR)
-            return CH_ERR_IO;
-        if (count <= 0)
-            continue;
-        ssize_t got = read(from, part, sizeof(part));
-        if (got == 0)
-            return CH_OK;
-        if (got < 0 && errno != EINTR)
-            return CH_ERR_IO;
-        if (got > 0)
-            text_append(out, part, (size_t)got);
-        if (!text_ok(out))
-            return CH_ERR_LIMIT;
-    }
+    return status == CH_OK ? write_names(&guard->naming, to_parent) : status;
 }
 
 static bool is_names(const json_t *names)
@@ -110,42 +68,14 @@ static enum ch_status take_names(struct naming *naming, const struct text *resul
     return right ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// end_child waits for the child and says how it ended.
-static enum ch_status end_child(pid_t child, enum ch_status status)
-{
-    int how;
-    if (status != CH_OK)
-        kill(child, SIGKILL);
-    while (waitpid(child, &how, 0) < 0)
-        if (errno != EINTR)
-            return CH_ERR_IO;
-    if (status != CH_OK)
-        return status;
-    if (WIFEXITED(how))
-        return (enum ch_status)WEXITSTATUS(how);
-    return WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL ? CH_ERR_LIMIT
-                                                                : CH_ERR_FAULT;
-}
-
 static enum ch_status run_once(struct guard *guard)
 {
     // Half of what is left: a child that hangs leaves time for another without it.
-    guard->attempt_ms = now_ms() + (guard->deadline_ms - now_ms()) / 2;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return CH_ERR_IO;
-    *guard->image_at_work = REPORT_NO_IMAGE;
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        run_child(guard, ends[1]);
-    }
-    close(ends[1]);
+    int64_t now = guarded_child_now_ms();
     struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = CHILD_OUTPUT_MAX };
-    enum ch_status status = CH_ERR_IO;
-    if (child > 0)
-        status = end_child(child, read_result(guard, ends[0], &result));
-    close(ends[0]);
+    *guard->image_at_work = REPORT_NO_IMAGE;
+    enum ch_status status = guarded_child_run(
+        look_up, guard, now + (guard->deadline_ms - now) / 2, &result);
     return status == CH_OK ? take_names(&guard->naming, &result) : status;
 }
 
@@ -211,7 +141,8 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         return CH_OK;
     uint32_t timeout_ms =
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
-    struct guard guard = { .report = report, .deadline_ms = now_ms() + timeout_ms };
+    struct guard guard = { .report = report,
+                           .deadline_ms = guarded_child_now_ms() + timeout_ms };
     enum ch_status status = naming_init(&guard.naming, report, options);
     if (status == CH_OK)
         status = guard_names(&guard);

@@ -140,6 +140,35 @@ enum crashhook_test {
 CRASHHOOK_API void crashhook_test_crash(enum crashhook_test how)
     __attribute__((noreturn));
 
+// crashhook_watch has the object at pointer shown in the reports of crashes from now
+// on: its bytes, and what its pointers lead to, as its C type says. type is the type of
+// *pointer in words, "struct session"; the program needs debug information or CTF
+// (docs/types.md). name is what the report calls it. Both are copied; the object must
+// stay until crashhook_unwatch. It takes no lock and may be called anywhere, also in a
+// signal handler. 0, or an errno value: ENOSPC when there are 128 already, EINVAL for a
+// NULL, a name of more than 47 characters or a type of more than 119.
+#define crashhook_watch(name, pointer, type)                                           \
+    crashhook_watch_object((name), (pointer), (type), sizeof(*(pointer)))
+
+// crashhook_watch_object is crashhook_watch for an object of size bytes.
+CRASHHOOK_API int crashhook_watch_object(const char *name, const volatile void *object,
+                                         const char *type, size_t size);
+
+// crashhook_unwatch ends the watches of the object at that address. 0, or ENOENT. In C
+// a string is understood as well, as the name they were given.
+CRASHHOOK_API int crashhook_unwatch(const volatile void *object);
+
+// crashhook_unwatch_name ends the watches of that name, or of the characters there.
+CRASHHOOK_API int crashhook_unwatch_name(const char *name);
+
+#ifndef __cplusplus
+#define crashhook_unwatch(object)                                                      \
+    _Generic((object),                           \
+        char *: crashhook_unwatch_name,          \
+        const char *: crashhook_unwatch_name,    \
+        default: crashhook_unwatch)(object)
+#endif
+
 // crashhook_version is the version of the library, such as "0.1.0".
 CRASHHOOK_API const char *crashhook_version(void);
 

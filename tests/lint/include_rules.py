@@ -32,6 +32,7 @@ EXTRA_EDGES = {
     ("handler", "base/settings.h"),  # the table of variables is read once at install
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
     ("agent", "handler/context_page.h"),  # and what the program says of itself
+    ("agent", "handler/watch_page.h"),  # and the table that it points to
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
 }
 

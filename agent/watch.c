@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/maps.h"
+#include "handler/watch_page.h"
+#include "report/held_file.h"
+
+enum {
+    PIECE_MAX = 4096,      // copied of what a pointer leads to
+    SMALLEST_CHUNK = 32,   // of glibc's heap
+    LOWEST_POINTER = 4096, // nothing is mapped below
+    BUCKETS = 1024,
+};
+
+// A piece of memory that was copied. Those of all watches stay, so that what several
+// lead to is copied once.
+struct piece {
+    uint64_t address;
+    size_t size;
+    size_t at;     // where its bytes are in out
+    uint32_t next; // 1 + index of another that begins in a page of the same bucket
+};
+
+struct copier {
+    struct capture *capture;
+    struct text *out;
+    uint64_t left; // bytes that may still be copied of the watch at hand
+    struct piece *pieces;
+    size_t count;
+    size_t capacity;
+    uint32_t buckets[BUCKETS]; // by page: 1 + index of a piece; 0: none
+    bool cut;
+};
+
+static uint32_t *bucket_of(struct copier *copier, uint64_t address)
+{
+    return &copier->buckets[address / PIECE_MAX % BUCKETS];
+}
+
+// begins_near is whether a piece that begins in the page of near has address.
+static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
+{
+    for (uint32_t i = *bucket_of(copier, near); i != 0; i = copier->pieces[i - 1].next)
+        if (address - copier->pieces[i - 1].address < copier->pieces[i - 1].size)
+            return true;
+    return false;
+}
+
+// is_copied: no piece is longer than a page.
+static bool is_copied(struct copier *copier, uint64_t address)
+{
+    return begins_near(copier, address, address) ||
+           begins_near(copier, address - PIECE_MAX, address);
+}
+
+static bool add_piece(struct copier *copier, const struct piece *piece)
+{
+    if (copier->count == copier->capacity) {
+        size_t capacity = copier->capacity != 0 ? copier->capacity * 2 : 64;
+        struct piece *pieces =
+            realloc(copier->pieces, capacity * sizeof(copier->pieces[0]));
+        if (pieces == NULL)
+            return false;
+        copier->pieces = pieces;
+        copier->capacity = capacity;
+    }
+    uint32_t *bucket = bucket_of(copier, piece->address);
+    copier->pieces[copier->count] = *piece;
+    copier->pieces[copier->count].next = *bucket;
+    *bucket = (uint32_t)++copier->count;
+    return true;
+}
+
+// copy appends as much of size bytes at address as can be read and may be copied.
+static void copy(struct copier *copier, uint64_t address, uint64_t size)
+{
+    uint8_t buffer[PIECE_MAX];
+    const struct memory_reader *reader = &copier->capture->reader;
+    if (size > copier->left)
+        copier->cut = true;
+    while (size > 0 && copier->left > 0) {
+        size_t wanted = size < sizeof(buffer) ? (size_t)size : sizeof(buffer);
+        wanted = wanted < copier->left ? wanted : (size_t)copier->left;
+        size_t got = reader->read(reader->source, address, buffer, wanted);
+        if (got == 0 || got > wanted)
+            return;
+        held_file_add_memory(copier->out, address, buffer, got);
+        const struct piece piece = { .address = address,
+                                     .size = got,
+                                     .at = copier->out->size - got };
+        if (!text_ok(copier->out) || !add_piece(copier, &piece))
+            return;
+        copier->left -= got;
+        address += got;
+        size -= got;
+    }
+}
+
+// chunk_size is how large glibc's heap says the object at address is, PIECE_MAX where
+// it does not look like one of it.
+static uint64_t chunk_size(struct copier *copier, uint64_t address)
+{
+    enum { IN_USE = 1, FLAGS = 7, ALIGNMENT = 16 };
+    uint64_t head;
+    if (address % ALIGNMENT != 0 ||
+        memory_read_word(&copier->capture->reader, address - sizeof(head), &head) !=
+            CH_OK ||
+        !(head & IN_USE))
+        return PIECE_MAX;
+    uint64_t size = head & ~(uint64_t)FLAGS;
+    if (size < SMALLEST_CHUNK || size % ALIGNMENT != 0 || size > PIECE_MAX)
+        return PIECE_MAX;
+    return size - sizeof(head);
+}
+
+// follow copies what word leads to, where it is a pointer to data.
+static void follow(struct copier *copier, uint64_t word)
+{
+    if (word < LOWEST_POINTER)
+        return;
+    const struct target_mapping *mapping =
+        images_mapping(&copier->capture->images, word);
+    if (mapping == NULL || !(mapping->permissions & MAPS_READ) ||
+        mapping->permissions & MAPS_EXECUTE || is_copied(copier, word))
+        return;
+    uint64_t size = PIECE_MAX;
+    if (mapping->permissions & MAPS_WRITE && mapping->inode == 0)
+        size = chunk_size(copier, word);
+    copy(copier, word, size < mapping->end - word ? size : mapping->end - word);
+}
+
+// follow_words takes each aligned word of a piece for a pointer.
+static void follow_words(struct copier *copier, const struct piece *piece)
+{
+    size_t at = (size_t)(-piece->address % sizeof(uint64_t));
+    for (; at + sizeof(uint64_t) <= piece->size && !copier->cut;
+         at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, copier->out->bytes + piece->at + at, sizeof(word));
+        follow(copier, word);
+    }
+}
+
+static uint64_t bytes_limit(const struct capture *capture)
+{
+    bool brief =
+        capture->settings->hold == HOLD_AUTO || capture->settings->hold == HOLD_CAPTURE;
+    return brief ? WATCH_BYTES_MAX : WATCH_BYTES_HELD_MAX;
+}
+
+static void copy_watch(struct copier *copier, const struct watch_slot *slot)
+{
+    size_t first = copier->count;
+    copier->left = bytes_limit(copier->capture);
+    copier->cut = false;
+    copy(copier, slot->address, slot->size);
+    if (copier->count == first && !is_copied(copier, slot->address))
+        capture_problem(copier->capture, "watch", "its object cannot be read",
+                        slot->address);
+    for (size_t i = first; i < copier->count && !copier->cut; i++) {
+        const struct piece piece = copier->pieces[i];
+        follow_words(copier, &piece);
+    }
+    const struct held_watch watch = { .name = slot->name,
+                                      .type = slot->type,
+                                      .address = slot->address,
+                                      .size = slot->size,
+                                      .caller = slot->caller,
+                                      .cut = copier->cut };
+    held_file_add_watch(copier->out, &watch);
+}
+
+void watch_copy(struct capture *capture, uint64_t address, struct text *out)
+{
+    static struct watch_slot slots[WATCH_COUNT];
+    struct copier copier = { .capture = capture, .out = out };
+    if (address == 0)
+        return;
+    if (memory_read(&capture->reader, address, slots, sizeof(slots)) != CH_OK) {
+        capture_problem(capture, "watch", "its table cannot be read", address);
+        return;
+    }
+    for (size_t i = 0; i < WATCH_COUNT; i++) {
+        struct watch_slot *slot = &slots[i];
+        uint32_t state = slot->state & WATCH_STATE_MASK;
+        slot->name[WATCH_NAME_SIZE - 1] = 0;
+        slot->type[WATCH_TYPE_SIZE - 1] = 0;
+        if (state == WATCH_CHANGING)
+            capture_problem(capture, "watch", "it was being changed", slot->address);
+        if (state == WATCH_READY)
+            copy_watch(&copier, slot);
+    }
+    free(copier.pieces);
+}

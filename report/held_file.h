@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was copied of a process while it was held, for the free phase to make values of:
+// pieces of its memory, and which objects it wanted to be shown.
+//
+// The agent writes it into a memfd, never to disk, and hands it on over exec; `attach`
+// and `core` keep it in memory. Pieces may lie on each other: it is all of one moment.
+// The memory is a stranger's: nothing in it is believed, and a piece that is not there
+// is a hole that readers are told of.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "base/status.h"
+#include "base/text.h"
+
+// HELD_FILE_MAX is the size at which a reader refuses one.
+#define HELD_FILE_MAX ((size_t)512 << 20)
+
+struct held_memory {
+    uint64_t address;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+// A held_watch is an object that the program wanted to be shown.
+struct held_watch {
+    const char *name;
+    const char *type; // in words, as the program gave it
+    uint64_t address;
+    uint64_t size;
+    uint64_t caller; // an address in the code that asked for it
+    bool cut;        // more hangs on it than was copied
+};
+
+struct held_file {
+    struct held_memory *pieces; // by address, none on another
+    size_t piece_count;
+    struct held_watch *watches;
+    size_t watch_count;
+};
+
+// held_file_add_memory appends size bytes that were at address.
+void held_file_add_memory(struct text *out, uint64_t address, const void *bytes,
+                          size_t size);
+
+// held_file_add_watch appends an object; its bytes are among the memory.
+void held_file_add_watch(struct text *out, const struct held_watch *watch);
+
+// held_file_init reads what was appended, which must outlive file. CH_ERR_MALFORMED,
+// CH_ERR_TRUNCATED: that is not what bytes are.
+CH_CHECKED enum ch_status held_file_init(struct held_file *file, const void *bytes,
+                                         size_t size);
+void held_file_deinit(struct held_file *file);
+
+// held_file_reader reads the memory that file has.
+struct memory_reader held_file_reader(struct held_file *file);
