@@ -32,7 +32,9 @@ struct copier {
     size_t count;
     size_t capacity;
     uint32_t buckets[BUCKETS]; // by page: 1 + index of a piece; 0: none
-    bool cut;
+    bool cut;                  // the watch at hand
+    bool any_cut;              // one before it
+    bool met; // the watch at hand leads to memory that was copied for another
 };
 
 static uint32_t *bucket_of(struct copier *copier, uint64_t address)
@@ -124,8 +126,12 @@ static void follow(struct copier *copier, uint64_t word)
     const struct target_mapping *mapping =
         images_mapping(&copier->capture->images, word);
     if (mapping == NULL || !(mapping->permissions & MAPS_READ) ||
-        mapping->permissions & MAPS_EXECUTE || is_copied(copier, word))
+        mapping->permissions & MAPS_EXECUTE)
         return;
+    if (is_copied(copier, word)) {
+        copier->met = true;
+        return;
+    }
     uint64_t size = PIECE_MAX;
     if (mapping->permissions & MAPS_WRITE && mapping->inode == 0)
         size = chunk_size(copier, word);
@@ -151,25 +157,41 @@ static uint64_t bytes_limit(const struct capture *capture)
     return brief ? WATCH_BYTES_MAX : WATCH_BYTES_HELD_MAX;
 }
 
+// follow_all goes on from the pieces from first on, which are the object, and says how
+// far it came.
+static enum held_cut follow_all(struct copier *copier, size_t first)
+{
+    size_t object_end = copier->count;
+    size_t i = first;
+    for (; i < copier->count && !copier->cut; i++) {
+        const struct piece piece = copier->pieces[i];
+        follow_words(copier, &piece);
+    }
+    if (copier->met && copier->any_cut)
+        return HELD_CUT; // what hangs on that was not followed from here
+    if (!copier->cut)
+        return HELD_WHOLE;
+    return i > object_end ? HELD_CUT_BEYOND : HELD_CUT;
+}
+
 static void copy_watch(struct copier *copier, const struct watch_slot *slot)
 {
     size_t first = copier->count;
     copier->left = bytes_limit(copier->capture);
     copier->cut = false;
-    copy(copier, slot->address, slot->size);
-    if (copier->count == first && !is_copied(copier, slot->address))
+    copier->met = is_copied(copier, slot->address);
+    if (!copier->met)
+        copy(copier, slot->address, slot->size);
+    if (copier->count == first && !copier->met)
         capture_problem(copier->capture, "watch", "its object cannot be read",
                         slot->address);
-    for (size_t i = first; i < copier->count && !copier->cut; i++) {
-        const struct piece piece = copier->pieces[i];
-        follow_words(copier, &piece);
-    }
     const struct held_watch watch = { .name = slot->name,
                                       .type = slot->type,
                                       .address = slot->address,
                                       .size = slot->size,
                                       .caller = slot->caller,
-                                      .cut = copier->cut };
+                                      .cut = follow_all(copier, first) };
+    copier->any_cut = copier->any_cut || watch.cut != HELD_WHOLE;
     held_file_add_watch(copier->out, &watch);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,19 +67,45 @@ static void log_failure(const struct finish *finish, const char *what, const cha
     log_line((void *)(uintptr_t)finish, line);
 }
 
-static enum ch_status hold(struct finish *finish, const char *lock_fd)
+// parse_fd reads the number of a descriptor that came over exec.
+static bool parse_fd(const char *text, int *out)
 {
     char *end = NULL;
+    long fd = strtol(text, &end, 10);
+    if (*text == 0 || *end != 0 || fd <= STDERR_FILENO || fd > INT_MAX)
+        return false;
+    *out = (int)fd;
+    return true;
+}
+
+static enum ch_status hold(struct finish *finish, const char *lock_fd)
+{
     const struct spool *spool = &finish->session.spool;
     if (lock_fd == NULL)
         return spool_lock(spool, finish->id, &finish->lock_fd);
-    long fd = strtol(lock_fd, &end, 10);
-    if (*lock_fd == 0 || *end != 0 || fd <= STDERR_FILENO || fd > INT_MAX) {
+    if (!parse_fd(lock_fd, &finish->lock_fd)) {
         errno = EBADF;
         return CH_ERR_IO;
     }
-    finish->lock_fd = (int)fd;
     return spool_adopt(spool, finish->id, finish->lock_fd);
+}
+
+// add_values makes values of what the agent copied of the process, where it did.
+static void add_values(struct finish *finish, const char *held_fd)
+{
+    struct stat info;
+    int fd;
+    if (held_fd == NULL || !parse_fd(held_fd, &fd))
+        return;
+    if (fstat(fd, &info) == 0 && info.st_size > 0) {
+        size_t size = (size_t)info.st_size;
+        void *held = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (held != MAP_FAILED) {
+            session_add_values(&finish->session, finish->report, held, size);
+            (void)munmap(held, size);
+        }
+    }
+    (void)close(fd);
 }
 
 static enum ch_status read_report(struct finish *finish)
@@ -188,6 +215,7 @@ static int run_finish(const struct options *options)
     note_write_time(finish.report, options_value(options, "write-us"));
     attachments_fill(finish.report, &finish.session.settings);
     session_symbolize(&finish.session, finish.report);
+    add_values(&finish, options_value(options, "held-fd"));
     rewrite(&finish);
     print(&finish);
     deliver(&finish);
@@ -199,6 +227,7 @@ static const struct option finish_options[] = {
     { "spool", "DIR", "the spool that holds the report", 0 },
     { "id", "ID", "the report's id", 0 },
     { "lock-fd", "N", "descriptor that holds its lock", 0 },
+    { "held-fd", "N", "descriptor of what was copied of the process", 0 },
     { "write-us", "N", "how long writing the raw report took", 0 },
     { 0 },
 };

@@ -10,9 +10,13 @@
 #include "cli/render_frames.h"
 #include "cli/render_source.h"
 #include "cli/render_threads.h"
+#include "cli/render_values.h"
 #include "report/report.h"
 
 enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20 };
+
+// How many lines of a watched object are shown.
+enum { MEDIUM_LINES = 40, FULL_LINES = 1000 };
 
 struct render {
     struct pen pen;
@@ -464,6 +468,8 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     write_data(&render);
     write_attachments(&render);
     write_crashed_thread(&render);
+    render_values_watches(&render.pen, report,
+                          render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     if (render.preset == PRESET_FULL)
         write_registers(&render);
     if (!render.crashed_only)

@@ -12,6 +12,7 @@
 #include "cli/crash_records.h"
 #include "cli/render.h"
 #include "report/report.h"
+#include "symbolizer/report_values.h"
 #include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbolizer.h"
 
@@ -170,12 +171,12 @@ static int64_t clock_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-// note_timing sets agent.timings_us.symbolize where the report has timings.
-static void note_timing(json_t *report, int64_t us)
+// note_timing sets a member of agent.timings_us where the report has timings.
+static void note_timing(json_t *report, const char *key, int64_t us)
 {
     json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
     if (json_is_object(timings))
-        (void)json_object_set_new(timings, "symbolize", json_integer(us));
+        (void)json_object_set_new(timings, key, json_integer(us));
 }
 
 // symbolizer_options_of is how this session names reports. folder is room for a path.
@@ -209,8 +210,20 @@ void session_symbolize(const struct session *session, json_t *report)
         return;
     // What failed is among the report's problems, and the rest is of use without it.
     (void)!symbolizer_report_guarded(report, &options);
-    note_timing(report, clock_us() - start);
+    note_timing(report, "symbolize", clock_us() - start);
     (void)!report_update_fingerprint(report);
+}
+
+void session_add_values(const struct session *session, json_t *report, const void *held,
+                        size_t size)
+{
+    char folder[PATH_MAX];
+    const struct symbolizer_options options = symbolizer_options_of(session, folder);
+    int64_t start = clock_us();
+    if (session->settings.symbolize == SYMBOLIZE_OFF)
+        return;
+    report_values_add(report, &options, held, size);
+    note_timing(report, "values", clock_us() - start);
 }
 
 void session_cache_symbols(const struct session *session, json_t *report)

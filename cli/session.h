@@ -43,6 +43,10 @@ CH_CHECKED enum ch_status session_read_report(struct session *session,
 // took, and computes its fingerprint anew. What went wrong is among its problems.
 void session_symbolize(const struct session *session, json_t *report);
 
+// session_add_values adds what can be made of held, a held_file, as the settings say.
+void session_add_values(const struct session *session, json_t *report, const void *held,
+                        size_t size);
+
 // session_cache_symbols writes the symbol caches that session_symbolize did not find,
 // in the background. It is called when the report has been answered.
 void session_cache_symbols(const struct session *session, json_t *report);

@@ -5,73 +5,12 @@
 #include <stdio.h>
 
 #include "report/json_writer.h"
+#include "symbolizer/type_members.h"
 #include "symbolizer/type_name.h"
-
-enum {
-    DEPTH_MAX = 8,          // of anonymous structures in each other
-    MEMBERS_MAX = 1u << 20, // listed of one type, with those of anonymous structures
-};
 
 static bool has_members(const struct type *type)
 {
     return type->kind == TYPE_STRUCT || type->kind == TYPE_UNION;
-}
-
-// A walk visits the members of a structure and those of nameless structures in it.
-struct walk {
-    const struct type_table *table;
-    struct level {
-        const struct type *type;
-        uint32_t next;
-        uint64_t offset_bits; // of the structure in the outermost one
-    } levels[DEPTH_MAX];
-    int depth;
-    uint32_t visited;
-};
-
-struct visit {
-    const struct type_part *member;
-    uint64_t offset_bits; // from the outermost structure
-    int depth;            // how many nameless structures it is in
-    bool opens;           // it is a nameless structure; its members follow
-    int closes;           // how many of them end before it, or before the end
-};
-
-static bool is_nameless(const struct type_table *table, uint32_t index)
-{
-    const struct type *type = &table->types[index];
-    return has_members(type) && type->name[0] == 0;
-}
-
-static void walk_enter(struct walk *walk, const struct type *type, uint64_t offset)
-{
-    walk->levels[walk->depth++] = (struct level){ .type = type, .offset_bits = offset };
-}
-
-// walk_next gives the next member; false when there are no more, with visit saying what
-// is still to be closed.
-static bool walk_next(struct walk *walk, struct visit *visit)
-{
-    *visit = (struct visit){ 0 };
-    while (walk->depth > 0) {
-        struct level *level = &walk->levels[walk->depth - 1];
-        if (level->next == level->type->part_count || walk->visited == MEMBERS_MAX) {
-            walk->depth--;
-            visit->closes += walk->depth > 0;
-            continue;
-        }
-        walk->visited++;
-        visit->member = &walk->table->parts[level->type->first_part + level->next++];
-        visit->offset_bits = level->offset_bits + visit->member->offset_bits;
-        visit->depth = walk->depth - 1;
-        visit->opens =
-            is_nameless(walk->table, visit->member->type) && walk->depth < DEPTH_MAX;
-        if (visit->opens)
-            walk_enter(walk, &walk->table->types[visit->member->type],
-                       visit->offset_bits);
-        return true;
-    }
-    return false;
 }
 
 static void write_name(struct json_writer *w, const struct type_table *table,
@@ -87,13 +26,13 @@ static void write_name(struct json_writer *w, const struct type_table *table,
 static void write_members(struct json_writer *w, const struct type_table *table,
                           const struct type *type)
 {
-    struct walk walk = { .table = table };
-    struct visit visit;
-    walk_enter(&walk, type, 0);
+    struct type_members members;
+    struct type_member visit;
+    type_members_init(&members, table, type);
     json_write_key(w, "members");
     json_write_array(w);
     for (bool more = true; more;) {
-        more = walk_next(&walk, &visit);
+        more = type_members_next(&members, &visit);
         for (int i = 0; i < visit.closes; i++) {
             json_write_end(w, ']');
             json_write_end(w, '}');
@@ -102,13 +41,13 @@ static void write_members(struct json_writer *w, const struct type_table *table,
             break;
         json_write_object(w);
         json_write_key(w, "name");
-        json_write_string(w, visit.member->name);
+        json_write_string(w, visit.part->name);
         json_write_key(w, "type");
-        write_name(w, table, visit.member->type);
+        write_name(w, table, visit.part->type);
         json_write_key(w, "offset_bits");
         json_write_uint(w, visit.offset_bits);
         json_write_key(w, "size_bits");
-        json_write_uint(w, type_size_bits(table, visit.member->type));
+        json_write_uint(w, type_size_bits(table, visit.part->type));
         if (visit.opens) {
             json_write_key(w, "members");
             json_write_array(w);
@@ -266,11 +205,11 @@ static void append_word(const char *word, struct text *out)
 static void append_members(const struct type_table *table, const struct type *type,
                            struct text *out)
 {
-    struct walk walk = { .table = table };
-    struct visit visit;
-    walk_enter(&walk, type, 0);
-    while (walk_next(&walk, &visit)) {
-        const struct type_part *member = visit.member;
+    struct type_members members;
+    struct type_member visit;
+    type_members_init(&members, table, type);
+    while (type_members_next(&members, &visit)) {
+        const struct type_part *member = visit.part;
         bool bits = table->types[type_strip(table, member->type)].kind == TYPE_SLICE;
         text_appendf(out, "  %6" PRIu64, visit.offset_bits / 8);
         if (bits)

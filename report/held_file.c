@@ -43,7 +43,7 @@ static enum ch_status read_watch(struct held_file *file, struct cursor *record)
     struct held_watch watch = { .address = cursor_u64(record) };
     watch.size = cursor_u64(record);
     watch.caller = cursor_u64(record);
-    watch.cut = cursor_u64(record) != 0;
+    watch.cut = cursor_u64(record);
     watch.name = cursor_string(record);
     watch.type = cursor_string(record);
     if (!cursor_ok(record))

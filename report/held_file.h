@@ -25,6 +25,14 @@ struct held_memory {
     size_t size;
 };
 
+// What is missing of the memory that hangs on an object. Memory that is not missing and
+// not there could not be read.
+enum held_cut {
+    HELD_WHOLE,
+    HELD_CUT_BEYOND, // what its own pointers lead to is there
+    HELD_CUT,
+};
+
 // A held_watch is an object that the program wanted to be shown.
 struct held_watch {
     const char *name;
@@ -32,7 +40,7 @@ struct held_watch {
     uint64_t address;
     uint64_t size;
     uint64_t caller; // an address in the code that asked for it
-    bool cut;        // more hangs on it than was copied
+    uint64_t cut;    // enum held_cut
 };
 
 struct held_file {

@@ -103,12 +103,9 @@ static const char *joined(const char *first, const char *second, const char *fal
     return length > 0 && length < PATH_MAX ? buffer : fallback;
 }
 
-// image_path is where the file of an image is on this machine: the home folder comes
-// back in front of a path that was masked, then the sysroot.
-static const char *image_path(const struct naming *naming, const char *path,
-                              char buffers[2][PATH_MAX])
+const char *naming_image_path(const struct symbolizer_options *options,
+                              const char *path, char buffers[2][PATH_MAX])
 {
-    const struct symbolizer_options *options = naming->options;
     if (options->home != NULL && strncmp(path, "~/", 2) == 0)
         path = joined(options->home, path + 1, path, buffers[0]);
     bool is_exe = options->exe != NULL && strcmp(path, options->exe) == 0;
@@ -152,7 +149,7 @@ static enum ch_status name_all(const struct naming *naming, struct symbol_image 
     return status;
 }
 
-static struct debug_search search_of(const struct symbolizer_options *options)
+struct debug_search naming_search(const struct symbolizer_options *options)
 {
     return (struct debug_search){ .debug_dirs = options->debug_dirs,
                                   .debug_dir_count = options->debug_dir_count,
@@ -173,12 +170,12 @@ static enum ch_status name_image(const struct naming *naming,
 
     const struct symbolizer_options *options = naming->options;
     const struct report_image *from = &naming->images.items[index];
-    struct debug_search search = search_of(options);
+    struct debug_search search = naming_search(options);
     char buffers[2][PATH_MAX];
     struct symbol_image *image;
     enum ch_status status =
-        symbol_image_open(&image, image_path(naming, from->path, buffers), &from->id,
-                          &search, options->level == SYMBOLIZE_FAST);
+        symbol_image_open(&image, naming_image_path(options, from->path, buffers),
+                          &from->id, &search, options->level == SYMBOLIZE_FAST);
     if (status != CH_OK)
         return status;
     status = name_all(naming, image, lookups, count);
@@ -207,7 +204,7 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
 
 void naming_write_caches(struct naming *naming)
 {
-    struct debug_search search = search_of(naming->options);
+    struct debug_search search = naming_search(naming->options);
     uint32_t before = REPORT_NO_IMAGE;
     for (size_t i = 0; i < naming->lookup_count; i++) {
         uint32_t index = naming->lookups[i].place.image;
@@ -215,7 +212,7 @@ void naming_write_caches(struct naming *naming)
             continue;
         char buffers[2][PATH_MAX];
         const struct report_image *image = &naming->images.items[index];
-        const char *path = image_path(naming, image->path, buffers);
+        const char *path = naming_image_path(naming->options, image->path, buffers);
         // What cannot be cached is no failure: its names come from the files.
         if (image->id.size != 0)
             (void)!symbolizer_write_cache(path, &image->id, &search);

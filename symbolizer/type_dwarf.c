@@ -448,19 +448,28 @@ static enum ch_status add_top(struct type_dwarf *types, Dwarf_Die *die,
     return type_dwarf_add(types, die, &index);
 }
 
+enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,
+                                   const char *name)
+{
+    Dwarf_Die child;
+    int more = dwarf_child(unit, &child);
+    while (more == 0) {
+        enum ch_status status = add_top(types, &child, name);
+        if (status != CH_OK)
+            return status;
+        more = dwarf_siblingof(&child, &child);
+    }
+    return CH_OK;
+}
+
 enum ch_status type_dwarf_add_all(struct type_dwarf *types, const char *name)
 {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     while (dwarf_get_units(types->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
-        Dwarf_Die child;
-        int more = dwarf_child(&die, &child);
-        while (more == 0) {
-            enum ch_status status = add_top(types, &child, name);
-            if (status != CH_OK)
-                return status;
-            more = dwarf_siblingof(&child, &child);
-        }
+        enum ch_status status = type_dwarf_add_unit(types, &die, name);
+        if (status != CH_OK)
+            return status;
     }
     return CH_OK;
 }

@@ -47,6 +47,11 @@ CH_CHECKED enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *di
 CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
                                                  Dwarf_Die *die, uint32_t *out_index);
 
+// type_dwarf_add_unit adds the types, functions and variables of one unit; where name
+// is not NULL, those alone that have it, written without `struct` and the like.
+CH_CHECKED enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,
+                                              const char *name);
+
 // type_dwarf_add_all adds the types, functions and variables of all units; where name
 // is not NULL, those alone that have it, written without `struct` and the like.
 CH_CHECKED enum ch_status type_dwarf_add_all(struct type_dwarf *types,

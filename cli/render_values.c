@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render_values.h"
+
+#include <string.h>
+
+#include "report/report.h"
+
+enum { DEPTH_MAX = 24, INDENT = 2, ELEMENTS_MAX = 16, SMALL_MEMBERS = 4 };
+
+// A level is an object or array of which some members have been written.
+struct level {
+    const json_t *container;
+    void *member; // of an object
+    size_t index; // of an array
+};
+
+struct listing {
+    const struct pen *pen;
+    struct level levels[DEPTH_MAX];
+    int depth;
+    size_t lines_left;
+};
+
+static bool is_scalar(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+// pointee gives what a pointer that was followed leads to, or NULL; other values are no
+// pointers and lead nowhere.
+static const json_t *pointee(const json_t *value)
+{
+    return report_string(value, "address") != NULL ? json_object_get(value, "value")
+                                                   : NULL;
+}
+
+static void append_quoted(const char *text, struct text *out)
+{
+    text_append_string(out, "\"");
+    pen_escape(text, out);
+    text_append_string(out, "\"");
+}
+
+// is_number_text: numbers that JSON cannot hold, and addresses, are strings in hex.
+static bool is_number_text(const char *text)
+{
+    return strncmp(text, "0x", 2) == 0 &&
+           strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
+}
+
+static void append_scalar(const json_t *value, struct text *out)
+{
+    const char *text = json_string_value(value);
+    if (text != NULL && is_number_text(text))
+        text_append_string(out, text);
+    else if (text != NULL)
+        append_quoted(text, out);
+    else if (json_is_integer(value))
+        text_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        text_appendf(out, "%.10g", json_real_value(value));
+    else if (json_is_boolean(value))
+        text_append_string(out, json_is_true(value) ? "true" : "false");
+    else
+        text_append_string(out, "NULL");
+}
+
+// is_small is whether a structure is shown in one line: {x = 1, y = 2}.
+static bool is_small(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    if (!json_is_object(value) || json_object_size(value) > SMALL_MEMBERS ||
+        report_string(value, "address") != NULL)
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (!is_scalar(member))
+            return false;
+    }
+    return true;
+}
+
+static void append_small(const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+    const char *separator = "{";
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        text_append_string(out, separator);
+        pen_escape(key, out);
+        text_append_string(out, " = ");
+        append_scalar(member, out);
+        separator = ", ";
+    }
+    text_append_string(out, *separator == '{' ? "{}" : "}");
+}
+
+// append_pointer writes a pointer, without what a structure it leads to has.
+static void append_pointer(const json_t *value, struct text *out)
+{
+    const json_t *to = pointee(value);
+    const char *error = report_string(value, "error");
+    pen_escape(report_string(value, "address"), out);
+    if (to != NULL && is_scalar(to)) {
+        text_append_string(out, " ");
+        append_scalar(to, out);
+    } else if (is_small(to)) {
+        text_append_string(out, " ");
+        append_small(to, out);
+    }
+    if (error != NULL) {
+        text_append_string(out, " (");
+        pen_escape(error, out);
+        text_append_string(out, ")");
+    }
+    if (json_is_true(json_object_get(value, "seen")))
+        text_append_string(out, " (above)");
+}
+
+// append_elements writes an array whose elements are no structures.
+static void append_elements(const json_t *array, struct text *out)
+{
+    size_t count = json_array_size(array);
+    text_append_string(out, "[");
+    for (size_t i = 0; i < count; i++) {
+        const json_t *element = json_array_get(array, i);
+        const json_t *more = json_object_get(element, "more");
+        text_append_string(out, i != 0 ? ", " : "");
+        if (i == ELEMENTS_MAX || json_is_integer(more)) {
+            text_append_string(out, "...");
+            break;
+        }
+        append_scalar(element, out);
+    }
+    text_append_string(out, "]");
+}
+
+void render_values_append_inline(const json_t *value, struct text *out)
+{
+    const char *error = report_string(value, "error");
+    if (is_scalar(value)) {
+        append_scalar(value, out);
+    } else if (report_string(value, "address") != NULL) {
+        append_pointer(value, out);
+    } else if (json_is_array(value) && is_scalar(json_array_get(value, 0))) {
+        append_elements(value, out);
+    } else if (error != NULL) {
+        text_append_string(out, "(");
+        pen_escape(error, out);
+        text_append_string(out, ")");
+    } else if (is_small(value)) {
+        append_small(value, out);
+    } else {
+        text_append_string(out, json_is_array(value) ? "[...]" : "{...}");
+    }
+}
+
+// inner gives what is to be listed below a value, or NULL.
+static const json_t *inner(const json_t *value)
+{
+    const json_t *to = pointee(value);
+    const json_t *shown = to != NULL ? to : value;
+    if (to == NULL && report_string(value, "address") != NULL)
+        return NULL;
+    if (json_is_array(shown))
+        return is_scalar(json_array_get(shown, 0)) ? NULL : shown;
+    bool listed = json_is_object(shown) && report_string(shown, "error") == NULL;
+    return listed && !is_small(shown) ? shown : NULL;
+}
+
+static void enter(struct listing *listing, const json_t *container)
+{
+    if (container == NULL || listing->depth == DEPTH_MAX)
+        return;
+    listing->levels[listing->depth++] =
+        (struct level){ .container = container,
+                        .member = json_object_iter((json_t *)(uintptr_t)container) };
+}
+
+// next_member gives the next member of the level, with its name; NULL: there is none.
+static const json_t *next_member(struct level *level, struct text *name)
+{
+    const json_t *value;
+    if (json_is_array(level->container)) {
+        value = json_array_get(level->container, level->index);
+        text_appendf(name, "[%zu]", level->index++);
+        return value;
+    }
+    if (level->member == NULL)
+        return NULL;
+    pen_escape(json_object_iter_key(level->member), name);
+    value = json_object_iter_value(level->member);
+    level->member =
+        json_object_iter_next((json_t *)(uintptr_t)level->container, level->member);
+    return value;
+}
+
+static void write_line(struct listing *listing, const char *name, const json_t *value)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    int indent = INDENT * (listing->depth + 1);
+    bool nested = inner(value) != NULL && report_string(value, "address") == NULL;
+    if (!nested) {
+        text_append_string(&line, " = ");
+        render_values_append_inline(value, &line);
+    }
+    pen_plain(listing->pen, "%*s%s%s\n", indent, "", name,
+              line.bytes != NULL ? line.bytes : "");
+    listing->lines_left--;
+}
+
+// write_members writes the members of a value, and theirs, depth first.
+static void write_members(struct listing *listing, const json_t *value)
+{
+    enter(listing, value);
+    while (listing->depth > 0 && listing->lines_left > 0) {
+        struct text CH_CLEANUP(text_deinit) name = { 0 };
+        const json_t *member = next_member(&listing->levels[listing->depth - 1], &name);
+        if (member == NULL) {
+            listing->depth--;
+            continue;
+        }
+        write_line(listing, name.bytes != NULL ? name.bytes : "", member);
+        enter(listing, inner(member));
+    }
+    if (listing->lines_left == 0)
+        pen_plain(listing->pen, "    ...\n");
+    listing->depth = 0;
+}
+
+// write_reason says why there is no value: `other-size (it has 80 bytes there)`.
+static void write_reason(const struct pen *pen, const json_t *watch)
+{
+    const json_t *candidates = json_object_get(watch, "candidates");
+    pen_plain(pen, ": no value, ");
+    pen_text(pen, report_string(watch, "reason"));
+    for (size_t i = 0; i < json_array_size(candidates); i++) {
+        const json_t *one = json_array_get(candidates, i);
+        const char *unit = report_string(one, "unit");
+        pen_plain(pen, "%s%" JSON_INTEGER_FORMAT " bytes", i == 0 ? " (" : ", ",
+                  json_integer_value(json_object_get(one, "size")));
+        pen_plain(pen, unit != NULL ? " in " : "");
+        pen_text(pen, unit);
+    }
+    pen_plain(pen, json_array_size(candidates) != 0 ? ")\n" : "\n");
+}
+
+static void write_watch(struct listing *listing, const json_t *watch)
+{
+    const json_t *value = json_object_get(watch, "value");
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    pen_plain(listing->pen, "  ");
+    pen_set(listing->pen, PEN_NAME);
+    pen_text(listing->pen, report_string(watch, "name"));
+    pen_set(listing->pen, PEN_PLAIN);
+    pen_plain(listing->pen, " (");
+    pen_text(listing->pen, report_string(watch, "type"));
+    pen_plain(listing->pen, ") at ");
+    pen_text(listing->pen, report_string(watch, "address"));
+    if (value == NULL && report_string(watch, "reason") != NULL) {
+        write_reason(listing->pen, watch);
+        return;
+    }
+    if (inner(value) == NULL || pointee(value) != NULL) {
+        text_append_string(&line, " = ");
+        render_values_append_inline(value, &line);
+    }
+    pen_plain(listing->pen, "%s\n", line.bytes != NULL ? line.bytes : "");
+    write_members(listing, inner(value));
+}
+
+void render_values_watches(const struct pen *pen, const json_t *report,
+                           size_t lines_max)
+{
+    const json_t *watches = json_object_get(report, "watches");
+    if (json_array_size(watches) == 0)
+        return;
+    pen_set(pen, PEN_BOLD);
+    pen_plain(pen, "\nWatched objects:\n");
+    pen_set(pen, PEN_PLAIN);
+    for (size_t i = 0; i < json_array_size(watches); i++) {
+        struct listing listing = { .pen = pen, .lines_left = lines_max };
+        write_watch(&listing, json_array_get(watches, i));
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/report_values.h"
+
+#include <string.h>
+
+#include "report/held_file.h"
+#include "symbolizer/guarded_child.h"
+#include "symbolizer/report_frames.h"
+#include "symbolizer/type_watch.h"
+
+// RESULT_MAX is how much a child may answer.
+#define RESULT_MAX ((size_t)64 << 20)
+
+struct values {
+    const struct symbolizer_options *options;
+    struct held_file held;
+    struct report_images images;
+};
+
+// make_values is a guarded_child_fn.
+static enum ch_status make_values(void *context, int to_parent)
+{
+    struct values *values = context;
+    json_t *all =
+        json_pack("{s:o}", "watches",
+                  type_watch_all(&values->held, &values->images, values->options));
+    enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    if (status == CH_OK && json_dumpfd(all, to_parent, JSON_COMPACT) != 0)
+        status = CH_ERR_IO;
+    json_decref(all);
+    return status;
+}
+
+// is_watches: a child that read a hostile file is not to be trusted.
+static bool is_watches(const json_t *watches)
+{
+    bool right = json_is_array(watches);
+    for (size_t i = 0; i < json_array_size(watches); i++) {
+        const json_t *watch = json_array_get(watches, i);
+        right = right && json_is_string(json_object_get(watch, "name")) &&
+                json_is_string(json_object_get(watch, "address")) &&
+                json_is_integer(json_object_get(watch, "size"));
+    }
+    return right;
+}
+
+static enum ch_status take_values(json_t *report, const struct text *result)
+{
+    json_t *all = json_loadb(result->bytes, result->size, 0, NULL);
+    json_t *watches = json_object_get(all, "watches");
+    bool right = is_watches(watches);
+    if (right && json_array_size(watches) != 0)
+        (void)json_object_set(report, "watches", watches);
+    json_decref(all);
+    return right ? CH_OK : CH_ERR_MALFORMED;
+}
+
+static void add_problem(json_t *report, enum ch_status status)
+{
+    json_t *problems = json_object_get(report, "problems");
+    json_t *problem =
+        json_pack("{s:s, s:s}", "stage", "values", "status", ch_status_name(status));
+    (void)json_array_append_new(problems, problem);
+}
+
+void report_values_add(json_t *report, const struct symbolizer_options *options,
+                       const void *held, size_t size)
+{
+    uint32_t timeout_ms =
+        options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
+    struct values values = { .options = options };
+    struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = RESULT_MAX };
+    enum ch_status status = held_file_init(&values.held, held, size);
+    if (status == CH_OK)
+        status = report_images_read(&values.images, report);
+    if (status == CH_OK && values.held.watch_count != 0) {
+        int64_t deadline_ms = guarded_child_now_ms() + timeout_ms / 2;
+        status = guarded_child_run(make_values, &values, deadline_ms, &result);
+        if (status == CH_OK)
+            status = take_values(report, &result);
+    }
+    if (status != CH_OK)
+        add_problem(report, status);
+    report_images_deinit(&values.images);
+    held_file_deinit(&values.held);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/held_file.h"
+
+#include "support/bytes.h"
+#include "support/test.h"
+
+static void held_file_gives_back_what_was_put_in(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    struct held_file file;
+    char word[4] = "";
+    const struct held_watch watch = {
+        .name = "x", .type = "int", .address = 0x1002, .size = 4, .caller = 7, .cut = 1
+    };
+    held_file_add_memory(&bytes, 0x1000, "abcdef", 6);
+    held_file_add_watch(&bytes, &watch);
+    enum ch_status status = held_file_init(&file, bytes.bytes, bytes.size);
+    struct memory_reader reader = held_file_reader(&file);
+    enum ch_status inside = memory_read(&reader, 0x1002, word, 4);
+    enum ch_status outside = memory_read(&reader, 0x1003, word, 4);
+    struct held_watch got = file.watches[0];
+    bool named = strcmp(got.name, "x") == 0 && strcmp(got.type, "int") == 0;
+    held_file_deinit(&file);
+    text_deinit(&bytes);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(inside, CH_OK);
+    assert_memory_equal(word, "def", 3);
+    assert_int_equal(outside, CH_ERR_FAULT);
+    assert_true(named);
+    assert_int_equal(got.address, 0x1002);
+    assert_int_equal(got.cut, HELD_CUT_BEYOND);
+}
+
+static void held_file_reads_across_pieces_that_lie_on_each_other(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    struct held_file file;
+    char all[11] = "";
+    held_file_add_memory(&bytes, 0x1004, "efgh", 4);
+    held_file_add_memory(&bytes, 0x1000, "abcdef", 6);
+    held_file_add_memory(&bytes, 0x1002, "cd", 2);
+    held_file_add_memory(&bytes, 0x1008, "ij", 2);
+    enum ch_status status = held_file_init(&file, bytes.bytes, bytes.size);
+    struct memory_reader reader = held_file_reader(&file);
+    enum ch_status read = memory_read(&reader, 0x1000, all, 10);
+    held_file_deinit(&file);
+    text_deinit(&bytes);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(read, CH_OK);
+    assert_string_equal(all, "abcdefghij");
+}
+
+static int visit(const uint8_t *bytes, size_t size, void *context)
+{
+    (void)context;
+    struct held_file file;
+    char byte;
+    if (held_file_init(&file, bytes, size) != CH_OK)
+        return 0;
+    struct memory_reader reader = held_file_reader(&file);
+    (void)!memory_read(&reader, 0x1001, &byte, 1);
+    held_file_deinit(&file);
+    return 0;
+}
+
+static void held_file_survives_every_cut_and_flipped_bit(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    const struct held_watch watch = { .name = "x", .type = "int" };
+    held_file_add_memory(&bytes, 0x1000, "abcdef", 6);
+    held_file_add_memory(&bytes, 0x1003, "defg", 4);
+    held_file_add_watch(&bytes, &watch);
+    const uint8_t *from = (const uint8_t *)bytes.bytes;
+    int failures = bytes_cut_everywhere(from, bytes.size, visit, NULL);
+    failures += bytes_flip_every_bit(from, bytes.size, visit, NULL);
+    text_deinit(&bytes);
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_file_gives_back_what_was_put_in),
+        cmocka_unit_test(held_file_reads_across_pieces_that_lie_on_each_other),
+        cmocka_unit_test(held_file_survives_every_cut_and_flipped_bit),
+    };
+    return cmocka_run_group_tests_name("report/held_file", tests, NULL, NULL);
+}
