@@ -82,6 +82,7 @@ struct capture {
     size_t problem_count;
     struct capture_timings timings;
     struct text *held; // a held_file of what the free phase needs; NULL: nothing
+    uint64_t watches;  // where the table of watched objects is; 0: nowhere
 };
 
 // capture_take stops process pid and collects what a report needs but the stacks.

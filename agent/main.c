@@ -157,6 +157,7 @@ static bool take_capture(struct agent *agent)
     capture->settings = &agent->settings;
     capture->crash = agent->request.live ? NULL : &agent->request.crash;
     capture->held = &agent->held;
+    capture->watches = agent->request.crash.watches;
     capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->timings.spawn_us =
         capture_clock_us() - agent->request.crash.monotonic_ns / 1000;

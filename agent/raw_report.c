@@ -274,8 +274,8 @@ enum ch_status raw_report_write(struct capture *capture,
     json_write_object(&w);
     write_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
-    if (capture->held != NULL && capture->crash != NULL)
-        watch_copy(capture, capture->crash->watches, capture->held);
+    if (capture->held != NULL)
+        watch_copy(capture, capture->watches, capture->held);
     write_images(&w, capture, &threads);
     near_memory_write(&w, capture);
     if (capture->crash != NULL)

@@ -44,8 +44,8 @@ int crashhook_watch_object(const char *name, const volatile void *object,
         slot->address = (uintptr_t)object;
         slot->size = size;
         slot->caller = (uintptr_t)__builtin_return_address(0);
-        strcpy(slot->name, name); // both were measured
-        strcpy(slot->type, type);
+        memcpy(slot->name, name, strlen(name) + 1); // both were measured
+        memcpy(slot->type, type, strlen(type) + 1);
         (void)change_state(slot, state_of(slot), WATCH_READY); // nobody else does
         return 0;
     }

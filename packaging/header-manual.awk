@@ -22,7 +22,7 @@ function flush_part() {
 
 FNR == 1 { flush_part() }
 /^\/\/ SPDX/ || /^\/\/ clang-format/ || /^#pragma/ || /^#include/ { next }
-/^#ifdef __cplusplus/ || /^#ifndef CRASHHOOK_API/ { skipping = 1; next }
+/^#ifn?def __cplusplus/ || /^#ifndef CRASHHOOK_API/ { skipping = 1; next }
 skipping { if (/^#endif/) skipping = 0; next }
 /^#define CRASHHOOK_API/ { next }
 /^\/\// {

@@ -144,7 +144,7 @@ static bool take_words(const char *text, struct words *out)
     memcpy(out->name, text, length);
     const char *usual = out->tag == TYPE_UNKNOWN ? usual_name(out->name) : out->name;
     if (usual != out->name)
-        strcpy(out->name, usual); // none is longer than the room
+        memcpy(out->name, usual, strlen(usual) + 1); // none is longer than the room
     return true;
 }
 

@@ -163,10 +163,7 @@ CRASHHOOK_API int crashhook_unwatch_name(const char *name);
 
 #ifndef __cplusplus
 #define crashhook_unwatch(object)                                                      \
-    _Generic((object),                           \
-        char *: crashhook_unwatch_name,          \
-        const char *: crashhook_unwatch_name,    \
-        default: crashhook_unwatch)(object)
+    _Generic((object), char *: crashhook_unwatch_name, const char *: crashhook_unwatch_name, default: crashhook_unwatch)(object)
 #endif
 
 // crashhook_version is the version of the library, such as "0.1.0".
