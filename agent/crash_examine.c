@@ -110,6 +110,18 @@ static enum crash_access access_of(const struct target_crash *crash)
 #endif
 }
 
+// is_protection: the processor refused the instruction and gave no address (Intel SDM
+// volume 3, section 6.15). A bad address that the stack's registers lead to is the
+// stack's fault.
+static bool is_protection(const struct target_crash *crash)
+{
+    enum { STACK_FAULT = 12, GENERAL_PROTECTION = 13 };
+    return crash->info.si_code == SI_KERNEL &&
+           ((crash->info.si_signo == SIGSEGV &&
+             crash->fault_trap == GENERAL_PROTECTION) ||
+            (crash->info.si_signo == SIGBUS && crash->fault_trap == STACK_FAULT));
+}
+
 // read_words fills what the target's libraries said before it aborted; a text that
 // cannot be read is as good as none.
 static void read_words(const struct capture *capture, struct crash_examination *out)
@@ -163,17 +175,32 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
         memory_limits_find(capture->stop.pid, &capture->process.cgroup, &facts->memory);
 }
 
-// read_code copies the instruction that failed, where there was one.
+// is_return: the processor got to the pc, where no code is, by a return: it took the
+// address off the stack. A call would have left the one to return to in its place.
+static bool is_return(const struct capture *capture, struct crash_examination *crash)
+{
+    uint64_t taken;
+    return crash->has_stack_top &&
+           !place_of(&capture->images, crash->stack_top).executable &&
+           memory_read_word(&capture->reader, crash->facts.sp - sizeof(taken),
+                            &taken) == CH_OK &&
+           taken == crash->facts.pc;
+}
+
+// read_code copies the instruction that failed, or finds how the processor got to where
+// there is none.
 static void read_code(const struct capture *capture, struct crash_examination *out)
 {
     const struct memory_reader *reader = &capture->reader;
-    const struct crash_facts *facts = &out->facts;
-    if (facts->sent || facts->signal_only || !facts->pc_place.executable ||
-        !crash_has_address(facts))
+    struct crash_facts *facts = &out->facts;
+    if (!crash_has_address(facts))
         return;
-    out->instruction_size = reader->read(reader->source, facts->pc, out->instruction,
-                                         CRASH_INSTRUCTION_BYTES);
     out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
+    if (facts->pc_place.executable)
+        out->instruction_size = reader->read(reader->source, facts->pc,
+                                             out->instruction, CRASH_INSTRUCTION_BYTES);
+    else
+        facts->returned = is_return(capture, out);
 }
 
 static void note_system_call(const struct capture *capture, struct crash_facts *facts)
@@ -189,7 +216,6 @@ static void note_system_call(const struct capture *capture, struct crash_facts *
 
 void crash_examine(const struct capture *capture, struct crash_examination *out)
 {
-    enum { GENERAL_PROTECTION = 13 };
     const struct target_crash *crash = capture->crash;
     const siginfo_t *info = &crash->info;
     *out = (struct crash_examination){ 0 };
@@ -204,8 +230,7 @@ void crash_examine(const struct capture *capture, struct crash_examination *out)
         .pc = crash->registers.value[capture->arch->pc],
         .sp = crash->registers.value[capture->arch->sp],
         .access = access_of(crash),
-        .general_protection = info->si_signo == SIGSEGV && info->si_code == SI_KERNEL &&
-                              crash->fault_trap == GENERAL_PROTECTION,
+        .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
         .thread_name = out->thread_name,
         .message = text_or_null(out->message),

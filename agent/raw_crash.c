@@ -49,7 +49,7 @@ static void write_instruction(struct json_writer *w, const struct capture *captu
                               const struct crash_examination *crash)
 {
     char hex[2 * CRASH_INSTRUCTION_BYTES + 1];
-    if (crash->instruction_size == 0)
+    if (!crash_has_address(&crash->facts))
         return;
     hex_encode(crash->instruction, crash->instruction_size, hex);
     json_write_key(w, "instruction");
@@ -59,6 +59,20 @@ static void write_instruction(struct json_writer *w, const struct capture *captu
     raw_write_string(w, "bytes", hex);
     if (crash->has_stack_top)
         raw_write_address(w, "stack_top", crash->stack_top);
+    json_write_end(w, '}');
+}
+
+// write_operation keeps what the processor said that it was about to do.
+static void write_operation(struct json_writer *w, const struct crash_facts *facts)
+{
+    static const char *const names[] = { [CRASH_ACCESS_READ] = "read",
+                                         [CRASH_ACCESS_WRITE] = "write",
+                                         [CRASH_ACCESS_EXECUTE] = "execute" };
+    if (!crash_has_address(facts) || facts->access == CRASH_ACCESS_UNKNOWN)
+        return;
+    json_write_key(w, "access");
+    json_write_object(w);
+    raw_write_string(w, "operation", names[facts->access]);
     json_write_end(w, '}');
 }
 
@@ -95,6 +109,7 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     write_exception(w, capture, facts);
     write_sender(w, facts);
     write_memory(w, &facts->memory);
+    write_operation(w, facts);
     write_instruction(w, capture, crash);
     json_write_end(w, '}');
 }

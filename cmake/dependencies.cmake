@@ -17,6 +17,9 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 if(CRASHHOOK_WITH_LZMA)
     pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)            # symbolizer/
 endif()
+if(CRASHHOOK_WITH_CAPSTONE)
+    pkg_check_modules(CAPSTONE REQUIRED capstone)                       # symbolizer/
+endif()
 if(CRASHHOOK_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)           # tests/
 endif()

@@ -49,8 +49,9 @@ struct crash_facts {
     uint64_t sp;
     enum crash_access access;
     bool general_protection; // x86-64: no page fault, the address is not known
-    bool sent;               // by a process, not by a fault; sender is its pid
-    bool signal_only;        // the signal is known, and neither code nor address
+    bool returned; // to the pc, where no code is: by what stands below the stack's top
+    bool sent;     // by a process, not by a fault; sender is its pid
+    bool signal_only; // the signal is known, and neither code nor address
     int32_t sender;
     uint32_t sender_user;
     const char *sender_name; // NULL: not known

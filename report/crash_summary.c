@@ -138,6 +138,15 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
     append_fault_place(f, out);
 }
 
+// summarize_target speaks of a jump to where no code is.
+static void summarize_target(const struct crash_facts *f, const char *kind,
+                             struct text *out)
+{
+    summarize_fault(f, kind, out);
+    if (f->returned)
+        text_append_string(out, "; a return led there: its address was overwritten");
+}
+
 static void summarize_null(const struct crash_facts *f, const char *kind,
                            struct text *out)
 {
@@ -300,6 +309,8 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         { "sent-by-process", summarize_sent },
         { "stack-overflow", summarize_overflow },
         { "null-dereference", summarize_null },
+        { "wild-jump", summarize_target },
+        { "execute-of-data", summarize_target },
         { "non-canonical-address", summarize_non_canonical },
         { "seccomp", summarize_seccomp },
         { "divide-by-zero", summarize_division },

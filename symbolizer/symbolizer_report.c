@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/diagnosis.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/symbolizer.h"
 
@@ -13,6 +14,8 @@ enum ch_status symbolizer_report(json_t *report,
         status = naming_look_up(&naming, NULL);
     if (status == CH_OK)
         status = naming_write(&naming, report);
+    if (status == CH_OK)
+        diagnosis_refine(report);
     naming_deinit(&naming);
     return status;
 }

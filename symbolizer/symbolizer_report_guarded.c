@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/text.h"
+#include "symbolizer/diagnosis.h"
 #include "symbolizer/guarded_child.h"
 #include "symbolizer/naming.h"
 
@@ -148,6 +149,8 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         status = guard_names(&guard);
     if (status == CH_OK)
         status = naming_write(&guard.naming, report);
+    if (status == CH_OK)
+        diagnosis_refine(report);
     naming_deinit(&guard.naming);
     return status;
 }

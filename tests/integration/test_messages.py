@@ -32,8 +32,15 @@ THROWS = {
     "again": ("std::out_of_range", "no such page"),
     "kept": ("std::invalid_argument", "kept for later"),
     "noexcept": ("std::logic_error", "noexcept was a promise"),
+    "template": ("ledger::page<int, std::vector<long, std::allocator<long> > >",
+                 "of a template"),
     "system": ("std::filesystem::__cxx11::filesystem_error",
                "cannot read: Permission denied"),
+}
+# Who threw it where that is not main.
+THROWERS = {
+    "main": "throw_runtime_error", "thread": "throw_runtime_error", "again": "throw_again",
+    "kept": "throw_kept", "noexcept": "throw_in_noexcept",
 }
 
 
@@ -64,7 +71,11 @@ class Messages(unittest.TestCase):
         self.assertEqual(crash["exception"]["type"], name)
         self.assertEqual(crash["exception"].get("what"), what)
         self.assertEqual(crash["message"], "uncaught exception " + words)
-        self.assertEqual(crash["summary"], "Uncaught exception " + words)
+        # A call that was inlined is named without its arguments.
+        thrower = crash["exception"]["thrown_in"]["function"]
+        self.assertEqual(thrower.removesuffix("()"), THROWERS.get(how, "main"))
+        self.assertEqual(crash["summary"],
+                         f"Uncaught exception {words}, thrown in {thrower}")
 
     def test_the_c_library_is_quoted(self):
         for how in SAYS:

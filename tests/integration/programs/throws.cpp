@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace ledger
 {
@@ -24,6 +25,10 @@ struct entry {
 
 // Its std::runtime_error does not come first.
 struct refused : entry, std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <typename Key, typename Rows> struct page : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 } // namespace ledger
@@ -80,6 +85,8 @@ int main(int argc, char **argv)
         throw 4;
     if (how == "second_base")
         throw ledger::refused("the second base");
+    if (how == "template")
+        throw ledger::page<int, std::vector<long>>("of a template");
     if (how == "again")
         throw_again();
     if (how == "kept")

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One machine instruction taken apart: what it reads or writes, and through which
+// registers. x86-64 only, by capstone, which is loaded when it is needed and may be
+// missing, here or where the project was built; then nothing is decoded.
+//
+// The bytes are those of a program that crashed, so they are decoded in a child process
+// that may crash as well.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum {
+    INSTRUCTION_BYTES_MAX = 15,
+    INSTRUCTION_OPERANDS_MAX = 4,
+    INSTRUCTION_NAME_MAX = 8,
+    INSTRUCTION_TEXT_MAX = 128,
+};
+
+enum instruction_form {
+    INSTRUCTION_ORDINARY,
+    INSTRUCTION_RETURN,
+    INSTRUCTION_BRANCH,    // a jump or a call
+    INSTRUCTION_UNDEFINED, // one that is illegal for good, as ud2
+    INSTRUCTION_DIVIDE,
+};
+
+// An operand is a register (name), or memory at base + index * scale + displacement.
+struct instruction_operand {
+    bool memory;
+    bool written;
+    uint8_t size; // bytes
+    uint8_t scale;
+    char name[INSTRUCTION_NAME_MAX];
+    char segment[INSTRUCTION_NAME_MAX]; // empty: the usual one
+    char base[INSTRUCTION_NAME_MAX];    // empty: none
+    char index[INSTRUCTION_NAME_MAX];
+    int64_t displacement;
+};
+
+struct instruction {
+    char mnemonic[32];
+    char text[INSTRUCTION_TEXT_MAX]; // all of it, in Intel's syntax
+    uint8_t length;
+    enum instruction_form form;
+    struct instruction_operand operands[INSTRUCTION_OPERANDS_MAX];
+    size_t operand_count;
+};
+
+// instruction_decode decodes the instruction that bytes begin with. CH_ERR_MALFORMED:
+// they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
+CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
+                                             struct instruction *out);
+
+// instruction_decode_guarded does so in a child process with limits. CH_ERR_FAULT: it
+// came to grief.
+CH_CHECKED enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
+                                                     struct instruction *out);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Built in place of instruction_capstone.c where that is switched off.
+#include "symbolizer/instruction.h"
+
+enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
+                                  struct instruction *out)
+{
+    (void)bytes;
+    (void)size;
+    (void)out;
+    return CH_ERR_UNSUPPORTED;
+}

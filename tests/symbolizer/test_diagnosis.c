@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/diagnosis.h"
+
+#include <string.h>
+
+#include "report/report.h"
+#include "support/test.h"
+
+// A report of a crash by one instruction, as a raw report has it.
+static json_t *report_of(const char *name, const char *kind, const char *bytes,
+                         const char *address, const char *summary)
+{
+    return json_pack("{s:{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}},"
+                     " s:[{s:b, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:{s:[]}}]}",
+                     "crash", "name", name, "kind", kind, "summary", summary, "address",
+                     address, "instruction", "address", "0x401000", "arch", "amd64",
+                     "bytes", bytes, "stack_top", "0x4141414141414141", "threads",
+                     "crashed", 1, "registers", "rax", "0x0", "rcx",
+                     "0x4141414141414141", "rdx", "0x7f0000000101", "rsi", "0x10000",
+                     "rdi", "0x20000", "rsp", "0x7ffc00001000", "rip", "0x401000",
+                     "backtrace", "frames");
+}
+
+// What an instruction is known to have done.
+static const struct {
+    const char *name;
+    const char *kind;
+    const char *bytes;
+    const char *address;
+    const char *kind_after;
+    const char *summary; // "S": nothing can be added
+} accesses[] = {
+    // mov rcx, [rax + 0x18]
+    { "SIGSEGV", "null-dereference", "488b4818", "0x18", "null-dereference",
+      "S (read 8 bytes at rax+0x18, rax = 0x0)" },
+    // The address is not that of the operand, so the operand is not to blame.
+    { "SIGSEGV", "null-dereference", "488b4818", "0x20", "null-dereference", "S" },
+    // mov byte ptr [rax + 0x400000], 1
+    { "SIGSEGV", "unknown", "c6800000400001", "0x400000", "null-dereference",
+      "S, through a null pointer (write 1 byte at rax+0x400000, rax = 0x0)" },
+    // rep movsq: the destination is to blame here, and there the source
+    { "SIGSEGV", "unknown", "f348a5", "0x20000", "unknown",
+      "S (write 8 bytes at rdi, rdi = 0x20000)" },
+    { "SIGSEGV", "unknown", "f348a5", "0x10007", "unknown",
+      "S (read 8 bytes at rsi, rsi = 0x10000)" },
+    // mov eax, [rsi + rdi*4 - 8]
+    { "SIGSEGV", "unknown", "8b44bef8", "0x8fff8", "unknown",
+      "S (read 4 bytes at rsi+rdi*4-0x8, rsi = 0x10000, rdi = 0x20000)" },
+    // mov rax, fs:[0x28]: where a segment begins is not in a report
+    { "SIGSEGV", "unknown", "64488b042528000000", "0x28", "unknown", "S" },
+    // mov rax, [rcx]; call rcx; ret
+    { "SIGSEGV", "non-canonical-address", "488b01", "0x0", "non-canonical-address",
+      "Read from 0x4141414141414141, an address that no memory can have (read 8 "
+      "bytes at rcx, rcx = 0x4141414141414141)" },
+    { "SIGSEGV", "non-canonical-address", "ffd1", "0x0", "non-canonical-address",
+      "Jump to 0x4141414141414141, an address that no memory can have (call rcx, "
+      "rcx = 0x4141414141414141)" },
+    { "SIGSEGV", "non-canonical-address", "c3", "0x0", "non-canonical-address",
+      "Return to 0x4141414141414141, an address that no memory can have: the "
+      "return address was overwritten" },
+    // movaps xmm0, [rdx]; hlt
+    { "SIGSEGV", "non-canonical-address", "0f2802", "0x0", "unknown",
+      "Read from 0x7f0000000101, which is not aligned as the instruction needs it "
+      "(read 16 bytes at rdx, rdx = 0x7f0000000101)" },
+    { "SIGSEGV", "non-canonical-address", "f4", "0x0", "illegal-instruction",
+      "Instruction 'hlt', which programs may not execute, at 0x401000" },
+    // idiv esi; idiv eax
+    { "SIGFPE", "divide-by-zero", "f7fe", "0x401000", "divide-by-zero",
+      "Integer division whose result is too large (idiv esi, esi = 0x10000)" },
+    { "SIGFPE", "divide-by-zero", "f7f8", "0x401000", "divide-by-zero",
+      "Integer division by zero (idiv eax, eax = 0x0)" },
+    // ud2
+    { "SIGILL", "illegal-instruction", "0f0b", "0x401000", "illegal-instruction",
+      "S (ud2, which compilers put where a program must not come: __builtin_trap, "
+      "code that is not reached)" },
+    // No instruction begins like this, nor is this hexadecimal.
+    { "SIGILL", "illegal-instruction", "06", "0x401000", "illegal-instruction", "S" },
+    { "SIGSEGV", "unknown", "zz", "0x0", "unknown", "S" },
+    { "SIGSEGV", "unknown", "", "0x0", "unknown", "S" },
+};
+
+static void diagnosis_says_what_the_instruction_did(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
+        json_t *report = report_of(accesses[i].name, accesses[i].kind,
+                                   accesses[i].bytes, accesses[i].address, "S");
+        char kind[32];
+        char summary[256];
+        diagnosis_refine(report);
+        diagnosis_refine(report); // which changes nothing more
+        const json_t *crash = json_object_get(report, "crash");
+        (void)snprintf(kind, sizeof(kind), "%s", report_string(crash, "kind"));
+        (void)snprintf(summary, sizeof(summary), "%s", report_string(crash, "summary"));
+        json_decref(report);
+        assert_string_equal(kind, accesses[i].kind_after);
+        assert_string_equal(summary, accesses[i].summary);
+    }
+}
+
+static void diagnosis_names_the_register_that_was_jumped_through(void **state)
+{
+    (void)state;
+    char summary[64];
+    json_t *report =
+        json_pack("{s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:[{s:b, s:{s:s, s:s}}]}", "crash",
+                  "name", "SIGSEGV", "kind", "wild-jump", "summary", "S", "instruction",
+                  "address", "0x1234", "arch", "amd64", "threads", "crashed", 1,
+                  "registers", "rip", "0x1234", "rbx", "0x1234");
+    diagnosis_refine(report);
+    diagnosis_refine(report);
+    (void)snprintf(summary, sizeof(summary), "%s",
+                   report_string(json_object_get(report, "crash"), "summary"));
+    json_decref(report);
+    assert_string_equal(summary, "S (rbx = 0x1234)");
+}
+
+// A report of SIGABRT with one frame for each function, innermost first.
+static json_t *report_with_frames(const char *const *functions, size_t count)
+{
+    json_t *frames = json_array();
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(frames, json_pack("{s:s, s:s, s:s}", "kind", "ra",
+                                                      "address", "0x401000", "function",
+                                                      functions[i]));
+    return json_pack("{s:{s:s, s:s, s:s}, s:[{s:b, s:{s:o}}]}", "crash", "name",
+                     "SIGABRT", "kind", "abort", "summary", "The program aborted",
+                     "threads", "crashed", 1, "backtrace", "frames", frames);
+}
+
+static void diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *functions[4];
+        const char *kind;
+        const char *summary;
+    } cases[] = {
+        { { "abort", "rust_panic", "std::panicking::begin_panic", "ledger::close" },
+          "panic",
+          "Rust panic, in ledger::close" },
+        { { "abort", "__sanitizer::Abort", "__asan_report_load4", "read_entry" },
+          "sanitizer",
+          "Stopped by a sanitizer, in read_entry" },
+        { { "raise", "abort", "give_up", "main" }, "abort", "The program aborted" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char kind[32];
+        char summary[64];
+        json_t *report = report_with_frames(cases[i].functions, 4);
+        diagnosis_refine(report);
+        diagnosis_refine(report);
+        const json_t *crash = json_object_get(report, "crash");
+        (void)snprintf(kind, sizeof(kind), "%s", report_string(crash, "kind"));
+        (void)snprintf(summary, sizeof(summary), "%s", report_string(crash, "summary"));
+        json_decref(report);
+        assert_string_equal(kind, cases[i].kind);
+        assert_string_equal(summary, cases[i].summary);
+    }
+}
+
+static void diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw(void **state)
+{
+    (void)state;
+    static const char *const functions[] = { "abort", "__cxa_throw", "open_ledger",
+                                             "main" };
+    json_t *report = report_with_frames(functions, 4);
+    json_t *crash = json_object_get(report, "crash");
+    char type[64];
+    char summary[128];
+    (void)json_object_set_new(crash, "summary",
+                              json_string("Uncaught exception ***: x"));
+    (void)json_object_set_new(crash, "kind", json_string("uncaught-exception"));
+    (void)json_object_set_new(
+        crash, "exception",
+        json_pack("{s:s, s:s}", "type", "N3abc4pageIiEE", "what", "x"));
+    diagnosis_refine(report);
+    diagnosis_refine(report);
+    (void)snprintf(type, sizeof(type), "%s",
+                   report_string(json_object_get(crash, "exception"), "type"));
+    (void)snprintf(summary, sizeof(summary), "%s", report_string(crash, "summary"));
+    json_decref(report);
+    assert_string_equal(type, "abc::page<int>");
+    assert_string_equal(summary,
+                        "Uncaught exception abc::page<int>: x, thrown in open_ledger");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(diagnosis_says_what_the_instruction_did),
+        cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
+        cmocka_unit_test(diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames),
+        cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),
+    };
+    return cmocka_run_group_tests_name("symbolizer/diagnosis", tests, NULL, NULL);
+}
