@@ -244,17 +244,32 @@ static enum ch_status append_image(struct target_images *out,
     return CH_OK;
 }
 
+// repeats_header says whether mapping is a segment of the image found last, whose
+// header is mapped at header. Segments of small programs share the file's first page,
+// where the linker wastes no space (lld does not): each of them looks like another
+// image.
+static bool repeats_header(const struct target_images *all,
+                           const struct target_mapping *header,
+                           const struct target_mapping *mapping)
+{
+    return header != NULL && same_file(mapping, header) &&
+           mapping->start < all->images[all->count - 1].end;
+}
+
 static enum ch_status find_images(struct target_images *out,
                                   const struct memory_reader *memory)
 {
+    const struct target_mapping *header = NULL;
     for (size_t i = 0; i < out->mapping_count; i++) {
         struct target_image image;
-        if (!may_start(out, i) || !read_image(memory, &out->mappings[i], &image) ||
-            !find_text(out, &out->mappings[i], &image))
+        const struct target_mapping *mapping = &out->mappings[i];
+        if (!may_start(out, i) || repeats_header(out, header, mapping) ||
+            !read_image(memory, mapping, &image) || !find_text(out, mapping, &image))
             continue;
         enum ch_status status = append_image(out, &image);
         if (status != CH_OK)
             return status;
+        header = mapping;
     }
     return CH_OK;
 }
