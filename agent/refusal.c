@@ -35,7 +35,8 @@ static long yama_scope(void)
 
 pid_t refusal_tracer(pid_t pid)
 {
-    return (pid_t)status_number(pid, "\nTracerPid:");
+    pid_t tracer = (pid_t)status_number(pid, "\nTracerPid:");
+    return tracer != getpid() ? tracer : 0; // by then it may be us
 }
 
 static void name_tracer(pid_t tracer, char out[static REFUSAL_MAX])

@@ -12,6 +12,7 @@
 // ever, so this is a crash and ends as one.
 #include "handler/crash.h"
 
+#include <linux/errno.h>
 #include <sys/mman.h>
 
 #include "handler/machine.h"
@@ -82,11 +83,21 @@ static enum crash_verdict call_and_judge(const struct crash_previous *previous,
     return memory && accessible(info, context) ? CRASH_NONE : CRASH_DIES;
 }
 
+// is_gone: the handler was in a library that has been closed. Kernels before 5.14
+// cannot tell.
+static bool is_gone(uintptr_t handler)
+{
+    uintptr_t page = handler & ~(uintptr_t)(crash_plan->page_size - 1);
+    return sys_madvise(page, crash_plan->page_size, POPULATE_READ) == -ENOMEM;
+}
+
 enum crash_verdict crash_ask_previous(int signal, siginfo_t *info, void *context)
 {
     const struct crash_previous *previous = &crash_plan->previous[signal];
 
     if (previous->handler == (uintptr_t)SIG_DFL)
+        return CRASH_DIES;
+    if (previous->handler != (uintptr_t)SIG_IGN && is_gone(previous->handler))
         return CRASH_DIES;
     if (previous->handler != (uintptr_t)SIG_IGN)
         return call_and_judge(previous, signal, info, context);

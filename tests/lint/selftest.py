@@ -69,6 +69,10 @@ CASES = [
     ("source_rules", "base/a.h", SPDX + "#pragma once\n", "opens with"),
     ("source_rules", "base/a.h", HEADER.replace("#pragma once\n", ""), "no #pragma"),
     ("source_rules", "base/utils.c", SPDX, "says nothing"),
+    ("fault_list", "tests/integration/faults.txt",
+     "1 a fault\n    tests/no.py test_x\n", "there is no test_x"),
+    ("fault_list", "tests/integration/faults.txt", "2 a fault\n", "where 1 is due"),
+    ("fault_list", "tests/integration/faults.txt", "1 a fault\n", "names no test"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// worst WAY [LIBRARY]: crashes in places where little is left to stand on. The library,
+// where one is given, is loaded by the program itself and not before.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, SMALL_STACK = 16384 };
+
+static const char *library;
+
+static void load_library(void)
+{
+    if (library != NULL && dlopen(library, RTLD_NOW) == NULL)
+        _exit(99);
+}
+
+static void crash(void)
+{
+    volatile int *nowhere = NULL;
+    *nowhere = 1;
+}
+
+// without_stack faults with a stack pointer that points nowhere.
+static void without_stack(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("mov $0x10, %rsp\n\tmov %rsp, 0x0");
+#else
+    __asm__ volatile("mov x9, #0x10\n\tmov sp, x9\n\tstr x9, [sp]");
+#endif
+}
+
+// in_coroutine crashes on a stack that makecontext was given.
+static void in_coroutine(void)
+{
+    static ucontext_t here;
+    static ucontext_t there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = malloc(SMALL_STACK);
+    there.uc_stack.ss_size = SMALL_STACK;
+    there.uc_link = &here;
+    makecontext(&there, crash, 0);
+    swapcontext(&here, &there);
+}
+
+// looping_frames crashes with a frame record that is its own caller's.
+static void looping_frames(void)
+{
+    void **frame = __builtin_frame_address(0);
+    frame[0] = frame;
+    frame[1] = (void *)(uintptr_t)looping_frames;
+    crash();
+}
+
+// in_vdso has the kernel's own code write to an address that is not there.
+static void in_vdso(void)
+{
+    clock_gettime(CLOCK_MONOTONIC, (struct timespec *)8);
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    crash();
+}
+
+static void in_signal_handler(void)
+{
+    signal(SIGALRM, on_alarm);
+    raise(SIGALRM);
+}
+
+static pthread_barrier_t ready;
+
+static void *spin(void *argument)
+{
+    volatile unsigned long turns = 0;
+    (void)argument;
+    pthread_barrier_wait(&ready);
+    while (turns + 1 != 0)
+        turns++;
+    return NULL;
+}
+
+static void *block_all(void *argument)
+{
+    sigset_t all;
+    (void)argument;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    pthread_barrier_wait(&ready);
+    while (pause() != 0)
+        ;
+    return NULL;
+}
+
+static void beside(void *(*run)(void *))
+{
+    pthread_t thread;
+    pthread_barrier_init(&ready, NULL, 2);
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_barrier_wait(&ready);
+    crash();
+}
+
+static void beside_spinner(void)
+{
+    beside(spin);
+}
+
+static void beside_blocker(void)
+{
+    beside(block_all);
+}
+
+// in_raw_child crashes in a child whose libc still believes in its parent's pid.
+static void in_raw_child(void)
+{
+    int status;
+    long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        crash();
+    waitpid((pid_t)pid, &status, 0);
+    printf("%ld\n", pid);
+    fflush(stdout);
+    crash();
+}
+
+// code_page is a page of code that stands alone in memory.
+static unsigned char *code_page(void)
+{
+    unsigned char *pages =
+        mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+    memset(pages + PAGE, 0x90, PAGE);
+    return pages + PAGE;
+}
+
+static void call_code(unsigned char *code)
+{
+    void (*function)(void);
+    memcpy(&function, &code, sizeof(function));
+    __builtin___clear_cache((char *)code, (char *)code + 4);
+    function();
+}
+
+static void at_start_of_mapping(void)
+{
+    unsigned char *code = code_page();
+    memcpy(code, "\x0f\x0b", 2); // ud2
+    call_code(code);
+}
+
+static void at_end_of_mapping(void)
+{
+    unsigned char *code = code_page();
+    memcpy(code + PAGE - 2, "\x0f\x0b", 2);
+    call_code(code + PAGE - 2);
+}
+
+static void before_first_mapping(void)
+{
+    *(volatile char *)0x8000 = 1;
+}
+
+static void after_last_mapping(void)
+{
+    *(volatile char *)0x7ffffffff000 = 1;
+}
+
+// prints_errno is there before crashhook, and sees what the program had in errno.
+static void prints_errno(int signal)
+{
+    char line[32];
+    int length = snprintf(line, sizeof(line), "errno %d\n", errno);
+    (void)!write(STDOUT_FILENO, line, (size_t)length);
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    sigaction(signal, &standard, NULL);
+}
+
+static void keeps_errno(void)
+{
+    signal(SIGSEGV, prints_errno);
+    load_library();
+    errno = 4242;
+    crash();
+}
+
+// gone_handler has a handler whose code is no longer there.
+static void gone_handler(void)
+{
+    unsigned char *code = code_page();
+    void (*function)(int);
+    memcpy(&function, &code, sizeof(function));
+    signal(SIGSEGV, function);
+    load_library();
+    munmap(code, PAGE);
+    crash();
+}
+
+// without_folder crashes in a folder that has been removed.
+static void without_folder(void)
+{
+    char path[] = "/tmp/crashhook-gone-XXXXXX";
+    if (mkdtemp(path) == NULL || chdir(path) != 0 || rmdir(path) != 0)
+        _exit(77);
+    crash();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} ways[] = {
+    { "plain", crash },
+    { "without-stack", without_stack },
+    { "in-coroutine", in_coroutine },
+    { "looping-frames", looping_frames },
+    { "in-vdso", in_vdso },
+    { "in-signal-handler", in_signal_handler },
+    { "beside-spinner", beside_spinner },
+    { "beside-blocker", beside_blocker },
+    { "in-raw-child", in_raw_child },
+    { "at-start-of-mapping", at_start_of_mapping },
+    { "at-end-of-mapping", at_end_of_mapping },
+    { "before-first-mapping", before_first_mapping },
+    { "after-last-mapping", after_last_mapping },
+    { "keeps-errno", keeps_errno },
+    { "gone-handler", gone_handler },
+    { "without-folder", without_folder },
+};
+
+int main(int argc, char **argv)
+{
+    library = argc > 2 ? argv[2] : NULL;
+    for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(ways[i].name, argv[1]) == 0)
+            ways[i].run();
+    }
+    return 2;
+}
