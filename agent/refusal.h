@@ -8,7 +8,7 @@
 
 enum { REFUSAL_MAX = 128 };
 
-// refusal_tracer is the process that traces pid, as /proc/PID/status says; 0: none.
+// refusal_tracer is the process other than this one that traces pid; 0: none.
 pid_t refusal_tracer(pid_t pid);
 
 // refusal_explain writes why tracing pid failed with error, an errno; 0: it was not
