@@ -8,6 +8,7 @@
 
 #include "agent/context.h"
 #include "agent/crash_examine.h"
+#include "agent/flight_report.h"
 #include "agent/near_memory.h"
 #include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
@@ -280,6 +281,7 @@ enum ch_status raw_report_write(struct capture *capture,
     near_memory_write(&w, capture);
     if (capture->crash != NULL)
         write_fingerprint(&w, &threads);
+    flight_report_write(&w, capture);
     write_problems(&w, capture);
     capture->timings.write_us = capture_clock_us() - begin - capture->timings.unwind_us;
     write_agent(&w, capture);

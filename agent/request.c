@@ -120,6 +120,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     };
     request_crash(&page, message.tid, &out->crash);
     out->crash.channel = channel;
+    out->crash.flight_state = page.flight_state;
     return CH_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cli/command.h"
+#include "cli/export_fdr.h"
 #include "cli/render.h"
 #include "cli/session.h"
 #include "report/report.h"
@@ -23,8 +24,9 @@ static int print_body(const struct text *body, enum ch_status status)
     return COMMAND_DONE;
 }
 
-static int export_sentry(const json_t *report)
+static int export_sentry(const json_t *report, const struct options *options)
 {
+    (void)options;
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     struct text CH_CLEANUP(text_deinit) body = { 0 };
     enum ch_status status = report_print(report, &json);
@@ -34,27 +36,35 @@ static int export_sentry(const json_t *report)
     return print_body(&body, status);
 }
 
-static int export_otlp(const json_t *report)
+static int export_otlp(const json_t *report, const struct options *options)
 {
+    (void)options;
     struct text CH_CLEANUP(text_deinit) body = { 0 };
     enum ch_status status = otlp_logs_write(report, (int64_t)time(NULL) * 1000, &body);
     text_append_string(&body, "\n");
     return print_body(&body, status);
 }
 
-static int export_text(const json_t *report)
+static int export_text(const json_t *report, const struct options *options)
 {
+    (void)options;
     static const struct render_style plain = { .preset = PRESET_FULL };
     render_report(report, &plain, stdout);
     return COMMAND_DONE;
 }
 
+static int export_trace(const json_t *report, const struct options *options)
+{
+    return export_fdr(report, options_value(options, "fdr-version"));
+}
+
 static const struct {
     const char *name;
-    int (*run)(const json_t *report);
+    int (*run)(const json_t *report, const struct options *options);
 } forms[] = {
     { "sentry", export_sentry },
     { "otlp", export_otlp },
+    { "fdr", export_trace },
     { "text", export_text },
 };
 
@@ -69,14 +79,15 @@ static int run_export(const struct options *options)
             continue;
         if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
             return COMMAND_FAILED;
-        return forms[i].run(report);
+        return forms[i].run(report, options);
     }
-    return command_misused("export: --format '%s': it takes sentry, otlp or text",
+    return command_misused("export: --format '%s': it takes sentry, otlp, fdr or text",
                            format != NULL ? format : "");
 }
 
 static const struct option export_options[] = {
-    { "format", "sentry|otlp|text", "the form to write", 0 },
+    { "format", "sentry|otlp|fdr|text", "the form to write", 0 },
+    { "fdr-version", "1|3|5", "of a trace in XRay's form (1)", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },
 };

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/render_flight.h"
 #include "cli/render_frames.h"
 #include "cli/render_source.h"
 #include "cli/render_threads.h"
@@ -451,6 +452,15 @@ static void write_timings(const struct render *render)
     write_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
 }
 
+// flight_events is how many calls before the crash are shown of the crashed thread.
+static size_t flight_events(const struct render *render)
+{
+    static const size_t events[] = {
+        [PRESET_FRIENDLY] = 8, [PRESET_MEDIUM] = 24, [PRESET_FULL] = 256
+    };
+    return events[render->preset];
+}
+
 void render_report(const json_t *report, const struct render_style *style, FILE *to)
 {
     const struct render render = {
@@ -472,6 +482,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     if (render.preset == PRESET_FULL)
         write_registers(&render);
+    render_flight_write(&render.pen, report, flight_events(&render));
     if (!render.crashed_only)
         render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
     if (render.preset != PRESET_FRIENDLY)

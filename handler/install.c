@@ -20,6 +20,7 @@
 #include "handler/context.h"
 #include "handler/crash.h"
 #include "handler/daemon.h"
+#include "handler/flight_place.h"
 #include "handler/plan.h"
 #include "handler/variables.h"
 
@@ -118,6 +119,7 @@ static void put_in_force(struct crash_plan *plan)
         if ((plan->signals >> signal & 1) != 0)
             take(plan, signal);
     }
+    flight_place_tell();
     plan_seal(plan);
     if (old != NULL && __atomic_load_n(&crash_state.claim, __ATOMIC_ACQUIRE) == 0)
         plan_destroy(old);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "symbolizer/array.h"
+#include "symbolizer/flight_names.h"
 #include "symbolizer/frame_names.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbol_image.h"
@@ -84,6 +85,9 @@ enum ch_status naming_init(struct naming *naming, json_t *report,
         if (json_is_object(backtrace))
             status = collect_backtrace(naming, backtrace);
     }
+    json_t *flight = flight_names_functions(report);
+    if (status == CH_OK && flight != NULL)
+        status = collect_backtrace(naming, flight);
     if (status != CH_OK || naming->lookup_count == 0)
         return status;
     qsort(naming->lookups, naming->lookup_count, sizeof(naming->lookups[0]), by_place);
@@ -255,6 +259,8 @@ enum ch_status naming_write(const struct naming *naming, json_t *report)
     if (status == CH_OK && naming->images.listed != NULL &&
         json_object_set(report, "images", naming->images.listed) != 0)
         status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        status = flight_names_write(report);
     if (status == CH_OK &&
         json_object_set_new(report, "revision", json_integer(1)) != 0)
         status = CH_ERR_NO_MEMORY;

@@ -34,6 +34,9 @@ EXTRA_EDGES = {
     ("agent", "handler/context_page.h"),  # and what the program says of itself
     ("agent", "handler/watch_page.h"),  # and the table that it points to
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
+    ("agent", "flight/flight_state.h"),  # the rings that recorder and agent share
+    ("flight", "base/settings.h"),  # as the handler
+    ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
 }
 
 # Tests, fuzzers and benchmarks look at everything.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/flight_calls.h"
+
+#include <stdlib.h>
+
+enum ch_status flight_calls_init(struct flight_calls *calls, size_t kept)
+{
+    *calls = (struct flight_calls){ .kept = kept != 0 ? kept : 1 };
+    calls->events = calloc(calls->kept, sizeof(*calls->events));
+    return calls->events != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+void flight_calls_deinit(struct flight_calls *calls)
+{
+    free(calls->events);
+    free(calls->open);
+    *calls = (struct flight_calls){ 0 };
+}
+
+void flight_calls_clear(struct flight_calls *calls)
+{
+    calls->count = 0;
+    calls->open_count = 0;
+    calls->deeper = 0;
+    calls->shallowest = 0;
+    calls->cpu = 0;
+}
+
+static int64_t level_of(const struct flight_calls *calls)
+{
+    return calls->shallowest + (int64_t)(calls->open_count + calls->deeper);
+}
+
+static struct flight_event *place_of(const struct flight_calls *calls, uint64_t number)
+{
+    return &calls->events[number % calls->kept];
+}
+
+static enum ch_status push(struct flight_calls *calls, const struct flight_event *entry)
+{
+    if (calls->open_count == FLIGHT_OPEN_MAX) {
+        calls->deeper++;
+        return CH_OK;
+    }
+    if (calls->open_count == calls->open_capacity) {
+        size_t more = calls->open_capacity * 2 + 64;
+        struct flight_event *open = reallocarray(calls->open, more, sizeof(*open));
+        if (open == NULL)
+            return CH_ERR_NO_MEMORY;
+        calls->open = open;
+        calls->open_capacity = more;
+    }
+    calls->open[calls->open_count++] = *entry;
+    return CH_OK;
+}
+
+// pop closes the innermost open call of function, and what it called. Where none is
+// open its entry was forgotten, and so was that of all that is open inside it.
+static void pop(struct flight_calls *calls, uint32_t function)
+{
+    if (calls->deeper != 0) {
+        calls->deeper--;
+        return;
+    }
+    for (size_t i = calls->open_count; i > 0; i--) {
+        if (calls->open[i - 1].function == function) {
+            calls->open_count = i - 1;
+            return;
+        }
+    }
+    calls->open_count = 0;
+    calls->shallowest--;
+}
+
+// add_argument: the argument of the entry just before it.
+static void add_argument(struct flight_calls *calls, uint64_t argument)
+{
+    struct flight_event *last =
+        calls->count != 0 ? place_of(calls, calls->count - 1) : NULL;
+    if (last == NULL || last->action != FDR_ENTER_ARGS || last->has_argument)
+        return; // a second one, or of nothing
+    last->argument = argument;
+    last->has_argument = true;
+    if (calls->deeper == 0 && calls->open_count != 0)
+        calls->open[calls->open_count - 1] = *last;
+}
+
+static enum ch_status add_function(struct flight_calls *calls,
+                                   const struct fdr_record *record)
+{
+    struct flight_event event = { .action = record->action,
+                                  .function = record->function,
+                                  .tsc = record->tsc,
+                                  .cpu = calls->cpu };
+    enum ch_status status = CH_OK;
+    bool entry = record->action == FDR_ENTER || record->action == FDR_ENTER_ARGS;
+    event.level = level_of(calls);
+    if (entry) {
+        status = push(calls, &event);
+    } else {
+        pop(calls, record->function);
+        event.level = level_of(calls);
+    }
+    *place_of(calls, calls->count++) = event;
+    return status;
+}
+
+enum ch_status flight_calls_add(struct flight_calls *calls,
+                                const struct fdr_record *record)
+{
+    switch (record->kind) {
+    case FDR_NEW_CPU:
+        calls->cpu = record->cpu;
+        return CH_OK;
+    case FDR_CALL_ARGUMENT:
+        add_argument(calls, record->argument);
+        return CH_OK;
+    case FDR_FUNCTION:
+        return add_function(calls, record);
+    default:
+        return CH_OK;
+    }
+}
+
+size_t flight_calls_listed(const struct flight_calls *calls)
+{
+    return calls->count < calls->kept ? (size_t)calls->count : calls->kept;
+}
+
+const struct flight_event *flight_calls_event(const struct flight_calls *calls,
+                                              size_t index)
+{
+    return place_of(calls, calls->count - flight_calls_listed(calls) + index);
+}
+
+uint64_t flight_calls_depth(const struct flight_calls *calls,
+                            const struct flight_event *event)
+{
+    return (uint64_t)(event->level - calls->shallowest);
+}

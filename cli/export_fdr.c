@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/export_fdr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "formats/fdr.h"
+#include "report/report.h"
+#include "report/report_id.h"
+
+enum {
+    BUFFER_BYTES = 4096,
+    ID_MAX = 0x07ffffff,
+};
+
+// Times of reports are in nanoseconds, so the trace's counter counts those. It starts
+// away from 0, which readers may take for unset.
+static const uint64_t cycles_per_second = 1000000000;
+
+struct trace {
+    struct fdr_writer writer;
+    struct fdr_buffer_start start; // of the next buffer
+    json_t *ids;                   // function numbers by address
+    uint32_t id_count;             // numbers given so far
+    int64_t first_ns;              // of all events, from the crash
+    int64_t crash_s;               // seconds since 1970
+    int64_t *open;                 // depths of the thread's calls that were written
+    size_t open_count;
+};
+
+static void drop_json(json_t **value)
+{
+    json_decref(*value);
+}
+
+static json_t *events_of(const json_t *threads, size_t index)
+{
+    return json_object_get(json_array_get(threads, index), "events");
+}
+
+// survey finds the earliest event, and the highest number that XRay gave a function.
+static size_t survey(struct trace *trace, const json_t *threads)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *events = events_of(threads, i);
+        for (size_t k = 0; k < json_array_size(events); k++) {
+            const json_t *event = json_array_get(events, k);
+            int64_t ns = report_integer(event, "t_ns", 0);
+            int64_t id = report_integer(event, "id", 0);
+            if (count++ == 0 || ns < trace->first_ns)
+                trace->first_ns = ns;
+            if (id > trace->id_count && id <= ID_MAX)
+                trace->id_count = (uint32_t)id;
+        }
+    }
+    return count;
+}
+
+// function_id is XRay's number of a function, or the next that is free.
+static uint32_t function_id(struct trace *trace, const json_t *event)
+{
+    int64_t id = report_integer(event, "id", 0);
+    const char *address = report_string(event, "address");
+    const char *key = address != NULL ? address : "";
+    if (id > 0 && id <= ID_MAX)
+        return (uint32_t)id;
+    const json_t *known = json_object_get(trace->ids, key);
+    if (known != NULL)
+        return (uint32_t)json_integer_value(known);
+    trace->id_count += trace->id_count < ID_MAX;
+    (void)json_object_set_new(trace->ids, key, json_integer(trace->id_count));
+    return trace->id_count;
+}
+
+static enum fdr_action action_of(const json_t *event)
+{
+    const char *name = report_string(event, "action");
+    for (int action = 0; name != NULL && action < FDR_ACTIONS; action++) {
+        if (strcmp(name, fdr_action_name(action)) == 0)
+            return action;
+    }
+    return FDR_ENTER;
+}
+
+static uint64_t tsc_of(const struct trace *trace, const json_t *event)
+{
+    int64_t ns = report_integer(event, "t_ns", 0);
+    return (uint64_t)ns - (uint64_t)trace->first_ns + cycles_per_second;
+}
+
+// begin_buffer begins a buffer whose first event is event.
+static void begin_buffer(struct trace *trace, const json_t *event)
+{
+    int64_t ns = report_integer(event, "t_ns", 0);
+    int64_t second = ns / 1000000000;
+    int64_t rest = ns % 1000000000;
+    second -= rest < 0;
+    rest += rest < 0 ? 1000000000 : 0;
+    trace->start.seconds = (uint64_t)(trace->crash_s + second);
+    trace->start.microseconds = (uint32_t)(rest / 1000);
+    trace->start.tsc = tsc_of(trace, event);
+    fdr_writer_begin(&trace->writer, &trace->start);
+}
+
+static enum ch_status write_cpu(struct trace *trace, const json_t *event)
+{
+    int64_t cpu = report_integer(event, "cpu", trace->start.cpu);
+    if (cpu == trace->start.cpu || cpu < 0 || cpu > UINT16_MAX)
+        return CH_OK;
+    const struct fdr_record record = { .kind = FDR_NEW_CPU,
+                                       .cpu = (uint16_t)cpu,
+                                       .tsc = tsc_of(trace, event) };
+    enum ch_status status = fdr_write_record(&trace->writer, &record);
+    trace->start.cpu = (uint16_t)cpu; // a buffer that begins with it says so itself
+    return status;
+}
+
+static enum ch_status write_event(struct trace *trace, const json_t *event)
+{
+    struct fdr_record argument = { .kind = FDR_CALL_ARGUMENT };
+    const char *value =
+        json_string_value(json_array_get(json_object_get(event, "arguments"), 0));
+    enum ch_status status = write_cpu(trace, event);
+    if (status == CH_OK)
+        status = fdr_write_function(&trace->writer, action_of(event),
+                                    function_id(trace, event), tsc_of(trace, event));
+    if (status != CH_OK || value == NULL || action_of(event) != FDR_ENTER_ARGS)
+        return status;
+    argument.argument = strtoull(value, NULL, 16);
+    return fdr_write_record(&trace->writer, &argument);
+}
+
+// is_paired is whether event may be written: an exit has an entry before it in the
+// trace, which the format wants, and of the oldest exits the entry was not kept.
+static bool is_paired(struct trace *trace, const json_t *event)
+{
+    int64_t depth = report_integer(event, "depth", 0);
+    enum fdr_action action = action_of(event);
+    bool entry = action == FDR_ENTER || action == FDR_ENTER_ARGS;
+    while (trace->open_count != 0) {
+        int64_t last = trace->open[trace->open_count - 1];
+        if (last < depth || (last == depth && !entry))
+            break;
+        trace->open_count--;
+    }
+    if (entry) {
+        trace->open[trace->open_count++] = depth;
+        return true;
+    }
+    if (trace->open_count == 0 || trace->open[trace->open_count - 1] != depth)
+        return false;
+    trace->open_count--;
+    return true;
+}
+
+// write_thread writes as many buffers as the thread's events need.
+static enum ch_status write_thread(struct trace *trace, const json_t *thread)
+{
+    const json_t *events = json_object_get(thread, "events");
+    enum ch_status status = CH_OK;
+    bool begun = false;
+    trace->start.tid = (int32_t)report_integer(thread, "tid", 0);
+    trace->start.cpu = (uint16_t)report_integer(json_array_get(events, 0), "cpu", 0);
+    trace->open_count = 0;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (!is_paired(trace, event))
+            continue;
+        if (!begun)
+            begin_buffer(trace, event);
+        begun = true;
+        status = write_event(trace, event);
+        if (status != CH_ERR_LIMIT)
+            continue;
+        fdr_writer_end(&trace->writer);
+        begin_buffer(trace, event);
+        status = write_event(trace, event);
+    }
+    if (begun)
+        fdr_writer_end(&trace->writer);
+    return status;
+}
+
+// crash_time is when the report's id was made, which is when the program crashed.
+static int64_t crash_time(const json_t *report)
+{
+    const char *id = report_string(report, "id");
+    return id != NULL && report_id_ok(id) ? (int64_t)(report_id_time_ms(id) / 1000) : 0;
+}
+
+static enum ch_status write_trace(struct trace *trace, const json_t *report,
+                                  uint16_t version, struct text *out)
+{
+    const json_t *threads =
+        json_object_get(json_object_get(report, "flight"), "threads");
+    const json_t *process = json_object_get(report, "process");
+    const struct fdr_header header = { .version = version,
+                                       .constant_tsc = true,
+                                       .nonstop_tsc = true,
+                                       .cycles_per_second = cycles_per_second,
+                                       .buffer_size = BUFFER_BYTES };
+    size_t count = survey(trace, threads);
+    if (count == 0)
+        return CH_ERR_NOT_FOUND;
+    trace->open = calloc(count, sizeof(*trace->open));
+    if (trace->open == NULL)
+        return CH_ERR_NO_MEMORY;
+    trace->start.pid = (int32_t)report_integer(process, "pid", 0);
+    trace->crash_s = crash_time(report);
+    enum ch_status status = fdr_writer_init(&trace->writer, &header, out);
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
+        status = write_thread(trace, json_array_get(threads, i));
+    return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
+}
+
+int export_fdr(const json_t *report, const char *version)
+{
+    struct text CH_CLEANUP(text_deinit) out = { 0 };
+    json_t *CH_CLEANUP(drop_json) ids = json_object();
+    struct trace trace = { .ids = ids };
+    if (version == NULL)
+        version = "1";
+    if (strcmp(version, "1") != 0 && strcmp(version, "3") != 0 &&
+        strcmp(version, "5") != 0)
+        return command_misused("export: --fdr-version '%s': it takes 1, 3 or 5",
+                               version);
+    enum ch_status status =
+        write_trace(&trace, report, (uint16_t)(version[0] - '0'), &out);
+    free(trace.open);
+    if (status == CH_ERR_NOT_FOUND)
+        return command_fail("cannot export: the report has no flight record");
+    if (status != CH_OK)
+        return command_fail("cannot export: %s", ch_status_name(status));
+    (void)fwrite(out.bytes, 1, out.size, stdout);
+    return COMMAND_DONE;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers of functions that are known by address: their places in a table that only
+// grows. A record has room for 28 bits, and the agent reads the table to get the
+// addresses back.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flight/flight_state.h"
+
+extern uint64_t functions_table[FLIGHT_FUNCTIONS];
+
+// functions_add finds or makes a place for a function that is not at its first one.
+// FLIGHT_NO_ID: there is none left nearby.
+uint32_t functions_add(uint64_t address);
+
+// functions_place is where a function's address is looked for first.
+static inline uint32_t functions_place(uint64_t address)
+{
+    return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 48) % FLIGHT_FUNCTIONS;
+}
+
+// functions_known is the number of the function at address where it is in its first
+// place, or 0.
+static inline uint32_t functions_known(uint64_t address)
+{
+    uint32_t place = functions_place(address);
+    bool known = __atomic_load_n(&functions_table[place], __ATOMIC_RELAXED) == address;
+    return known ? FLIGHT_FIRST_ID + place : 0;
+}
+
+// functions_id is the number of the function at address.
+static inline uint32_t functions_id(uint64_t address)
+{
+    uint32_t id = functions_known(address);
+    return id != 0 ? id : functions_add(address);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What code that was compiled with -finstrument-functions calls.
+#include "flight/functions.h"
+#include "flight/ring.h"
+
+#define HOOK __attribute__((visibility("default"), no_instrument_function))
+
+// The compiler's names.
+HOOK void __cyg_profile_func_enter(void *function, void *call_site);
+HOOK void __cyg_profile_func_exit(void *function, void *call_site);
+
+// record_slowly is the whole way: no ring yet, a function that is new or not in its
+// first place, a busy ring, or a record that needs others before it.
+__attribute__((noinline)) static void record_slowly(enum ring_action action,
+                                                    uint64_t function)
+{
+    struct flight_ring *ring = ring_of_thread;
+    if (ring == NULL && (ring = ring_claim()) == NULL)
+        return;
+    ring_record(ring, action, functions_id(function));
+}
+
+// record is the way of nearly every record. It calls nothing but in its last place, so
+// that it has no registers to save.
+static inline void record(enum ring_action action, uint64_t function)
+{
+    struct flight_ring *ring = ring_of_thread;
+    uint32_t id = functions_known(function);
+    if (__builtin_expect(ring == NULL || id == 0 || ring->busy != 0, 0)) {
+        record_slowly(action, function);
+        return;
+    }
+    if (!ring_enter(ring))
+        return;
+    uint64_t tsc = counter_read();
+    if (__builtin_expect(!ring_fits(ring, tsc, RING_FUNCTION_SIZE), 0)) {
+        ring_leave(ring);
+        record_slowly(action, function);
+        return;
+    }
+    ring_finish(ring, action, id, tsc);
+}
+
+void __cyg_profile_func_enter(void *function, void *call_site)
+{
+    (void)call_site;
+    record(RING_ENTER, (uintptr_t)function);
+}
+
+void __cyg_profile_func_exit(void *function, void *call_site)
+{
+    (void)call_site;
+    record(RING_EXIT, (uintptr_t)function);
+}

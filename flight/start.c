@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting the recorder: by the constructor where CRASHHOOK_FLIGHT gives a size, or by
+// crashhook_flight_start. Reads the variables once and tells libcrashhook, however that
+// came into the process, where the agent is to look.
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "base/settings.h"
+#include "crashhook/flight.h"
+#include "flight/functions.h"
+#include "flight/ring.h"
+#include "flight/xray.h"
+#include "handler/flight_place.h"
+
+#pragma weak crashhook_flight_register
+#pragma weak dlsym
+
+enum start { START_NOT, START_BEGUN };
+
+static const char *get_variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+// tell_handler: a handler that is preloaded into a program which did not know of it is
+// found by name.
+static void tell_handler(void)
+{
+    flight_register_fn *tell = crashhook_flight_register;
+    if (tell == NULL && dlsym != NULL)
+        *(void **)&tell = dlsym(RTLD_DEFAULT, "crashhook_flight_register");
+    if (tell != NULL)
+        tell(&flight_state);
+}
+
+// blocks_for is how many blocks a ring of about that size has: one is being written, so
+// two are the least.
+static uint32_t blocks_for(uint64_t bytes)
+{
+    uint64_t count = bytes / FLIGHT_BLOCK_BYTES;
+    if (count < 2)
+        return 2;
+    return count < FLIGHT_BLOCKS_MAX ? (uint32_t)count : FLIGHT_BLOCKS_MAX;
+}
+
+static int start(size_t bytes_per_thread)
+{
+    static int started;
+    struct settings settings;
+    int expected = START_NOT;
+    settings_read(&settings, get_variable, NULL, NULL); // libcrashhook complains
+    uint64_t bytes = getenv("CRASHHOOK_FLIGHT") != NULL ? settings.flight_bytes
+                                                        : (uint64_t)bytes_per_thread;
+    if (getauxval(AT_SECURE) != 0)
+        return EPERM;
+    if (bytes == 0 || settings.enable == SETTING_NO)
+        return ECANCELED;
+    if (!__atomic_compare_exchange_n(&started, &expected, START_BEGUN, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return 0;
+    flight_state.functions = (uintptr_t)functions_table;
+    if (!ring_begin_all(blocks_for(bytes))) {
+        __atomic_store_n(&started, START_NOT, __ATOMIC_RELEASE);
+        return ENOMEM;
+    }
+    tell_handler();
+    xray_start();
+    return 0;
+}
+
+int crashhook_flight_start(size_t bytes_per_thread)
+{
+    int saved = errno;
+    int error = start(bytes_per_thread);
+    errno = saved;
+    return error;
+}
+
+__attribute__((constructor)) static void start_at_load(void)
+{
+    (void)crashhook_flight_start(0);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/flight_names.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *flight_names_functions(const json_t *report)
+{
+    json_t *functions = json_object_get(json_object_get(report, "flight"), "functions");
+    return json_is_object(functions) ? functions : NULL;
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+// names_by_address makes an object from address to name. Code that is inlined where a
+// function begins is not that function.
+static json_t *names_by_address(const json_t *functions)
+{
+    json_t *names = json_object();
+    const json_t *frames = json_object_get(functions, "frames");
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *address = string_of(frame, "address");
+        json_t *name = json_object_get(frame, "function");
+        if (address != NULL && json_is_string(name) &&
+            !json_is_true(json_object_get(frame, "inline")))
+            (void)json_object_set(names, address, name);
+    }
+    return names;
+}
+
+// name_calls writes the names into events or open calls.
+static enum ch_status name_calls(const json_t *names, const json_t *calls)
+{
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        json_t *call = json_array_get(calls, i);
+        const char *address = string_of(call, "address");
+        json_t *name = address != NULL ? json_object_get(names, address) : NULL;
+        (void)json_object_del(call, "function");
+        if (name != NULL && json_object_set(call, "function", name) != 0)
+            return CH_ERR_NO_MEMORY;
+    }
+    return CH_OK;
+}
+
+// list_open makes the plain list of open calls: names, or addresses where there is
+// none.
+static enum ch_status list_open(json_t *thread, const json_t *open)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(open); i++) {
+        const json_t *call = json_array_get(open, i);
+        json_t *word = json_object_get(call, "function");
+        if (word == NULL)
+            word = json_object_get(call, "address");
+        json_t *unknown = json_string("0x0");
+        (void)json_array_append(list, json_is_string(word) ? word : unknown);
+        json_decref(unknown);
+    }
+    return json_object_set_new(thread, "open_calls", list) == 0 ? CH_OK
+                                                                : CH_ERR_NO_MEMORY;
+}
+
+static const json_t *frames_of(const json_t *report, json_int_t tid)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (json_integer_value(json_object_get(thread, "tid")) == tid)
+            return json_object_get(json_object_get(thread, "backtrace"), "frames");
+    }
+    return NULL;
+}
+
+// is_frame_of is whether frame is one of the call's function: it begins where that
+// does, or, inlined, has its name.
+static bool is_frame_of(const json_t *frame, const json_t *call)
+{
+    const char *name = string_of(call, "function");
+    const char *other = string_of(frame, "function");
+    const char *entry = string_of(call, "address");
+    const char *address = string_of(frame, "address");
+    const json_t *offset = json_object_get(frame, "function_offset");
+    if (name != NULL && other != NULL && strcmp(name, other) == 0)
+        return true;
+    return entry != NULL && address != NULL && json_is_integer(offset) &&
+           strtoull(entry, NULL, 16) + (uint64_t)json_integer_value(offset) ==
+               strtoull(address, NULL, 16);
+}
+
+// compare walks both from the innermost outwards. A call without a frame was left
+// without an exit (longjmp), or its frame by a jump; both are worth knowing.
+static enum ch_status compare(json_t *thread, const json_t *open, const json_t *frames)
+{
+    size_t at = 0;
+    size_t found = 0;
+    for (size_t i = json_array_size(open); i-- > 0;) {
+        json_t *call = json_array_get(open, i);
+        size_t frame = at;
+        (void)json_object_del(call, "frame");
+        while (frame < json_array_size(frames) &&
+               !is_frame_of(json_array_get(frames, frame), call))
+            frame++;
+        if (frame == json_array_size(frames))
+            continue;
+        if (json_object_set_new(call, "frame", json_integer((json_int_t)frame)) != 0)
+            return CH_ERR_NO_MEMORY;
+        at = frame + 1;
+        found++;
+    }
+    json_int_t count = (json_int_t)found;
+    return json_object_set_new(thread, "open_on_stack", json_integer(count)) == 0
+               ? CH_OK
+               : CH_ERR_NO_MEMORY;
+}
+
+static enum ch_status name_thread(const json_t *report, const json_t *names,
+                                  json_t *thread)
+{
+    const json_t *open = json_object_get(thread, "open");
+    const json_t *frames =
+        frames_of(report, json_integer_value(json_object_get(thread, "tid")));
+    enum ch_status status = name_calls(names, json_object_get(thread, "events"));
+    if (status == CH_OK)
+        status = name_calls(names, open);
+    if (status == CH_OK && json_is_array(open))
+        status = list_open(thread, open);
+    // A thread that had ended has no stack.
+    bool ended = json_is_true(json_object_get(thread, "ended"));
+    if (status == CH_OK && json_is_array(frames) && !ended)
+        status = compare(thread, open, frames);
+    return status;
+}
+
+enum ch_status flight_names_write(json_t *report)
+{
+    const json_t *threads =
+        json_object_get(json_object_get(report, "flight"), "threads");
+    const json_t *functions = flight_names_functions(report);
+    if (functions == NULL)
+        return CH_OK;
+    json_t *names = names_by_address(functions);
+    enum ch_status status = names != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
+        status = name_thread(report, names, json_array_get(threads, i));
+    json_decref(names);
+    return status;
+}

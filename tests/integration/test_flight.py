@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The flight record of real programs, compiled here by gcc and by clang, that crash in
+# the ways that are hard for it: among signals, after fork, in the recorder itself.
+
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+from harness import Scene
+
+PROGRAMS = os.path.join(harness.SOURCE, "tests", "integration", "programs")
+LIB = os.path.join(harness.BUILD, "lib")
+SOURCES = [os.path.join(PROGRAMS, "flight_calls.c"),
+           os.path.join(harness.SOURCE, "formats", "elf.c"),
+           os.path.join(harness.SOURCE, "base", "cursor.c")]
+FLAGS = ["-O2", "-g", "-fno-optimize-sibling-calls", "-D_GNU_SOURCE", "-I", harness.SOURCE,
+         "-pthread"]
+STATIC = [os.path.join(LIB, "libcrashhook-flight.a")]
+SHARED = ["-Wl,--push-state,--no-as-needed", "-L", LIB, "-lcrashhook-flight",
+          f"-Wl,-rpath,{LIB}", "-Wl,--pop-state"]
+KEPT = ["-Wl,-u,crashhook_flight_start"]
+HOOKS = ["-finstrument-functions"]
+SLEDS = ["-fxray-instrument", "-fxray-instruction-threshold=1"]
+DESCENT = ["descend"] * 6
+LLVM_XRAY = sorted(glob.glob("/usr/lib/llvm-*/bin/llvm-xray"))
+
+
+class Programs:
+    """What the tests crash, compiled once."""
+    folder = None
+
+    @classmethod
+    def compile(cls, name, compiler, *options):
+        path = os.path.join(cls.folder, name)
+        if not os.path.exists(path):
+            done = subprocess.run([compiler, *FLAGS, *options, "-o", path], check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode != 0:
+                raise AssertionError(done.stdout)
+        return path
+
+    @classmethod
+    def gcc(cls):
+        return cls.compile("gcc", "gcc", *HOOKS, *SOURCES, *SHARED, "-ldl")
+
+    @classmethod
+    def xray(cls):
+        return cls.compile("xray", "clang", *SLEDS, *SOURCES, *KEPT, *STATIC)
+
+
+def setUpModule():
+    Programs.folder = tempfile.mkdtemp(prefix="crashhook-test.")
+
+
+def tearDownModule():
+    shutil.rmtree(Programs.folder, ignore_errors=True)
+
+
+def crashed(report):
+    """The flight record of the thread that crashed."""
+    threads = report["flight"]["threads"]
+    assert threads[0]["tid"] == report["crash"]["thread"], threads[0]["tid"]
+    return threads[0]
+
+
+def functions(thread, action="enter"):
+    return [event.get("function") for event in thread["events"]
+            if event["action"].startswith(action)]
+
+
+class Flight(unittest.TestCase):
+    def run_one(self, *command, flight="64K", **variables):
+        """The report of a program's one crash."""
+        with Scene() as scene:
+            scene.run([*command], CRASHHOOK_FLIGHT=flight, **variables)
+            reports = scene.reports()
+            self.assertEqual(len(reports), 1)
+            self.trace(scene, reports[0])
+        self.readable(reports[0])
+        return reports[0]
+
+    def readable(self, report):
+        """What holds of every record, however the program crashed."""
+        self.assertNotIn("flight", [p["stage"] for p in report["problems"]])
+        names = {f["address"] for f in report["flight"]["functions"]["frames"]}
+        for thread in report["flight"]["threads"]:
+            times = [event["t_ns"] for event in thread["events"]]
+            self.assertTrue(times == sorted(times), times)
+            self.assertGreaterEqual(min(e["depth"] for e in thread["events"]), 0)
+            self.assertLessEqual({e["address"] for e in thread["events"]}, names)
+
+    def trace(self, scene, report):
+        """Every form of the exported trace is one that each llvm-xray reads."""
+        path = os.path.join(scene.folder, "trace")
+        for version in ("1", "3", "5"):
+            with open(path, "wb") as file:
+                subprocess.run(
+                    [harness.CRASHHOOK, "export", "--format", "fdr", "--fdr-version", version,
+                     scene.report_paths()[0]], stdout=file, check=True)
+            done = subprocess.run([harness.CRASHHOOK, "fdr", "dump", "--json", path], check=True,
+                                  stdout=subprocess.PIPE)
+            records = json.loads(done.stdout)["records"]
+            entered = [r for r in records if r["kind"] == "function" and
+                       r["action"].startswith("enter") and
+                       r["tid"] == report["crash"]["thread"]]
+            # All entries are there; exits are where their entries are.
+            self.assertEqual(len(entered), len(functions(crashed(report))))
+            for tool in LLVM_XRAY:
+                for arguments in (("convert", "-f", "yaml", "-o", "/dev/null"),
+                                  ("account", "-k"), ("fdr-dump",)):
+                    done = subprocess.run([tool, *arguments, path], stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT, check=False)
+                    self.assertEqual(done.returncode, 0, (tool, version, done.stdout))
+
+    def check_stack(self, report, source):
+        """The last open calls are the crashed stack."""
+        thread = crashed(report)
+        self.assertEqual(thread["source"], source)
+        self.assertEqual(thread["open_calls"][-6:], DESCENT)
+        self.assertEqual(thread["open_on_stack"], len(thread["open_calls"]))
+        frames = report["threads"][0]["backtrace"]["frames"]
+        self.assertEqual([frames[call["frame"]]["function"] for call in thread["open"][-6:]],
+                         DESCENT)
+        self.assertLess(thread["events"][-1]["t_ns"], 0)
+        self.assertGreater(thread["events"][-1]["t_ns"], -10**9)
+
+    def check_workers(self, report):
+        threads = report["flight"]["threads"]
+        self.assertGreaterEqual(len(threads), 4)
+        for thread in threads[1:]:
+            if thread["tid"] != report["process"]["pid"]:
+                self.assertIn("elf_view_section", functions(thread))
+
+    def test_gcc_with_four_threads(self):
+        report = self.run_one(Programs.gcc(), "worker")
+        self.check_stack(report, "finstrument")
+        self.check_workers(report)
+
+    def test_static_recorder(self):
+        path = Programs.compile("static", "gcc", *HOOKS, *SOURCES, *STATIC)
+        self.check_stack(self.run_one(path, "worker"), "finstrument")
+
+    def test_all_static_program(self):
+        handler = ["-static", "-Wl,-u,crashhook_install", os.path.join(LIB, "libcrashhook.a")]
+        path = Programs.compile("all_static", "gcc", *HOOKS, *SOURCES, *KEPT, *STATIC, *handler,
+                                "-Wno-unused-command-line-argument", "-w")
+        with Scene() as scene:
+            scene.preload = None
+            scene.run([path, "worker"], CRASHHOOK_FLIGHT="64K", CRASHHOOK_AGENT=harness.AGENT)
+            report = scene.reports()[0]
+        self.check_stack(report, "finstrument")
+
+    def test_clang_hooks(self):
+        path = Programs.compile("clang", "clang", *HOOKS, *SOURCES, *STATIC, "-ldl")
+        self.check_stack(self.run_one(path, "worker"), "finstrument")
+
+    def test_xray_with_four_threads_and_first_arguments(self):
+        report = self.run_one(Programs.xray(), "worker")
+        self.check_stack(report, "xray-handler")
+        self.check_workers(report)
+        self.assertEqual([call["arguments"] for call in crashed(report)["open"][-6:]],
+                         [["0x5"], ["0x4"], ["0x3"], ["0x2"], ["0x1"], ["0x0"]])
+
+    def test_xray_numbers_are_the_programs(self):
+        report = self.run_one(Programs.xray(), "wrap")
+        done = subprocess.run(["llvm-xray", "extract", "-symbolize", Programs.xray()],
+                              check=True, stdout=subprocess.PIPE, text=True)
+        for event in crashed(report)["events"][-20:]:
+            self.assertRegex(done.stdout,
+                             rf"id: {event['id']},.*function-name: '?{event['function']}'?,")
+
+    def test_ten_thousand_short_threads(self):
+        report = self.run_one(Programs.gcc(), "threads")
+        self.check_stack(report, "finstrument")
+        flight = report["flight"]
+        self.assertEqual(flight["threads_missed"], 0)
+        # Few rings were used again and again, and the last threads to end are there.
+        self.assertLess(len(flight["threads"]), 64)
+        ended = [thread for thread in flight["threads"] if thread["ended"]]
+        self.assertGreaterEqual(len(ended), 8)
+        for thread in ended:
+            self.assertEqual(thread["open_calls"], [])
+
+    def test_child_of_fork_has_its_own_record(self):
+        report = self.run_one(Programs.gcc(), "fork")
+        self.check_stack(report, "finstrument")
+        self.assertEqual([t["tid"] for t in report["flight"]["threads"]],
+                         [report["process"]["pid"]])
+        self.assertIn("crash_in_a_child", crashed(report)["open_calls"])
+
+    def test_signals_in_the_recorder(self):
+        report = self.run_one(Programs.gcc(), "signals")
+        self.check_stack(report, "finstrument")
+        self.assertIn("dropped", crashed(report))
+
+    def test_calls_left_by_longjmp_are_told_from_the_stack(self):
+        report = self.run_one(Programs.gcc(), "longjmp")
+        thread = crashed(report)
+        self.assertEqual(thread["open_calls"].count("jump"), 4)
+        self.assertEqual(len(thread["open_calls"]) - thread["open_on_stack"], 4)
+        self.assertEqual(thread["open_calls"][-6:], DESCENT)
+
+    def test_unloaded_code_has_addresses_without_names(self):
+        library = Programs.compile("library.so", "gcc", *HOOKS, "-shared", "-fPIC",
+                                   os.path.join(PROGRAMS, "flight_library.c"))
+        report = self.run_one(Programs.gcc(), "dlclose", library)
+        self.check_stack(report, "finstrument")
+        unnamed = [e for e in crashed(report)["events"] if "function" not in e]
+        self.assertEqual(len(unnamed), 8)
+
+    def test_ring_that_wrapped(self):
+        report = self.run_one(Programs.gcc(), "wrap", flight="8K")
+        self.check_stack(report, "finstrument")
+        self.assertTrue(crashed(report)["wrapped"])
+        whole = self.run_one(Programs.gcc(), "wrap", flight="1M")
+        self.check_stack(whole, "finstrument")
+
+    def test_crash_in_the_recorder(self):
+        inside = 0
+        for _ in range(5):
+            report = self.run_one(Programs.gcc(), "recorder")
+            frames = report["threads"][0]["backtrace"]["frames"]
+            inside += any("cyg_profile" in frame.get("function", "") for frame in frames[:4])
+            self.assertEqual(set(functions(crashed(report))), {"step"})
+            self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
+        self.assertGreater(inside, 0)
+
+    def test_nothing_is_recorded_unless_asked(self):
+        for flight, program in (("no", Programs.gcc()), ("no", Programs.xray())):
+            with Scene() as scene:
+                scene.run([program, "worker"], CRASHHOOK_FLIGHT=flight)
+                report = scene.reports()[0]
+            self.assertNotIn("flight", report)
+
+    def test_report_is_shown_with_its_last_calls(self):
+        with Scene() as scene:
+            scene.run([Programs.gcc(), "worker"], CRASHHOOK_FLIGHT="64K")
+            scene.reports()
+            shown = scene.command("show", scene.report_paths()[0]).stdout
+        self.assertIn("Last calls before the crash:", shown)
+        self.assertRegex(shown, r"\d+ open calls, all on its stack")
+        self.assertRegex(shown, r"-\d+\.\d{3} [mun]s +> descend")
+
+
+if __name__ == "__main__":
+    missing = [tool for tool in ("clang", "gcc", "llvm-xray") if shutil.which(tool) is None]
+    if missing or not glob.glob("/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.xray-*.a"):
+        print(f"SKIPPED: {' '.join(missing)} or clang's XRay runtime is not installed")
+        raise SystemExit(77)
+    unittest.main(verbosity=2)
