@@ -100,6 +100,18 @@ static bool dumps_core(int number)
     return false;
 }
 
+// find_words finds where a static program keeps what it said; the images of others tell
+// that themselves.
+static void find_words(struct core_capture *all)
+{
+    struct target_crash *crash = &all->crash;
+    crash->abort_message = core_sections_symbol(&all->images, "__abort_msg");
+    crash->terminate = core_sections_symbol(&all->images, "_ZSt9terminatev");
+    crash->set_terminate =
+        core_sections_symbol(&all->images, "_ZSt13set_terminatePFvvE");
+    crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
+}
+
 // set_crash takes the first thread and its signal as the crash. A core that was made of
 // a running process has no signal, and so no crash.
 static void set_crash(struct core_capture *all, const struct stat *info)
@@ -114,6 +126,7 @@ static void set_crash(struct core_capture *all, const struct stat *info)
     *crash = (struct target_crash){
         .tid = (pid_t)thread->tid,
         .flags = thread->flags,
+        .thread_pointer = thread->thread_pointer,
         .signal_only = !core->has_signal,
         .realtime_ns = (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
                        (uint64_t)info->st_mtim.tv_nsec,
@@ -128,7 +141,7 @@ static void set_crash(struct core_capture *all, const struct stat *info)
         return;
     guess_trap(all);
     if (crash->info.si_signo == SIGABRT)
-        crash->abort_message = core_sections_abort_message(&all->images);
+        find_words(all);
     all->capture.crash = crash;
 }
 

@@ -80,26 +80,15 @@ static uint64_t find_symbol(const struct elf_view *view, const char *table,
     return 0;
 }
 
-// may_abort is whether image may be the C library: by its name, or as part of a static
-// program.
-static bool may_abort(const struct target_image *image)
-{
-    static const char library[] = "/libc.so";
-    return image->dynamic == 0 ||
-           memmem(image->path, image->path_size, library, sizeof(library) - 1) != NULL;
-}
-
-uint64_t core_sections_abort_message(struct core_images *all)
+uint64_t core_sections_symbol(struct core_images *all, const char *name)
 {
     for (size_t i = 0; i < all->images->count; i++) {
         const struct target_image *image = &all->images->images[i];
         struct core_image_file *file = file_of(all, image);
         struct elf_view view;
-        if (file == NULL || !may_abort(image) || !view_file(file, &view))
+        if (file == NULL || image->dynamic != 0 || !view_file(file, &view))
             continue;
-        uint64_t vaddr = find_symbol(&view, ".dynsym", "__abort_msg");
-        if (vaddr == 0)
-            vaddr = find_symbol(&view, ".symtab", "__abort_msg");
+        uint64_t vaddr = find_symbol(&view, ".symtab", name);
         if (vaddr != 0)
             return image->bias + vaddr;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What only the section headers of a core's images tell of: unwind tables that no
-// program header leads to (static programs), and where the C library keeps what it said
-// before it aborted. Section headers are in files and never in memory.
+// program header leads to (static programs), and where those keep what their libraries
+// said before they aborted. Section headers are in files and never in memory.
 #pragma once
 #include "agent/core_images.h"
 
@@ -10,5 +10,5 @@
 // whose program headers lead to no unwind table.
 void core_sections_add(struct core_images *all);
 
-// core_sections_abort_message is where glibc's __abort_msg is, or 0.
-uint64_t core_sections_abort_message(struct core_images *all);
+// core_sections_symbol is where a static program has what is called name, or 0.
+uint64_t core_sections_symbol(struct core_images *all, const char *name);

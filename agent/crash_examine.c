@@ -7,6 +7,7 @@
 #include "agent/memory_limits.h"
 #include "agent/raw_threads.h"
 #include "agent/read_file.h"
+#include "agent/runtime_places.h"
 #include "formats/elf.h"
 #include "formats/maps.h"
 #include "report/crash_kind.h"
@@ -129,8 +130,9 @@ static void read_words(const struct capture *capture, struct crash_examination *
     const struct target_crash *crash = capture->crash;
     if (crash->info.si_signo != SIGABRT)
         return;
-    if (abort_message_read(&capture->reader, crash->abort_message, out->message) !=
-        CH_OK)
+    uint64_t message = crash->abort_message != 0 ? crash->abort_message
+                                                 : runtime_find_abort_message(capture);
+    if (abort_message_read(&capture->reader, message, out->message) != CH_OK)
         out->message[0] = 0;
     struct exception_place place = {
         .globals = crash->exception_globals,
@@ -138,6 +140,8 @@ static void read_words(const struct capture *capture, struct crash_examination *
         .set_terminate = crash->set_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
+    if (place.globals == 0)
+        runtime_find_exceptions(capture, &place);
     if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)
         out->exception.type[0] = 0;
 }

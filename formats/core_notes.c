@@ -22,7 +22,7 @@ enum {
 };
 
 // The kernel's order of x86-64 registers (struct user_regs_struct).
-enum { X86_REGISTERS = 27, X86_EFLAGS = 18, X86_SYSTEM_CALL = 15 };
+enum { X86_REGISTERS = 27, X86_EFLAGS = 18, X86_SYSTEM_CALL = 15, X86_FS = 21 };
 static const uint8_t x86_place[] = {
     // rax rdx rcx rbx rsi rdi rbp rsp
     10, 12, 11, 5, 13, 14, 4, 19,
@@ -41,6 +41,7 @@ static void read_x86_registers(struct cursor *c, struct core_thread *out)
     for (size_t i = 0; i < sizeof(x86_place); i++)
         out->registers[i] = words[x86_place[i]];
     out->flags = words[X86_EFLAGS];
+    out->thread_pointer = words[X86_FS];
     out->state = (int64_t)words[X86_SYSTEM_CALL] >= 0 ? 'S' : 'R';
 }
 

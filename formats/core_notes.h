@@ -35,7 +35,8 @@ struct core_thread {
     int32_t signal; // the one it stopped for; 0: none
     char state;     // as /proc names it: S in a system call, else R; 0: not known
     uint64_t registers[CORE_REGISTERS];
-    uint64_t flags; // eflags, pstate
+    uint64_t flags;          // eflags, pstate
+    uint64_t thread_pointer; // x86-64: the base of fs; 0: not known
 };
 
 struct core_process {

@@ -3,6 +3,7 @@
 # A program that its C or C++ library ends says why in its report, in whatever way the
 # handler came into it, and dies as it would have.
 
+import json
 import signal
 import unittest
 
@@ -95,6 +96,43 @@ class Messages(unittest.TestCase):
             for how in ("main", "thread", "second_base"):
                 with self.subTest(f"{kind} {how}"):
                     self.throws(how, kind)
+
+    def test_an_exception_of_a_library_that_was_loaded_late_is_named(self):
+        for how in ("loaded_exception", "loaded_exception_in_thread"):
+            with self.subTest(how), Scene() as scene:
+                ended = scene.run([harness.program("faults"), how])
+                reports = scene.reports()
+            self.assertEqual(ended.signal, signal.SIGABRT)
+            self.assertEqual(
+                reports[0]["crash"]["summary"],
+                "Uncaught exception std::length_error: thrown by a library that came late, "
+                "thrown in thrower_work")
+
+    def core_of(self, program, how):
+        """The crash that a core tells of, of a program that has no handler."""
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([harness.program(program), how], core=True,
+                              CRASHHOOK_ENABLE="no")
+            self.assertEqual(ended.signal, signal.SIGABRT)
+            done = scene.command("core", "--json", scene.core(ended.pid))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["crash"]
+
+    @unittest.skipUnless(harness.cores_land_in_folder(), "cores go elsewhere")
+    def test_a_core_says_as_much(self):
+        for kind in (PRELOADED, "all_static"):
+            for how in SAYS:
+                with self.subTest(f"{kind} {how}"):
+                    crash = self.core_of(f"says_why_{kind}", how)
+                    self.assertEqual(crash["kind"], SAYS[how][0])
+                    self.assertRegex(crash["message"], f"^{SAYS[how][1]}$")
+            for how in ("main", "thread", "second_base", "template", "noexcept"):
+                with self.subTest(f"{kind} {how}"):
+                    crash = self.core_of(f"throws_{kind}", how)
+                    self.assertEqual(crash["kind"], "uncaught-exception")
+                    self.assertEqual((crash["exception"]["type"], crash["exception"]["what"]),
+                                     THROWS[how])
 
     def test_secrets_and_homes_are_masked_in_what_a_program_says(self):
         crash = self.crash("throws", "secret", PRELOADED)

@@ -129,20 +129,50 @@ static void unmapped(void)
     sink = ((volatile char *)at)[MIB / 2];
 }
 
-static void closed_library(void)
+// load finds a function of a library that lies beside the program.
+static void *load(const char *library, const char *function, void **out_library)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%.*s/libplugin.so",
-             (int)(strrchr(program, '/') - program), program);
-    void *plugin = dlopen(path, RTLD_NOW);
-    void (*volatile call)(void) =
-        plugin != NULL ? (void (*)(void))dlsym(plugin, "plugin_work") : NULL;
-    if (call == NULL)
+    snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(program, '/') - program),
+             program, library);
+    *out_library = dlopen(path, RTLD_NOW);
+    void *found = *out_library != NULL ? dlsym(*out_library, function) : NULL;
+    if (found == NULL)
         exit(3);
+    return found;
+}
+
+static void closed_library(void)
+{
+    void *plugin;
+    void (*volatile call)(void) =
+        (void (*)(void))load("libplugin.so", "plugin_work", &plugin);
     call();
     dlclose(plugin);
     call();
     sink = 1;
+}
+
+// loaded_exception ends by an exception of a libstdc++ that the program did not have
+// when it started.
+static void loaded_exception(void)
+{
+    void *thrower;
+    ((void (*)(void))load("libthrower.so", "thrower_work", &thrower))();
+    sink = 1;
+}
+
+static void *run_loaded_exception(void *argument)
+{
+    loaded_exception();
+    return argument;
+}
+
+static void loaded_exception_in_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_loaded_exception, NULL) == 0)
+        pthread_join(thread, NULL);
 }
 
 static void truncated_file(void)
@@ -279,6 +309,8 @@ int main(int argc, char **argv)
         { "unmapped", unmapped },
         { "closed_library", closed_library },
         { "truncated_file", truncated_file },
+        { "loaded_exception", loaded_exception },
+        { "loaded_exception_in_thread", loaded_exception_in_thread },
         { "divide_by_zero", divide_by_zero },
         { "divide_least", divide_least },
         { "illegal", illegal },

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/runtime_places.h"
+
+#include <string.h>
+
+#include "agent/image_symbol.h"
+#include "base/cursor.h"
+
+enum {
+    CODE_BYTES = 64,
+    // The thread's descriptor (Fabre and Drepper's TLS ABI): a pointer to the table of
+    // its modules' blocks, entries of two words, the first of them where the block is.
+    TABLE_OFFSET = 8,
+    TABLE_ENTRY_BYTES = 16,
+    MODULES_MAX = 1 << 16,
+};
+
+static const char library[] = "/libstdc++.so";
+
+uint64_t runtime_find_abort_message(const struct capture *capture)
+{
+    return image_symbol_find_in(&capture->reader, &capture->images, "/libc.so",
+                                "__abort_msg");
+}
+
+// An instruction as bytes, and the four after them: what it adds.
+struct pattern {
+    const char *bytes;
+    size_t size;
+};
+
+// find_pattern finds the first of count patterns from at on, and what it adds.
+static bool find_pattern(const uint8_t code[static CODE_BYTES], size_t at,
+                         const struct pattern *patterns, size_t count, size_t *out_end,
+                         int32_t *out_value)
+{
+    for (; at < CODE_BYTES; at++) {
+        for (size_t i = 0; i < count; i++) {
+            size_t end = at + patterns[i].size + sizeof(*out_value);
+            if (end > CODE_BYTES ||
+                memcmp(code + at, patterns[i].bytes, patterns[i].size) != 0)
+                continue;
+            memcpy(out_value, code + end - sizeof(*out_value), sizeof(*out_value));
+            *out_end = end;
+            return true;
+        }
+    }
+    return false;
+}
+
+// module_block is where a module's thread-local variables are in the thread.
+static bool module_block(const struct capture *capture, uint64_t module, uint64_t *out)
+{
+    const struct memory_reader *reader = &capture->reader;
+    uint64_t table;
+    return module != 0 && module < MODULES_MAX &&
+           memory_read_word(reader, capture->crash->thread_pointer + TABLE_OFFSET,
+                            &table) == CH_OK &&
+           memory_read_word(reader, table + module * TABLE_ENTRY_BYTES, out) == CH_OK &&
+           *out != UINT64_MAX; // never used by this thread
+}
+
+// find_globals reads what __cxa_get_globals at get would return. The code is in one of
+// the forms that linkers know, for they change one into the other: `mov %fs:0,%rax`, or
+// `lea X(%rip),%rdi; call __tls_get_addr`, and an `add` or `lea` with the distance.
+static uint64_t find_globals(const struct capture *capture, uint64_t get)
+{
+    static const struct pattern thread[] = { { "\x64\x48\x8b\x04\x25", 5 } };
+    static const struct pattern index[] = { { "\x48\x8d\x3d", 3 } };
+    static const struct pattern add[] = { { "\x48\x05", 2 }, { "\x48\x8d\x80", 3 } };
+    const struct memory_reader *reader = &capture->reader;
+    uint8_t code[CODE_BYTES];
+    uint64_t words[2];
+    uint64_t block;
+    size_t end = 0;
+    int32_t value = 0;
+    int32_t distance = 0;
+    if (get == 0 || capture->crash->thread_pointer == 0 ||
+        capture->arch->id != UNWIND_ARCH_AMD64 ||
+        memory_read(reader, get, code, sizeof(code)) != CH_OK)
+        return 0;
+    if (find_pattern(code, 0, thread, 1, &end, &value)) {
+        if (!find_pattern(code, end, add, 2, &end, &distance))
+            return 0;
+        return capture->crash->thread_pointer + (uint64_t)(int64_t)distance;
+    }
+    if (!find_pattern(code, 0, index, 1, &end, &value))
+        return 0;
+    uint64_t place = get + end + (uint64_t)(int64_t)value;
+    (void)find_pattern(code, end, add, 2, &end, &distance);
+    if (memory_read_word(reader, place, &words[0]) != CH_OK ||
+        memory_read_word(reader, place + 8, &words[1]) != CH_OK ||
+        !module_block(capture, words[0], &block))
+        return 0;
+    return block + words[1] + (uint64_t)(int64_t)distance;
+}
+
+static uint64_t find(const struct capture *capture, const char *name)
+{
+    return image_symbol_find_in(&capture->reader, &capture->images, library, name);
+}
+
+void runtime_find_exceptions(const struct capture *capture,
+                             struct exception_place *place)
+{
+    uint64_t get = capture->crash->get_globals;
+    if (place->terminate == 0)
+        place->terminate = find(capture, "_ZSt9terminatev");
+    if (place->set_terminate == 0)
+        place->set_terminate = find(capture, "_ZSt13set_terminatePFvvE");
+    if (place->globals == 0)
+        place->globals =
+            find_globals(capture, get != 0 ? get : find(capture, "__cxa_get_globals"));
+}
