@@ -5,8 +5,11 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
+
+import figures
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FUNCTIONS = 12000
@@ -30,20 +33,46 @@ def write_library(path):
             out.write("    return a + b + m[a & 7];\n}\n")
 
 
+def run(command):
+    """Runs a benchmark, shows what it says, and gives it back."""
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(said, end="", flush=True)
+    return said
+
+
+def record_cbf(said):
+    for stacks, encode, decode, cbf, zstd in re.findall(
+            r"(\w+)\.txt:.*?encode ([\d.]+) .*?decode ([\d.]+) .*?CBF ([\d.]+), "
+            r"zstd -3 of raw addresses ([\d.]+)", said, re.DOTALL):
+        figures.record("formats", f"CBF encode, {stacks}", float(encode), "ns/frame",
+                       ("<=", 10))
+        figures.record("formats", f"CBF decode, {stacks}", float(decode), "ns/frame",
+                       ("<=", 10))
+        figures.record("formats", f"CBF size, {stacks}", float(cbf), "bytes/frame", None,
+                       {"zstd -3 of raw addresses": float(zstd), "raw addresses": 8})
+
+
+def record_sframe(said):
+    cost = {name: float(ns) for name, ns in
+            re.findall(r"^  (\w+) +([\d.]+) ns/pc", said, re.MULTILINE)}
+    figures.record("formats", "SFrame lookup, 12,000 functions", cost.pop("crashhook"),
+                   "ns", ("<=", 100), cost)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     work = os.path.join(build, "bench")
     os.makedirs(work, exist_ok=True)
     stacks = sorted(os.listdir(os.path.join(HERE, "stacks")))
-    subprocess.run([os.path.join(work, "bench_cbf"),
-                    *(os.path.join(HERE, "stacks", name) for name in stacks)], check=True)
+    record_cbf(run([os.path.join(work, "bench_cbf"),
+                    *(os.path.join(HERE, "stacks", name) for name in stacks)]))
     source = os.path.join(work, "many_functions.c")
     library = os.path.join(work, "many_functions.so")
     if not os.path.exists(library):
         write_library(source)
         subprocess.run(["gcc", "-O2", "-w", "-fPIC", "-shared", "-Wa,--gsframe", "-o",
                         library, source], check=True)
-    subprocess.run([os.path.join(work, "bench_sframe"), library], check=True)
+    record_sframe(run([os.path.join(work, "bench_sframe"), library]))
 
 
 main()

@@ -14,7 +14,14 @@ import sys
 import tempfile
 import time
 
+import figures
+
 SEED = 1
+
+# ms and MB for so many addresses, without and with the cache.
+TARGETS = {("crashhook, no cache", 1): (25, None), ("crashhook, no cache", 100): (220, None),
+           ("crashhook, no cache", 10000): (1000, 160), ("crashhook, cache", 1): (3, None),
+           ("crashhook, cache", 100): (5, None), ("crashhook, cache", 10000): (30, 16)}
 
 
 def code_of(path):
@@ -54,6 +61,23 @@ def write_cache(crashhook, path, folder):
     sys.exit("no cache was written")
 
 
+def record(count, rows):
+    found = {tool: [statistics.median(c) for c in zip(*row)]
+             for tool, row in rows.items() if row}
+    what = "address" if count == 1 else "addresses"
+    for tool in ("crashhook, no cache", "crashhook, cache"):
+        ms, peak = TARGETS[tool, count]
+        others = {name: wall * 1000 for name, (wall, _, _) in found.items()
+                  if not name.startswith("crashhook")}
+        figures.record("names", f"{count:,} {what}, {tool[11:]}", found[tool][0] * 1000,
+                       "ms", ("<=", ms), others)
+        if peak:
+            others = {name: mb for name, (_, _, mb) in found.items()
+                      if not name.startswith("crashhook")}
+            figures.record("names", f"{count:,} addresses, {tool[11:]}, memory",
+                           found[tool][2], "MB", ("<=", peak), others)
+
+
 def main(crashhook, path, runs=7):
     start, size = code_of(path)
     chosen = random.Random(SEED)
@@ -79,6 +103,7 @@ def main(crashhook, path, runs=7):
                 for tool, command in tools.items():
                     if tool != "eu-addr2line" or count < 10000:  # it takes minutes
                         rows[tool].append(measure(command, source))
+            record(count, rows)
             for tool, row in rows.items():
                 if row:
                     wall, used, peak = (statistics.median(c) for c in zip(*row))

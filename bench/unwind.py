@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import figures
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 # name, threads, depth, what it is
@@ -103,7 +105,33 @@ def call_rates(named, process, program, row):
     return rates
 
 
+# ms from running to frames in memory, frames a second by SFrame and by DWARF once it is
+# stopped, and system calls a thread or a frame.
+TARGETS = {"b": (4.5, 3e6, 1e6, 6), "c": (40, 3e6, 1e6, 6), "d": (None, 6e6, 6e6, 0.02)}
+
+
+def record_rows(row, seen, rates):
+    ms = {name: statistics.median(v[1] for v in values) for name, values in seen.items()
+          if values}
+    rate = {name: statistics.median(v[2] for v in values) / 1e6
+            for name, values in seen.items() if values and values[0][2]}
+    whole, *speeds, calls = TARGETS[row[0]] if row[0] in TARGETS else (None,) * 4
+    for name, speed in zip(("crashhook, SFrame first", "crashhook, DWARF"), speeds):
+        others = {n: v for n, v in ms.items() if not n.startswith("crashhook")}
+        figures.record("unwinding", f"{row[3]}, {name[11:]}", ms[name], "ms",
+                       ("<=", whole) if whole else None, others)
+        others = {n: v for n, v in rate.items() if not n.startswith("crashhook")}
+        figures.record("unwinding", f"{row[3]}, {name[11:]}, stopped", rate[name],
+                       "M frames/s", (">=", speed / 1e6) if speed else None, others)
+        if name in rates:
+            others = {n: v for n, v in rates.items() if not n.startswith("crashhook")}
+            figures.record("unwinding", f"{row[3]}, {name[11:]}, system calls", rates[name],
+                           "a thread" if row[1] else "a frame",
+                           ("<=", calls) if calls else None, others)
+
+
 def print_rows(row, seen, rates):
+    record_rows(row, seen, rates)
     unit = "thread" if row[1] else "frame"
     print(f"\n{row[3]} ({row[0]})\n\n| unwinder | frames | ms | frames/s when stopped | "
           f"system calls a {unit} |")

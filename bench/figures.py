@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the benchmarks tell bench/run: figures with their targets and with what others need
+# for the same in the same run. A script records them beside the table that it prints;
+# where nobody collects, recording does nothing.
+
+import json
+import os
+
+
+def record(section, what, value, unit, target=None, others=None):
+    """One figure. target: ("<=", 5) or (">=", 3). others: name to value, in that unit."""
+    path = os.environ.get("CRASHHOOK_FIGURES")
+    if path is None:
+        return
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"section": section, "what": what, "value": value, "unit": unit,
+                               "target": target, "others": others or {}}) + "\n")
+
+
+def met(figure):
+    """Whether a figure meets its target; None: it has none."""
+    if figure["target"] is None:
+        return None
+    relation, bound = figure["target"]
+    value = figure["value"]
+    return value <= bound if relation == "<=" else value >= bound
