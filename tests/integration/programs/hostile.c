@@ -20,7 +20,7 @@
 #define PT_GNU_SFRAME 0x6474e554
 #endif
 
-enum { RANGES_MAX = 256 };
+enum { RANGES_MAX = 256, THREADS = 3 };
 
 struct range {
     unsigned char *start;
@@ -126,9 +126,11 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *context)
         bool head = header->p_type == PT_LOAD && header->p_offset == 0;
         if (!table && !head)
             continue;
-        // What follows the index is .eh_frame itself.
+        // What follows the index is .eh_frame itself, and in the handler's own library
+        // soon what the handler needs to run.
         size_t bytes = head ? 1024 : header->p_memsz;
-        if (header->p_type == PT_GNU_EH_FRAME)
+        if (header->p_type == PT_GNU_EH_FRAME &&
+            strstr(info->dlpi_name, "libcrashhook") == NULL)
             bytes *= 4;
         add(start, bytes);
     }
@@ -144,8 +146,11 @@ static void add_context(void)
     }
 }
 
+static pthread_barrier_t ready;
+
 static void *wait_for_ever(void *argument)
 {
+    pthread_barrier_wait(&ready);
     while (pause() != 0)
         ;
     return argument;
@@ -162,8 +167,11 @@ int main(int argc, char **argv)
     char here[256];
     pthread_t thread;
     state = (argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1) * 2654435761u + 1;
-    for (int i = 0; i < 3; i++)
+    // A thread that still starts blocks all signals, and a fault of it then is nobody's.
+    pthread_barrier_init(&ready, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
         pthread_create(&thread, NULL, wait_for_ever, NULL);
+    pthread_barrier_wait(&ready);
     usleep(1000);
     open_memory();
     dl_iterate_phdr(add_image, NULL);
