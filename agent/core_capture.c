@@ -106,6 +106,7 @@ static void find_words(struct core_capture *all)
 {
     struct target_crash *crash = &all->crash;
     crash->abort_message = core_sections_symbol(&all->images, "__abort_msg");
+    crash->assert_fail = core_sections_symbol(&all->images, "__assert_fail");
     crash->terminate = core_sections_symbol(&all->images, "_ZSt9terminatev");
     crash->set_terminate =
         core_sections_symbol(&all->images, "_ZSt13set_terminatePFvvE");

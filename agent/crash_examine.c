@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/assert_call.h"
 #include "agent/memory_limits.h"
 #include "agent/raw_threads.h"
 #include "agent/read_file.h"
@@ -123,6 +124,22 @@ static bool is_protection(const struct target_crash *crash)
             (crash->info.si_signo == SIGBUS && crash->fault_trap == STACK_FAULT));
 }
 
+// read_assertion reads the assertion of a library that keeps no words.
+static void read_assertion(const struct capture *capture, struct crash_examination *out)
+{
+    const struct target_crash *crash = capture->crash;
+    const struct assert_place place = {
+        .function = crash->assert_fail != 0 ? crash->assert_fail
+                                            : runtime_find_assert_fail(capture),
+        .sp = crash->registers.value[capture->arch->sp],
+        .is_code = images_is_code,
+        .context = (void *)(uintptr_t)&capture->images,
+    };
+    if (capture->arch->id != UNWIND_ARCH_AMD64 ||
+        assert_call_read(&capture->reader, &place, out->message) != CH_OK)
+        out->message[0] = 0;
+}
+
 // read_words fills what the target's libraries said before it aborted; a text that
 // cannot be read is as good as none.
 static void read_words(const struct capture *capture, struct crash_examination *out)
@@ -134,6 +151,8 @@ static void read_words(const struct capture *capture, struct crash_examination *
                                                  : runtime_find_abort_message(capture);
     if (abort_message_read(&capture->reader, message, out->message) != CH_OK)
         out->message[0] = 0;
+    if (out->message[0] == 0)
+        read_assertion(capture, out);
     struct exception_place place = {
         .globals = crash->exception_globals,
         .terminate = crash->terminate,

@@ -23,6 +23,16 @@ uint64_t runtime_find_abort_message(const struct capture *capture)
                                 "__abort_msg");
 }
 
+uint64_t runtime_find_assert_fail(const struct capture *capture)
+{
+    static const char *const libraries[] = { "/libc.so", "/ld-musl-" };
+    uint64_t found = 0;
+    for (size_t i = 0; found == 0 && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+        found = image_symbol_find_in(&capture->reader, &capture->images, libraries[i],
+                                     "__assert_fail");
+    return found;
+}
+
 // An instruction as bytes, and the four after them: what it adds.
 struct pattern {
     const char *bytes;

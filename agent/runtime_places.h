@@ -10,6 +10,9 @@
 // runtime_find_abort_message is where glibc's __abort_msg is; 0: not known.
 uint64_t runtime_find_abort_message(const struct capture *capture);
 
+// runtime_find_assert_fail is where the C library has __assert_fail; 0: not known.
+uint64_t runtime_find_assert_fail(const struct capture *capture);
+
 // runtime_find_exceptions fills in what of place is 0. Where the thread's exceptions
 // are is read out of the code of __cxa_get_globals, on x86-64.
 void runtime_find_exceptions(const struct capture *capture,

@@ -16,9 +16,18 @@ extern void terminate(void) __asm__("_ZSt9terminatev") __attribute__((weak));
 extern void set_terminate(void) __asm__("_ZSt13set_terminatePFvvE")
     __attribute__((weak));
 
+#if !defined(__GLIBC__)
+// musl's, in programs that assert something.
+extern void __assert_fail(const char *, const char *, int, const char *)
+    __attribute__((weak));
+#endif
+
 void message_places_find(struct message_places *out)
 {
     *out = (struct message_places){ .abort_message = (uintptr_t)abort_message_place() };
+#if !defined(__GLIBC__)
+    out->assert_fail = (uintptr_t)__assert_fail;
+#endif
     if (__cxa_get_globals == NULL || terminate == NULL)
         return;
     out->terminate = (uintptr_t)terminate;

@@ -16,6 +16,7 @@ struct message_places {
     int64_t exception_globals; // distance from the thread pointer; 0: not known
     uint64_t terminate;        // std::terminate; 0: not known
     uint64_t set_terminate;    // std::set_terminate; 0: not known
+    uint64_t assert_fail; // musl's __assert_fail, which keeps no words; 0: not known
 };
 
 // message_places_find fills out with what this process has.

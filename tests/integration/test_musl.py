@@ -72,14 +72,20 @@ class Musl(unittest.TestCase):
         self.assertEqual(len(report["threads"]), 2)
         self.assertEqual(report["crash"]["kind"], "null-dereference")
 
-    def test_an_assertion_ends_it_by_abort(self):
-        with Scene() as scene:
-            ended, report = self.crash(scene, arguments=["x"])
-            self.assertEqual(ended.signal, signal.SIGABRT)
-            self.assertIn("Assertion failed: count == 1", ended.stderr)
-            # Debian's musl says nothing of how its own code keeps the stack: frame
-            # pointers lead from inside it to the caller of the function that called it.
-            self.assertIn("main", names_of(crashed_thread(report)))
+    def test_an_assertion_ends_it_by_abort_and_is_quoted(self):
+        for flags in ((), ("-static",), ("-O0", "-no-pie")):
+            with self.subTest(flags), Scene() as scene:
+                ended, report = self.crash(scene, *flags, arguments=["x"])
+                self.assertEqual(ended.signal, signal.SIGABRT)
+                crash = report["crash"]
+                self.assertEqual(crash["kind"], "assertion")
+                self.assertEqual(crash["summary"], "Assertion failed: count == 1")
+                self.assertEqual(crash["message"], ended.stderr.strip())
+                self.assertRegex(crash["message"], r"musl\.c: musl_asserts: \d+\)$")
+                # Debian's musl says nothing of how its own code keeps the stack: frame
+                # pointers lead from inside it to the caller of the function that called it.
+                if not flags:
+                    self.assertIn("main", names_of(crashed_thread(report)))
 
 
 if __name__ == "__main__":
