@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
     &fdr_dump_command,
     &types_dump_command,
     &symbolize_command,
+    &symbols_upload_command,
     &doctor_command,
     &finish_command,
     &record_command,

@@ -12,23 +12,14 @@
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/delivery.h"
+#include "cli/progress.h"
 
 // What the person at the terminal sees. A target that stays down is one line, however
 // often it is asked.
 struct said {
-    char line[1024];    // the last one
-    int64_t started_ms; // progress is shown once this takes longer than a second
-    int64_t shown_ms;
-    bool terminal;
-    bool progress_shown;
+    char line[1024]; // the last one
+    struct progress progress;
 };
-
-static void clear_progress(struct said *said)
-{
-    if (said->progress_shown)
-        fputs("\r\033[K", stderr);
-    said->progress_shown = false;
-}
 
 static void say_line(void *context, const char *line)
 {
@@ -36,31 +27,17 @@ static void say_line(void *context, const char *line)
     if (strcmp(said->line, line) == 0)
         return;
     (void)snprintf(said->line, sizeof(said->line), "%s", line);
-    clear_progress(said);
+    progress_clear(&said->progress);
     (void)command_fail("%s", line);
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void show_progress(void *context, const struct queue_step *step)
 {
-    enum { LARGE_BYTES = 1 << 20 };
     struct said *said = context;
-    int64_t now = now_ms();
-    bool news = step->sent_bytes == 0 || now - said->shown_ms >= 100;
-    if (!said->terminal || now - said->started_ms < 1000 || !news)
-        return;
-    fprintf(stderr, "\r\033[Ksending report %zu of %zu", step->index + 1, step->count);
-    if (step->size_bytes >= LARGE_BYTES)
-        fprintf(stderr, ", %.1f of %.1f MiB", (double)step->sent_bytes / LARGE_BYTES,
-                (double)step->size_bytes / LARGE_BYTES);
-    said->shown_ms = now;
-    said->progress_shown = true;
+    char what[96];
+    (void)snprintf(what, sizeof(what), "sending report %zu of %zu", step->index + 1,
+                   step->count);
+    progress_show(&said->progress, what, step->sent_bytes, step->size_bytes);
 }
 
 // ms_until is how long until the given second, at least a little and at most most_ms.
@@ -117,21 +94,23 @@ static int upload_now(struct delivery *delivery)
 {
     struct queue_totals sum = { 0 };
     struct queue_totals pass = { 0 };
-    int64_t deadline = now_ms() + (int64_t)delivery->session->settings.timeout_ms;
+    int64_t deadline =
+        progress_now_ms() + (int64_t)delivery->session->settings.timeout_ms;
     delivery->queue.waits_over = true;
     int result = run_pass(delivery, &pass);
     delivery->queue.waits_over = false;
     add_totals(&sum, &pass);
     while (result == COMMAND_DONE && sum.pending != 0) {
         int wait = ms_until(sum.next_time, INT32_MAX);
-        if (now_ms() + wait >= deadline)
+        if (progress_now_ms() + wait >= deadline)
             break;
         (void)poll(NULL, 0, wait);
         pass = (struct queue_totals){ 0 };
         result = run_pass(delivery, &pass);
         add_totals(&sum, &pass);
     }
-    clear_progress(delivery->context);
+    struct said *said = delivery->context;
+    progress_clear(&said->progress);
     return result == COMMAND_DONE ? finish_upload(&sum) : result;
 }
 
@@ -198,7 +177,8 @@ static int run_upload(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
-    struct said said = { .started_ms = now_ms(), .terminal = isatty(STDERR_FILENO) };
+    struct said said = { .line = "" };
+    progress_init(&said.progress);
     session_init(&session, options);
     if (session.settings.url == NULL)
         return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "

@@ -18,7 +18,7 @@ void collector_judge(const struct http_reply *reply, const char *id,
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     if (reply->status < 200 || reply->status >= 300) {
-        verdict_refused(reply, report_string(answer, "error"), out);
+        verdict_refused(reply, "the report", report_string(answer, "error"), out);
         return;
     }
     const char *taken = report_string(answer, "id");

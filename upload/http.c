@@ -215,6 +215,11 @@ static void set_body(const struct http_request *request)
         curl->easy_setopt(client, CURLOPT_POSTFIELDSIZE_LARGE,
                           (curl_off_t)request->size);
     }
+    if (request->file != NULL) {
+        curl->easy_setopt(client, CURLOPT_UPLOAD, 1L);
+        curl->easy_setopt(client, CURLOPT_READDATA, request->file);
+        curl->easy_setopt(client, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->size);
+    }
     if (request->method != NULL)
         curl->easy_setopt(client, CURLOPT_CUSTOMREQUEST, request->method);
     if (request->method != NULL && strcmp(request->method, "HEAD") == 0)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "base/text.h"
@@ -25,7 +26,8 @@ struct http_request {
     const char *header;       // one more line, such as "X-A: b"; NULL: none
     const char *keep;         // a header of the answer to keep: "x-b"; NULL: none
     const void *body;         // NULL: none
-    size_t size;
+    FILE *file;               // instead, read from where it is; NULL: none
+    size_t size;              // of either
     uint64_t timeout_ms;
     bool stall_only; // it may take longer, as long as some of it moves in timeout_ms
     http_progress_fn *progress; // NULL: nobody wants to know

@@ -45,7 +45,7 @@ void otlp_judge(const struct http_reply *reply, struct verdict *out)
     if (reply->status >= 200 && reply->status < 300)
         judge_taken(answer, reply->body.size == 0, out);
     else
-        verdict_refused(reply, report_string(answer, "message"), out);
+        verdict_refused(reply, "the report", report_string(answer, "message"), out);
 }
 
 // write_url appends where records go; who gave the whole address meant it.

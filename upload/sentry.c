@@ -48,7 +48,7 @@ void sentry_judge(const struct http_reply *reply, const char *id, struct verdict
         judge_taken(answer, reply->body.size == 0, id, out);
         return;
     }
-    verdict_refused(reply, report_string(answer, "detail"), out);
+    verdict_refused(reply, "the report", report_string(answer, "detail"), out);
     if (reply->kept.size == 0)
         out->wait_s = reply->retry_after_s;
     if (reply->status == TOO_MANY && reply->kept.size == 0 && out->wait_s < 0)

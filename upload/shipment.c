@@ -41,8 +41,8 @@ static void plain(const char *words, char *to, size_t size)
     to[length] = 0;
 }
 
-void verdict_refused(const struct http_reply *reply, const char *words,
-                     struct verdict *out)
+void verdict_refused(const struct http_reply *reply, const char *what,
+                     const char *words, struct verdict *out)
 {
     char said[128];
     plain(words, said, sizeof(said));
@@ -51,7 +51,7 @@ void verdict_refused(const struct http_reply *reply, const char *words,
         verdict_down(out, "it answered %d%s%s", reply->status, colon, said);
     } else if (reply->status >= 400) {
         out->state = TARGET_FAILED;
-        (void)snprintf(out->why, sizeof(out->why), "it refused the report with %d%s%s",
+        (void)snprintf(out->why, sizeof(out->why), "it refused %s with %d%s%s", what,
                        reply->status, colon, said);
     } else {
         verdict_down(out, "it answered %d; redirects are not followed", reply->status);

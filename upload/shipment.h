@@ -40,10 +40,10 @@ void verdict_begin(struct verdict *out);
 // verdict_down says why the target cannot be asked now; the report waits.
 void verdict_down(struct verdict *out, const char *format, ...) CH_PRINTF(2, 3);
 
-// verdict_refused judges any answer but 2xx. words are the server's own, for the
-// message; NULL: none.
-void verdict_refused(const struct http_reply *reply, const char *words,
-                     struct verdict *out);
+// verdict_refused judges any answer but 2xx to what was sent, such as "the report".
+// words are the server's own, for the message; NULL: none.
+void verdict_refused(const struct http_reply *reply, const char *what,
+                     const char *words, struct verdict *out);
 
 // verdict_rejected notes that the target will never take this report.
 void verdict_rejected(struct verdict *out, const char *words);

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "cli/command.h"
+#include "cli/delivery.h"
+#include "cli/pen.h"
+#include "cli/progress.h"
+#include "formats/elf.h"
+#include "upload/symbols.h"
+
+enum { BUILD_ID_MAX_BYTES = 64 };
+
+struct symbols_upload {
+    struct delivery delivery;
+    struct progress progress;
+    const char *path; // of the file on its way
+};
+
+static void close_file(FILE *const *file)
+{
+    if (*file != NULL)
+        (void)fclose(*file);
+}
+
+static void say_line(void *context, const char *line)
+{
+    struct symbols_upload *upload = context;
+    progress_clear(&upload->progress);
+    (void)command_fail("%s", line);
+}
+
+static void show_progress(void *context, uint64_t sent, uint64_t size)
+{
+    struct symbols_upload *upload = context;
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    pen_escape(upload->path, &path);
+    progress_show(&upload->progress, path.bytes != NULL ? path.bytes : "", sent, size);
+}
+
+static int cannot_send(struct symbols_upload *upload, const char *why)
+{
+    progress_clear(&upload->progress);
+    return command_fail("cannot send '%s': %s", upload->path, why);
+}
+
+// read_build_id finds the build ID among size bytes of fd; false: there is none.
+static bool read_build_id(int fd, size_t size, char *out)
+{
+    struct elf_view view;
+    const uint8_t *build_id = NULL;
+    size_t length = 0;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    bool found = elf_view_init(&view, bytes, size) == CH_OK &&
+                 elf_view_build_id(&view, &build_id, &length) == CH_OK && length != 0 &&
+                 length <= BUILD_ID_MAX_BYTES;
+    if (found)
+        hex_encode(build_id, length, out);
+    (void)munmap(bytes, size);
+    return found;
+}
+
+// open_debug_file opens the file at path, which has to be a plain one.
+static FILE *open_debug_file(const char *path, uint64_t *out_size, const char **out_why)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        *out_why = strerror(errno);
+        return NULL;
+    }
+    FILE *file = NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        file = fdopen(fd, "rb");
+    if (file == NULL) {
+        *out_why = "it is no plain file";
+        (void)close(fd);
+        return NULL;
+    }
+    *out_size = (uint64_t)status.st_size;
+    return file;
+}
+
+// say_outcome is the one line about a file that was not refused.
+static void say_outcome(struct symbols_upload *upload, const char *build_id, bool known)
+{
+    const struct pen pen = { .to = stdout };
+    progress_clear(&upload->progress);
+    pen_text(&pen, upload->path);
+    pen_plain(&pen,
+              known ? ": the collector has build ID %s already\n"
+                    : ": sent, build ID %s\n",
+              build_id);
+    (void)fflush(stdout);
+}
+
+// send_file sends one file to one collector. out_down: no other would get there either.
+static int send_file(struct symbols_upload *upload, const struct target *target,
+                     bool *out_down)
+{
+    char build_id[2 * BUILD_ID_MAX_BYTES + 1];
+    char why[256] = "";
+    const char *trouble = NULL;
+    struct symbols_file file = { .build_id = build_id };
+    FILE *CH_CLEANUP(close_file) opened =
+        open_debug_file(upload->path, &file.size, &trouble);
+    if (opened == NULL)
+        return cannot_send(upload, trouble);
+    if (!read_build_id(fileno(opened), file.size, build_id))
+        return cannot_send(upload, "it is no ELF file with a build ID");
+    file.file = opened;
+    const struct symbols_sending sending = {
+        .target = target,
+        .token = upload->delivery.queue.token,
+        .timeout_ms = upload->delivery.queue.timeout_ms,
+        .progress = show_progress,
+        .context = upload,
+    };
+    enum symbols_outcome outcome = symbols_send(&sending, &file, why, sizeof(why));
+    *out_down = outcome == SYMBOLS_DOWN;
+    if (outcome == SYMBOLS_DOWN || outcome == SYMBOLS_REFUSED)
+        return cannot_send(upload, why);
+    say_outcome(upload, build_id, outcome == SYMBOLS_KNOWN);
+    return COMMAND_DONE;
+}
+
+// send_all sends every file to one collector; it gives up where that is down.
+static int send_all(struct symbols_upload *upload, const struct target *target,
+                    const struct options *options)
+{
+    int result = COMMAND_DONE;
+    bool down = false;
+    for (size_t i = 0; i < options->argument_count && !down; i++) {
+        upload->path = options->arguments[i];
+        result |= send_file(upload, target, &down);
+        if (down && i + 1 < options->argument_count)
+            (void)command_fail("left out the other files: %zu of them",
+                               options->argument_count - i - 1);
+    }
+    return result;
+}
+
+static int run_symbols_upload(const struct options *options)
+{
+    struct session CH_CLEANUP(session_deinit) session;
+    struct symbols_upload upload = { .path = "" };
+    int result = COMMAND_DONE;
+    size_t collectors = 0;
+    session_init(&session, options);
+    progress_init(&upload.progress);
+    if (session.settings.url == NULL)
+        return command_misused("symbols upload: --url says which collector to send to");
+    if (delivery_init(&upload.delivery, &session, say_line, &upload) != CH_OK)
+        result = COMMAND_FAILED;
+    const struct target_list *targets = &upload.delivery.queue.targets;
+    for (size_t i = 0; i < targets->count && result != COMMAND_FAILED; i++) {
+        if (targets->targets[i].kind != TARGET_KIND_COLLECTOR)
+            continue;
+        collectors++;
+        result |= send_all(&upload, &targets->targets[i], options);
+    }
+    if (collectors == 0 && result == COMMAND_DONE)
+        result = command_fail("cannot send debug files: '%s' names no collector",
+                              session.settings.url);
+    delivery_deinit(&upload.delivery);
+    return result;
+}
+
+static const struct option symbols_upload_options[] = {
+    { "url", "URL", "the collector (as CRASHHOOK_URL)", 0 },
+    { "token-file", "FILE", "file with the collector's token", 0 },
+    { 0 },
+};
+
+const struct command symbols_upload_command = {
+    .name = "symbols upload",
+    .arguments = "FILE...",
+    .summary = "Send debug files to a collector, by build ID",
+    .options = symbols_upload_options,
+    .run = run_symbols_upload,
+    .arguments_min = 1,
+    .arguments_max = SIZE_MAX,
+};

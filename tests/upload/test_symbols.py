@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashhook symbols upload against servers that fail, and against the collector.
+
+import os
+import pty
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+
+import fault_server
+from fault_server import FaultServer, answer
+from spool_folder import BUILD, CRASHHOOK, closed_port
+
+COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
+STORED = b'{"build_id":"x"}'
+
+
+def clean_environment(**variables):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("CRASHHOOK_")}
+    kept.update({"no_proxy": "127.0.0.1", "CRASHHOOK_TIMEOUT": "2s", **variables})
+    return kept
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="crashhook-test.")
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def build(self, name, build_id, padding=0):
+        """A program with that build ID, so many bytes of data larger than needed."""
+        source = self.path(name + ".c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(f"char data[{padding + 1}] = {{1}}; int main(void) {{return 0;}}\n")
+        subprocess.run(["gcc", "-g", f"-Wl,--build-id=0x{build_id}", "-o",
+                        self.path(name), source], check=True)
+        return self.path(name)
+
+    def upload(self, url, *files, options=(), **variables):
+        return subprocess.run(
+            [CRASHHOOK, "symbols", "upload", "--url", url, *options, *files], text=True,
+            env=clean_environment(**variables), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, timeout=60, check=False)
+
+
+class Sending(Folder):
+    def test_each_file_is_put_under_its_build_id(self):
+        one, two = self.build("one", "aa01"), self.build("two", "bb02")
+        with FaultServer(answer(404), answer(201, STORED), answer(404),
+                         answer(200, STORED)) as server:
+            done = self.upload(server.url + "/base/", one, two)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, f"{one}: sent, build ID aa01\n"
+                                          f"{two}: sent, build ID bb02\n")
+            puts = [r for r in server.requests if r.line.startswith("PUT")]
+            self.assertEqual([r.line for r in puts],
+                             ["PUT /base/api/v1/symbols/aa01 HTTP/1.1",
+                              "PUT /base/api/v1/symbols/bb02 HTTP/1.1"])
+            with open(one, "rb") as file:
+                self.assertEqual(puts[0].body, file.read())
+
+    def test_what_the_collector_has_is_not_sent_again(self):
+        file = self.build("one", "aa01")
+        size = os.stat(file).st_size
+
+        def has(length):
+            return lambda connection, _: connection.sendall(
+                f"HTTP/1.1 200 x\r\nContent-Length: {length}\r\n"
+                "Connection: close\r\n\r\n".encode())
+        with FaultServer(has(size)) as server:
+            done = self.upload(server.url, file)
+            self.assertEqual((done.returncode, done.stdout),
+                             (0, f"{file}: the collector has build ID aa01 already\n"))
+            self.assertEqual(len(server.requests), 1)
+        with FaultServer(has(size - 1), answer(200, STORED)) as server:
+            done = self.upload(server.url, file)
+            self.assertEqual(done.stdout, f"{file}: sent, build ID aa01\n")
+
+    def test_a_token_is_sent(self):
+        with FaultServer(answer(404), answer(201, STORED)) as server:
+            self.upload(server.url, self.build("one", "aa01"), CRASHHOOK_TOKEN="secret")
+            for request in server.requests:
+                self.assertEqual(request.headers["authorization"], "Bearer secret")
+
+    def test_large_files_show_how_far_they_are_on_a_terminal(self):
+        file = self.build("large", "cc03", padding=24 << 20)
+
+        def dawdle(connection, request):
+            left = os.stat(file).st_size - len(request.body)
+            while left > 0:
+                left -= len(connection.recv(1 << 20))
+                time.sleep(0.06)
+            connection.sendall(fault_server.response(201, STORED))
+        with FaultServer(answer(404), fault_server.early(dawdle)) as server:
+            child, fd = pty.fork()
+            if child == 0:
+                os.execve(CRASHHOOK, [CRASHHOOK, "symbols", "upload", "--url", server.url,
+                                      file], clean_environment(CRASHHOOK_TIMEOUT="20s"))
+            seen = b""
+            try:
+                while more := os.read(fd, 4096):
+                    seen += more
+            except OSError:
+                pass
+            os.close(fd)
+            self.assertEqual(os.waitpid(child, 0)[1], 0, seen)
+            self.assertRegex(seen, rb"large, \d+\.\d of 24\.\d MiB")
+            self.assertRegex(seen, rb"\r\x1b\[K[^\r]*: sent, build ID cc03")
+
+
+class Refusals(Folder):
+    def test_what_is_no_debug_file_is_one_line_and_the_others_go(self):
+        good = self.build("good", "aa01")
+        with open(self.path("text"), "w", encoding="ascii") as file:
+            file.write("hello")
+        open(self.path("empty"), "wb").close()
+        os.mkfifo(self.path("fifo"))
+        subprocess.run(["gcc", "-Wl,--build-id=none", "-o", self.path("nameless"),
+                        good + ".c"], check=True)
+        bad = [self.path(n) for n in ("text", "empty", "fifo", "nameless", "missing")]
+        with FaultServer(answer(404), answer(201, STORED)) as server:
+            done = self.upload(server.url, *bad, self.folder, good)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stdout, f"{good}: sent, build ID aa01\n")
+            lines = done.stderr.splitlines()
+            self.assertEqual(len(lines), 6, done.stderr)
+            for path, line in zip([*bad, self.folder], lines):
+                self.assertIn(f"cannot send '{path}': ", line)
+            self.assertIn("No such file", lines[4])
+            self.assertIn("it is no plain file", lines[5])
+
+    def test_a_file_that_is_refused_does_not_hold_up_the_others(self):
+        one, two = self.build("one", "aa01"), self.build("two", "bb02")
+        with FaultServer(answer(404), answer(413, b'{"error":"too large"}'), answer(404),
+                         answer(201, STORED)) as server:
+            done = self.upload(server.url, one, two)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, f"crashhook: cannot send '{one}': it refused the "
+                                          "file with 413: too large\n")
+            self.assertEqual(done.stdout, f"{two}: sent, build ID bb02\n")
+
+    def test_a_collector_that_is_down_is_asked_once(self):
+        files = [self.build("one", "aa01"), self.build("two", "bb02")]
+        done = self.upload(f"http://127.0.0.1:{closed_port()}", *files)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
+        self.assertIn("left out the other files: 1", done.stderr)
+
+    def test_trouble_is_said_by_its_name(self):
+        file = self.build("one", "aa01")
+        for behaviour, words in ((answer(401, b'{"error":"no such token"}'), "401: no such"),
+                                 (answer(302, b"", ["Location: /"]), "redirects"),
+                                 (answer(200, b"<html>"), "is the address right"),
+                                 (fault_server.say_nothing, "too slow"),
+                                 (fault_server.early(fault_server.hang_up), "cannot send")):
+            with self.subTest(words), FaultServer(answer(404), behaviour) as server:
+                done = self.upload(server.url, file, CRASHHOOK_TIMEOUT="1s")
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertRegex(done.stderr, words if words != "too slow"
+                                 else "[Tt]imed? ?out|too slow")
+
+    def test_a_target_that_takes_no_debug_files_is_refused(self):
+        done = self.upload("otlp+http://127.0.0.1:1", self.build("one", "aa01"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("names no collector", done.stderr)
+
+    def test_without_a_url_it_is_misused(self):
+        done = subprocess.run([CRASHHOOK, "symbols", "upload", "x"],
+                              env=clean_environment(), stderr=subprocess.PIPE, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--url", done.stderr)
+
+
+class WithTheCollector(Folder):
+    def test_the_collector_stores_what_is_sent(self):
+        file = self.build("one", "abcdef0123")
+        collector = subprocess.Popen(
+            [COLLECTOR, "--listen", "127.0.0.1:0", "--store",
+             f"sqlite:{self.path('store')}", "--symbols", self.path("symbols")],
+            stderr=subprocess.PIPE, text=True, env=clean_environment())
+        try:
+            for line in collector.stderr:
+                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                    break
+            done = self.upload(found.group(0), file)
+            self.assertEqual((done.returncode, done.stdout),
+                             (0, f"{file}: sent, build ID abcdef0123\n"), done.stderr)
+            stored = self.path("symbols/.build-id/ab/cdef0123.debug")
+            with open(stored, "rb") as one, open(file, "rb") as other:
+                self.assertEqual(one.read(), other.read())
+            again = self.upload(found.group(0), file)
+            self.assertEqual(again.returncode, 0, again.stderr)
+        finally:
+            collector.terminate()
+            collector.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
