@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A collector that is killed and started again while many upload: nothing is lost, nothing
+# is there twice, and the spools empty. And a crash that reaches three targets at once.
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "upload"))
+import bodies  # noqa: E402
+import fault_server  # noqa: E402
+from spool_folder import Spool  # noqa: E402
+
+SPOOLS, REPORTS = (50, 20) if harness.FULL else (20, 10)
+KILLS = 3
+
+
+class Collector:
+    """The collector over one store, always on the same port once it has one."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = 0
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [harness.COLLECTOR, "--listen", f"127.0.0.1:{self.port}", "--store",
+             f"sqlite:{self.folder}/store.db"], stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", line).group(1))
+        # Whatever else it says must not fill the pipe.
+        self.reader = threading.Thread(target=self.process.stderr.read, daemon=True)
+        self.reader.start()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stderr.close()
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", path)
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    def stored(self):
+        found, cursor = [], ""
+        while cursor is not None:
+            page = self.get("/api/v1/reports?limit=200" +
+                            (f"&cursor={cursor}" if cursor else ""))
+            found += [report["id"] for report in page["reports"]]
+            cursor = page["next"]
+        return found
+
+    def count(self):
+        return sum(group["count"] for group in self.get("/api/v1/groups?limit=200")["groups"])
+
+
+class Killed(unittest.TestCase):
+    def fill(self):
+        spools = []
+        for number in range(SPOOLS):
+            spool = Spool(0)
+            self.addCleanup(spool.__exit__)
+            for report in range(REPORTS):
+                spool.add(number * REPORTS + report)
+            spools.append(spool)
+        return spools
+
+    def test_a_collector_killed_among_many_uploads_has_each_report_once(self):
+        with harness.Scene() as scene:
+            collector = Collector(scene.folder)
+            spools = self.fill()
+            uploads = [spool.start("--url", collector.url, CRASHHOOK_TIMEOUT="60s")
+                       for spool in spools]
+            for kill in range(KILLS):
+                enough = SPOOLS * REPORTS * (kill + 1) // (KILLS + 2)
+                while collector.count() < enough:
+                    self.assertTrue(any(upload.poll() is None for upload in uploads))
+                collector.kill()
+                collector.start()
+            for upload in uploads:
+                upload.communicate(timeout=120)
+            for spool in spools:  # whoever gave up on it meanwhile
+                done = spool.upload("--url", collector.url, CRASHHOOK_TIMEOUT="60s")
+                self.assertEqual(done.returncode, 0, done.stderr_text)
+
+            sent = [identity for spool in spools for identity in spool.ids]
+            for spool in spools:
+                for identity in spool.ids:
+                    self.assertEqual([t["state"] for t in spool.state(identity)], ["sent"])
+            stored = collector.stored()
+            self.assertEqual(len(stored), len(set(stored)), "some are there twice")
+            self.assertEqual(sorted(stored), sorted(sent))
+            self.assertEqual(collector.count(), len(sent))
+            collector.kill()
+
+
+class Everywhere(unittest.TestCase):
+    def test_a_crash_reaches_every_kind_of_target(self):
+        with harness.Scene() as scene, fault_server.FaultServer() as collector, \
+                fault_server.FaultServer(fault_server.take_event) as sentry, \
+                fault_server.FaultServer(fault_server.take_logs) as logs:
+            ended = scene.run(
+                [harness.example("null_write")], no_proxy="127.0.0.1",
+                CRASHHOOK_URL=f"{collector.url} sentry+{sentry.url.replace('//', '//k@')}/7 "
+                              f"otlp+{logs.url}")
+            self.assertEqual(ended.signal, 11, ended.stderr)
+            for server in (collector, sentry, logs):
+                server.await_requests(1)
+            report, = scene.reports()
+            event, files = bodies.read_event(sentry.requests[0].plain())
+            _, record, _ = bodies.read_logs(logs.requests[0].plain())
+            self.assertEqual(json.loads(files["report.json"]), report)
+            self.assertEqual(collector.requests[0].report(), report)
+            frames = event["exception"]["values"][0]["stacktrace"]["frames"]
+            innermost = harness.frames_of(harness.crashed_thread(report))[0]
+            self.assertEqual(frames[-1]["instruction_addr"], innermost["address"])
+            self.assertEqual(frames[-1]["function"], innermost["function"])
+            self.assertIn(innermost["function"], record["exception.stacktrace"])
+            states = json.loads(scene.command("list", "--json").stdout)[0]["targets"]
+            self.assertEqual([target["state"] for target in states], ["sent"] * 3)
+
+
+if __name__ == "__main__":
+    harness.main()
