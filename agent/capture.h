@@ -39,6 +39,7 @@ struct target_crash {
     uint64_t flight_state;      // where libcrashhook-flight keeps its rings; 0: none
     uint64_t get_globals;       // __cxa_get_globals; 0: not known
     uint64_t assert_fail;       // __assert_fail; 0: not known
+    uint64_t sanitizer_report;  // the text of AddressSanitizer's report; 0: none
     uint64_t thread_pointer;    // of the thread; 0: not known
     int channel;                // to the handler that waits; 0: none does
     uint64_t watches;           // where the table of watched objects is; 0: nowhere

@@ -9,6 +9,7 @@
 #include "agent/raw_threads.h"
 #include "agent/read_file.h"
 #include "agent/runtime_places.h"
+#include "agent/sanitizer_words.h"
 #include "formats/elf.h"
 #include "formats/maps.h"
 #include "report/crash_kind.h"
@@ -146,6 +147,9 @@ static void read_words(const struct capture *capture, struct crash_examination *
 {
     const struct target_crash *crash = capture->crash;
     if (crash->info.si_signo != SIGABRT)
+        return;
+    if (sanitizer_words_read(&capture->reader, crash->sanitizer_report, out->message) ==
+        CH_OK)
         return;
     uint64_t message = crash->abort_message != 0 ? crash->abort_message
                                                  : runtime_find_abort_message(capture);

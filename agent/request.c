@@ -80,6 +80,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .terminate = page->terminate,
         .set_terminate = page->set_terminate,
         .assert_fail = page->assert_fail,
+        .sanitizer_report = page->sanitizer_report,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
         .watches = page->watches,

@@ -25,6 +25,7 @@ extern void __assert_fail(const char *, const char *, int, const char *)
 void message_places_find(struct message_places *out)
 {
     *out = (struct message_places){ .abort_message = (uintptr_t)abort_message_place() };
+    out->sanitizer_report = sanitizer_report_place();
 #if !defined(__GLIBC__)
     out->assert_fail = (uintptr_t)__assert_fail;
 #endif

@@ -16,11 +16,16 @@ struct message_places {
     int64_t exception_globals; // distance from the thread pointer; 0: not known
     uint64_t terminate;        // std::terminate; 0: not known
     uint64_t set_terminate;    // std::set_terminate; 0: not known
+    uint64_t sanitizer_report; // a text, empty until AddressSanitizer reports; 0: none
     uint64_t assert_fail; // musl's __assert_fail, which keeps no words; 0: not known
 };
 
 // message_places_find fills out with what this process has.
 void message_places_find(struct message_places *out);
+
+// sanitizer_report_place has AddressSanitizer's report kept from now on, and says
+// where; 0: the program is built without.
+uint64_t sanitizer_report_place(void);
 
 // abort_message_place is the address of glibc's __abort_msg, or NULL. The shared and
 // the static library find it each in their own way.

@@ -151,6 +151,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->exception_globals = wishes->messages.exception_globals;
     page->terminate = wishes->messages.terminate;
     page->set_terminate = wishes->messages.set_terminate;
+    page->sanitizer_report = wishes->messages.sanitizer_report;
     page->assert_fail = wishes->messages.assert_fail;
     page->context_page = (uintptr_t)wishes->context;
     page->watches = (uintptr_t)watch_slots;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 7 };
+enum { REQUEST_VERSION = 8 };
 
 // What the agent answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R' };
@@ -76,6 +76,7 @@ struct request_page {
     uint64_t terminate;        // std::terminate; 0: none
     uint64_t set_terminate;    // std::set_terminate; 0: none
     uint64_t assert_fail;      // musl's __assert_fail; 0: none
+    uint64_t sanitizer_report; // the text of AddressSanitizer's report; 0: none
     uint64_t context_page;     // struct context_page; 0: none
     uint64_t watches;          // of the table of watch_page.h
     uint64_t flight_state; // of libcrashhook-flight (flight/flight_state.h); 0: none

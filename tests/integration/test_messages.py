@@ -108,6 +108,24 @@ class Messages(unittest.TestCase):
                 "Uncaught exception std::length_error: thrown by a library that came late, "
                 "thrown in thrower_work")
 
+    def test_a_sanitizer_is_quoted(self):
+        for how, words in (("use_freed", "heap-use-after-free on address 0x[0-9a-f]+, "
+                                         "READ of size 1"),
+                           ("overrun", "heap-buffer-overflow on address 0x[0-9a-f]+, "
+                                       "WRITE of size 1"),
+                           ("write_null", "SEGV on unknown address 0x0+")):
+            with self.subTest(how), Scene() as scene:
+                scene.preload = None
+                ended = scene.run([harness.program("sanitized"), how],
+                                  CRASHHOOK_AGENT=harness.AGENT,
+                                  ASAN_OPTIONS="abort_on_error=1")
+                reports = scene.reports()
+                self.assertEqual(ended.signal, signal.SIGABRT)
+                crash = reports[0]["crash"]
+                self.assertEqual(crash["kind"], "sanitizer")
+                self.assertRegex(crash["summary"], f"^AddressSanitizer: {words}$")
+                self.assertIn(how, harness.names_of(harness.crashed_thread(reports[0])))
+
     def core_of(self, program, how):
         """The crash that a core tells of, of a program that has no handler."""
         with Scene() as scene:
