@@ -7,10 +7,11 @@
 #include "agent/raw_report.h"
 
 enum ch_status attach_report(pid_t pid, const struct settings *settings,
-                             const char *home, struct text *out)
+                             const char *home, struct text *out, struct text *held)
 {
     struct capture capture = {
         .settings = settings,
+        .held = held,
         .home = settings->sanitize != SETTING_NO ? home : NULL,
     };
     char id[REPORT_ID_SIZE];

@@ -10,7 +10,9 @@
 
 #include "agent/capture.h"
 
-// attach_report stops process pid, appends its raw report to out and lets it run on.
-// CH_ERR_IO: it cannot be stopped, errno says why.
+// attach_report stops process pid, appends its raw report to out, and to held, unless
+// it is NULL, what values can be made of later (report/held_file.h), and lets it run
+// on. CH_ERR_IO: it cannot be stopped, errno says why.
 CH_CHECKED enum ch_status attach_report(pid_t pid, const struct settings *settings,
-                                        const char *home, struct text *out);
+                                        const char *home, struct text *out,
+                                        struct text *held);

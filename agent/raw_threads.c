@@ -9,6 +9,7 @@
 
 #include "base/hex.h"
 #include "formats/cbf.h"
+#include "report/held_file.h"
 #include "report/system_image.h"
 
 #define NOT_LISTED SIZE_MAX
@@ -286,6 +287,32 @@ static void note_fingerprint(struct raw_threads *t)
     }
 }
 
+// hold_stack copies the thread's stack, from below its pointer (functions that call
+// nothing may use that) up to its mapping's end, for the free phase to find arguments.
+static void hold_stack(struct raw_threads *t, const struct unwind_registers *registers)
+{
+    enum { BELOW = 128 };
+    uint8_t bytes[16384];
+    struct capture *capture = t->capture;
+    uint64_t at = registers->value[capture->arch->sp];
+    const struct target_mapping *stack = images_mapping(&capture->images, at);
+    if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
+        stack == NULL)
+        return;
+    at -= at - stack->start < BELOW ? at - stack->start : BELOW;
+    uint64_t end = stack->end;
+    if (end - at > RAW_THREAD_STACK_MAX)
+        end = at + RAW_THREAD_STACK_MAX;
+    while (at < end) {
+        size_t wanted = end - at < sizeof(bytes) ? (size_t)(end - at) : sizeof(bytes);
+        size_t got = capture->reader.read(capture->reader.source, at, bytes, wanted);
+        if (got == 0 || got > wanted)
+            return;
+        held_file_add_memory(capture->held, at, bytes, got);
+        at += got;
+    }
+}
+
 static void write_thread(struct raw_threads *t, struct json_writer *w,
                          const struct stopped_thread *thread)
 {
@@ -316,6 +343,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
         write_registers(w, t->capture->arch, registers,
                         crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
+        hold_stack(t, registers);
     }
     write_backtrace(t, w, end);
     json_write_end(w, '}');

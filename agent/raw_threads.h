@@ -11,6 +11,9 @@
 // The kernel's thread names have 15 characters.
 enum { RAW_THREAD_NAME_SIZE = 64 };
 
+// RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
+enum { RAW_THREAD_STACK_MAX = 256 << 10 };
+
 struct raw_threads {
     struct capture *capture;
     struct unwind_space *space;

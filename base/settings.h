@@ -56,6 +56,7 @@ struct settings {
     uint64_t timeout_ms;
     enum setting_switch print;
     enum setting_preset preset;
+    enum setting_switch arguments; // of the frames' functions
     enum setting_switch sanitize;
     enum setting_switch memory; // around what registers point to
     const char *tags;           // k=v,k=v; NULL: none

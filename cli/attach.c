@@ -46,14 +46,15 @@ static int run_attach(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
     pid_t pid;
 
     if (!parse_pid(options->arguments[0], &pid))
         return command_misused("attach: '%s' is no process id", options->arguments[0]);
     session_init(&session, options);
-    if (attach_report(pid, &session.settings, getenv("HOME"), &raw) != CH_OK)
+    if (attach_report(pid, &session.settings, getenv("HOME"), &raw, &held) != CH_OK)
         return command_fail("cannot attach to process %d: %s", pid, why_not(errno));
-    return session_print_raw(&session, &raw, options_given(options, "json"));
+    return session_print_raw(&session, &raw, &held, options_given(options, "json"));
 }
 
 const struct command attach_command = {

@@ -133,13 +133,15 @@ static int print_core(const struct core_command *command, struct capture *captur
                       bool as_json)
 {
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
     char id[REPORT_ID_SIZE];
     report_id_make(now_ms(), id);
+    capture->held = &held;
     enum ch_status status = raw_report_write(capture, id, -1, &raw);
     if (status != CH_OK)
         return command_fail("cannot report '%s': %s", command->name,
                             ch_status_name(status));
-    return session_print_raw(&command->session, &raw, as_json);
+    return session_print_raw(&command->session, &raw, &held, as_json);
 }
 
 // fill_descriptors: the kernel starts us with the core as stdin and nothing else; what

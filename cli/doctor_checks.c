@@ -60,7 +60,7 @@ static int trace_sibling(const struct session *session, pid_t target)
     if (pid == 0) {
         struct text report = { 0 };
         enum ch_status status =
-            attach_report(target, &session->settings, NULL, &report);
+            attach_report(target, &session->settings, NULL, &report, NULL);
         _exit(status == CH_OK ? 0 : errno != 0 ? errno : EIO);
     }
     return pid > 0 ? await(pid) : errno;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/render_values.h"
 #include "report/fingerprint.h"
 #include "report/readable_name.h"
 #include "report/report.h"
@@ -117,6 +118,17 @@ static const char *bytes_of(const struct text *text)
     return text->size != 0 ? text->bytes : "";
 }
 
+static void write_arguments(const struct pen *pen, const json_t *frame)
+{
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
+    render_values_append_arguments(frame, &line);
+    if (line.size == 0)
+        return;
+    pen_set(pen, PEN_DIM);
+    pen_plain(pen, "          %s\n", line.bytes);
+    pen_set(pen, PEN_PLAIN);
+}
+
 static void write_frame(const struct render_frames *frames, const json_t *frame,
                         uint64_t number)
 {
@@ -156,6 +168,8 @@ static void write_frame(const struct render_frames *frames, const json_t *frame,
     }
     pen_set(pen, PEN_PLAIN);
     pen_plain(pen, "\n");
+    if (!system || frames->addresses)
+        write_arguments(pen, frame);
 }
 
 static void write_note(const struct pen *pen, const char *note)

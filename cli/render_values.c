@@ -5,7 +5,13 @@
 
 #include "report/report.h"
 
-enum { DEPTH_MAX = 24, INDENT = 2, ELEMENTS_MAX = 16, SMALL_MEMBERS = 4 };
+enum {
+    DEPTH_MAX = 24,
+    INDENT = 2,
+    ELEMENTS_MAX = 16,
+    SMALL_MEMBERS = 4,
+    ARGUMENTS_MAX = 16
+};
 
 // A level is an object or array of which some members have been written.
 struct level {
@@ -154,6 +160,48 @@ void render_values_append_inline(const json_t *value, struct text *out)
         append_small(value, out);
     } else {
         text_append_string(out, json_is_array(value) ? "[...]" : "{...}");
+    }
+}
+
+// append_argument writes what an argument is now, and what it was when the function was
+// called where that is another value or all that is known.
+static void append_argument(const json_t *argument, struct text *out)
+{
+    const json_t *value = json_object_get(argument, "value");
+    const json_t *entry = json_object_get(argument, "entry_value");
+    const char *confidence = report_string(argument, "confidence");
+    const char *name = report_string(argument, "name");
+    if (name != NULL)
+        pen_escape(name, out);
+    else
+        text_appendf(out, "#%" JSON_INTEGER_FORMAT,
+                     json_integer_value(json_object_get(argument, "index")));
+    text_append_string(out, " = ");
+    if (value != NULL)
+        render_values_append_inline(value, out);
+    else if (entry == NULL)
+        text_append_string(out, "?");
+    if (entry != NULL && (value == NULL || !json_equal(value, entry))) {
+        text_append_string(out, value != NULL ? " (" : "");
+        render_values_append_inline(entry, out);
+        text_append_string(out, value != NULL ? " when called)" : " when called");
+    }
+    if (confidence != NULL && strcmp(confidence, "likely") == 0)
+        text_append_string(out, " (likely)");
+    if (confidence != NULL && strcmp(confidence, "guess") == 0)
+        text_append_string(out, " (a guess)");
+}
+
+void render_values_append_arguments(const json_t *frame, struct text *out)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        if (i == ARGUMENTS_MAX) {
+            text_append_string(out, ", ...");
+            return;
+        }
+        text_append_string(out, i != 0 ? ", " : "");
+        append_argument(json_array_get(arguments, i), out);
     }
 }
 

@@ -14,6 +14,10 @@
 void render_values_watches(const struct pen *pen, const json_t *report,
                            size_t lines_max);
 
+// render_values_append_arguments appends a frame's arguments in one line: `count = 3,
+// text = 0x55d0 "word", size = ?`. Nothing where it has none.
+void render_values_append_arguments(const json_t *frame, struct text *out);
+
 // render_values_append_inline appends a value in one line: scalars as they are,
 // pointers as their address, anything larger as {...}.
 void render_values_append_inline(const json_t *value, struct text *out);

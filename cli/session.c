@@ -190,6 +190,7 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .level = settings->symbolize,
         .home = getenv("HOME"),
         .sanitize = settings->sanitize != SETTING_NO,
+        .arguments = settings->arguments != SETTING_NO,
         .timeout_ms = (uint32_t)settings->timeout_ms,
         .sysroot = session->sysroot,
         .exe = session->exe,
@@ -220,7 +221,7 @@ void session_add_values(const struct session *session, json_t *report, const voi
     char folder[PATH_MAX];
     const struct symbolizer_options options = symbolizer_options_of(session, folder);
     int64_t start = clock_us();
-    if (session->settings.symbolize == SYMBOLIZE_OFF)
+    if (session->settings.symbolize == SYMBOLIZE_OFF || size == 0)
         return;
     report_values_add(report, &options, held, size);
     note_timing(report, "values", clock_us() - start);
@@ -249,13 +250,14 @@ static int print_report(const struct session *session, const json_t *report,
 }
 
 int session_print_raw(const struct session *session, const struct text *raw,
-                      bool as_json)
+                      const struct text *held, bool as_json)
 {
     struct report_error error;
     json_t *report;
     if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
         return command_fail("cannot read our own report: %s", error.text);
     session_symbolize(session, report);
+    session_add_values(session, report, held->bytes, held->size);
     int result = print_report(session, report, as_json);
     fflush(stdout); // the answer first
     session_cache_symbols(session, report);

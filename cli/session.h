@@ -51,7 +51,8 @@ void session_add_values(const struct session *session, json_t *report, const voi
 // in the background. It is called when the report has been answered.
 void session_cache_symbols(const struct session *session, json_t *report);
 
-// session_print_raw symbolizes a report as the agent writes it and prints it on stdout,
-// as JSON or for reading. The result is the command's.
+// session_print_raw symbolizes a report as the agent writes it, with what was held of
+// the process, and prints it on stdout, as JSON or for reading. The result is the
+// command's.
 int session_print_raw(const struct session *session, const struct text *raw,
-                      bool as_json);
+                      const struct text *held, bool as_json);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/held_file.h"
+#include "symbolizer/argument_report.h"
 #include "symbolizer/guarded_child.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/type_watch.h"
@@ -13,6 +14,7 @@
 
 struct values {
     const struct symbolizer_options *options;
+    const json_t *report;
     struct held_file held;
     struct report_images images;
 };
@@ -21,9 +23,12 @@ struct values {
 static enum ch_status make_values(void *context, int to_parent)
 {
     struct values *values = context;
-    json_t *all =
-        json_pack("{s:o}", "watches",
-                  type_watch_all(&values->held, &values->images, values->options));
+    json_t *watches = type_watch_all(&values->held, &values->images, values->options);
+    json_t *arguments = values->options->arguments
+                            ? argument_report_all(values->report, &values->held,
+                                                  &values->images, values->options)
+                            : json_array();
+    json_t *all = json_pack("{s:o, s:o}", "watches", watches, "arguments", arguments);
     enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     if (status == CH_OK && json_dumpfd(all, to_parent, JSON_COMPACT) != 0)
         status = CH_ERR_IO;
@@ -51,8 +56,11 @@ static enum ch_status take_values(json_t *report, const struct text *result)
     bool right = is_watches(watches);
     if (right && json_array_size(watches) != 0)
         (void)json_object_set(report, "watches", watches);
+    enum ch_status status = right ? CH_OK : CH_ERR_MALFORMED;
+    if (right)
+        status = argument_report_write(report, json_object_get(all, "arguments"));
     json_decref(all);
-    return right ? CH_OK : CH_ERR_MALFORMED;
+    return status;
 }
 
 static void add_problem(json_t *report, enum ch_status status)
@@ -68,12 +76,12 @@ void report_values_add(json_t *report, const struct symbolizer_options *options,
 {
     uint32_t timeout_ms =
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
-    struct values values = { .options = options };
+    struct values values = { .options = options, .report = report };
     struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = RESULT_MAX };
     enum ch_status status = held_file_init(&values.held, held, size);
     if (status == CH_OK)
         status = report_images_read(&values.images, report);
-    if (status == CH_OK && values.held.watch_count != 0) {
+    if (status == CH_OK && (values.held.watch_count != 0 || options->arguments)) {
         int64_t deadline_ms = guarded_child_now_ms() + timeout_ms / 2;
         status = guarded_child_run(make_values, &values, deadline_ms, &result);
         if (status == CH_OK)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values in a report: the objects that the program wanted to be shown, out of what
-// was copied while it was held (docs/types.md).
+// The values in a report: the arguments of its frames, and the objects that the program
+// wanted to be shown, out of what was copied while it was held (docs/types.md).
 //
 // It is done once, while those copies are still there; they go nowhere else. Debug
 // information is read in a guarded child: whatever happens to that, the report stays.

@@ -30,6 +30,7 @@ struct symbolizer_options {
     const char *sysroot;        // the folder image paths are under; NULL: /
     const char *exe;            // an image path that is not under sysroot; NULL: none
     bool sanitize;              // source files under home are written with `~`
+    bool arguments;             // report_values_add looks for those of frames
     const char *cache_folder;   // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;        // of the guarded form; 0: SYMBOLIZER_TIMEOUT_MS
 };

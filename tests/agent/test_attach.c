@@ -67,7 +67,7 @@ static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
     struct child child = child_start(sleep_in_two_threads);
 
     settings_read(&settings, no_variable, NULL, NULL);
-    enum ch_status status = attach_report(child.pid, &settings, "/root", &out);
+    enum ch_status status = attach_report(child.pid, &settings, "/root", &out, NULL);
     json_t *report = json_loadb(out.bytes, out.size, 0, &error);
     text_deinit(&out);
     ssize_t wrote = write(child.go, "x", 1);
@@ -99,7 +99,7 @@ static void attach_says_when_there_is_no_such_process(void **state)
     struct text out = { 0 };
     settings_read(&settings, no_variable, NULL, NULL);
     // Process ids stay below 2^22 on Linux.
-    enum ch_status status = attach_report(1 << 23, &settings, NULL, &out);
+    enum ch_status status = attach_report(1 << 23, &settings, NULL, &out, NULL);
     text_deinit(&out);
     assert_int_equal(status, CH_ERR_IO);
 }
@@ -121,7 +121,7 @@ static void attach_says_so_of_a_process_that_has_exited(void **state)
     settings_read(&settings, no_variable, NULL, NULL);
     // It has exited, and stays a zombie until its parent asks.
     int waited = waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT);
-    enum ch_status status = attach_report(child.pid, &settings, NULL, &out);
+    enum ch_status status = attach_report(child.pid, &settings, NULL, &out, NULL);
     int error = errno;
     text_deinit(&out);
     child_end(&child, false);

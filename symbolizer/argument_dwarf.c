@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/argument_dwarf.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/argument_expression.h"
+#include "symbolizer/argument_site.h"
+#include "symbolizer/argument_value.h"
+
+// The call whose argument is looked for.
+struct lookup {
+    const struct argument_stack *stack;
+    const struct argument_call *call;
+    struct argument_site site; // of the call, in its caller
+    struct argument_context context;
+};
+
+// before_slot is whether the pc is before where the function has stored what it keeps
+// in its own frame: without optimization a location holds only behind the prologue.
+static bool before_slot(const struct lookup *l,
+                        const struct argument_location *location)
+{
+    Dwarf_Addr *after = NULL;
+    Dwarf_Die function = l->call->function;
+    if (!l->call->frame.activation || location->kind != ARGUMENT_IN_MEMORY ||
+        location->value >= l->call->frame.cfa)
+        return false;
+    int count = dwarf_entry_breakpoints(&function, &after);
+    bool before = count > 0 && l->call->vaddr < after[0];
+    free(after);
+    return before;
+}
+
+// find_now looks for the argument's value at the pc.
+static enum ch_status find_now(struct lookup *l, Dwarf_Die *parameter,
+                               struct argument *argument)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    struct argument_location location;
+    if (dwarf_attr(parameter, DW_AT_location, &attribute) == NULL ||
+        dwarf_getlocation_addr(&attribute, l->call->vaddr, &ops, &count, 1) != 1 ||
+        count == 0)
+        return CH_ERR_NOT_FOUND;
+    l->context.attribute = &attribute;
+    enum ch_status status =
+        argument_expression_evaluate(&l->context, ops, count, &location);
+    l->context.attribute = NULL;
+    if (status != CH_OK)
+        return status;
+    bool is_list = dwarf_whatform(&attribute) != DW_FORM_exprloc;
+    if (!is_list && before_slot(l, &location))
+        return CH_ERR_NOT_FOUND;
+    status =
+        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
+    if (status == CH_OK) {
+        argument->source = location.entered ? "dwarf-entry-value" : "dwarf-location";
+        argument->confidence = "exact";
+    }
+    return status;
+}
+
+// find_entry looks for the value that the argument was passed with: in which register
+// is what its location is where the function begins.
+static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
+                                 struct argument *argument)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    Dwarf_Addr entry;
+    struct argument_location location = { .kind = ARGUMENT_IS_VALUE };
+    Dwarf_Die function = l->call->function;
+    if (dwarf_entrypc(&function, &entry) != 0 ||
+        dwarf_attr(parameter, DW_AT_location, &attribute) == NULL ||
+        dwarf_getlocation_addr(&attribute, entry, &ops, &count, 1) != 1 || count != 1 ||
+        ops[0].atom < DW_OP_reg0 || ops[0].atom > DW_OP_reg31)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status =
+        argument_site_entry(&l->context, ops[0].atom - DW_OP_reg0, &location.value);
+    if (status != CH_OK)
+        return status;
+    status = argument_value_make(l->stack, l->call, argument, &location,
+                                 &argument->entry_value);
+    if (status == CH_OK && argument->source == NULL) {
+        argument->source = "callsite";
+        argument->confidence = "exact";
+    }
+    return status;
+}
+
+static const char *reason_of(enum ch_status status)
+{
+    switch (status) {
+    case CH_ERR_UNSUPPORTED:
+        return "aggregate-split";
+    case CH_ERR_FAULT:
+        return "unreadable";
+    default:
+        return "clobbered";
+    }
+}
+
+static void add_parameter(struct lookup *l, Dwarf_Die *parameter,
+                          struct argument_list *out)
+{
+    struct type_dwarf *types = &l->call->image->types.dwarf_types;
+    struct argument argument = { .name = dwarf_diename(parameter) };
+    if (type_dwarf_add_type_of(types, parameter, &argument.type) != CH_OK)
+        argument.type = TYPE_UNKNOWN_INDEX;
+    enum ch_status status = find_now(l, parameter, &argument);
+    (void)!find_entry(l, parameter, &argument);
+    if (argument.source == NULL) {
+        argument.source = "none";
+        argument.confidence = "unavailable";
+        argument.reason = reason_of(status);
+    }
+    argument_list_add(out, &argument);
+}
+
+bool argument_dwarf_list(const struct argument_stack *stack, size_t index,
+                         struct argument_list *out)
+{
+    const struct argument_call *call = &stack->calls[index];
+    if (!call->has_function)
+        return false;
+    struct lookup l = { .stack = stack,
+                        .call = call,
+                        .site = { .stack = stack, .index = index } };
+    l.context = (struct argument_context){ .frame = &call->frame,
+                                           .memory = stack->memory,
+                                           .cfa = call->frame.cfa,
+                                           .bias = call->image->bias,
+                                           .entry = argument_site_entry,
+                                           .entry_data = &l.site };
+    l.context.has_frame_base =
+        argument_stack_frame_base(stack, call, &l.context.frame_base);
+    out->table = &call->image->types.table;
+    Dwarf_Die function = call->function;
+    Dwarf_Die child;
+    int more = dwarf_child(&function, &child);
+    while (more == 0) {
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+            add_parameter(&l, &child, out);
+        more = dwarf_siblingof(&child, &child);
+    }
+    return true;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/argument_report.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/argument_dwarf.h"
+
+// list_call gives the arguments of a call as an array, or NULL.
+static json_t *list_call(const struct argument_stack *stack, size_t index)
+{
+    struct argument_list list = { 0 };
+    if (stack->calls[index].image != NULL)
+        (void)argument_dwarf_list(stack, index, &list);
+    return list.all;
+}
+
+static json_t *list_thread(const struct argument_stack *stack)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < stack->count; i++) {
+        json_t *arguments = list_call(stack, i);
+        if (arguments != NULL)
+            (void)json_array_append_new(
+                all, json_pack("{s:I, s:o}", "frame", (json_int_t)stack->calls[i].index,
+                               "arguments", arguments));
+    }
+    return all;
+}
+
+json_t *argument_report_all(const json_t *report, struct held_file *held,
+                            const struct report_images *images,
+                            const struct symbolizer_options *options)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    const struct memory_reader memory = held_file_reader(held);
+    struct argument_image *opened = calloc(images->count + 1, sizeof(*opened));
+    struct argument_stack *stack = calloc(1, sizeof(*stack));
+    json_t *all = json_array();
+    if (opened != NULL && stack != NULL) {
+        stack->memory = &memory;
+        stack->options = options;
+        for (size_t i = 0; i < json_array_size(threads); i++) {
+            argument_stack_read(stack, json_array_get(threads, i), images, opened);
+            (void)json_array_append_new(all, list_thread(stack));
+        }
+        for (size_t i = 0; i < images->count; i++)
+            argument_image_close(&opened[i]);
+    }
+    free(stack);
+    free(opened);
+    return all;
+}
+
+// is_arguments: a child that read a hostile file is not to be trusted.
+static bool is_arguments(const json_t *arguments)
+{
+    bool right = json_is_array(arguments);
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *one = json_array_get(arguments, i);
+        right = right && json_is_integer(json_object_get(one, "index")) &&
+                json_is_string(json_object_get(one, "confidence"));
+    }
+    return right;
+}
+
+static enum ch_status write_call(json_t *frames, const json_t *call)
+{
+    const json_t *index = json_object_get(call, "frame");
+    json_t *arguments = json_object_get(call, "arguments");
+    json_int_t number = json_integer_value(index);
+    if (!json_is_integer(index) || number < 0 || !is_arguments(arguments))
+        return CH_ERR_MALFORMED;
+    json_t *frame = json_array_get(frames, (size_t)number);
+    return json_object_set(frame, "arguments", arguments) == 0 ? CH_OK
+                                                               : CH_ERR_MALFORMED;
+}
+
+enum ch_status argument_report_write(json_t *report, const json_t *all)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    if (!json_is_array(all))
+        return CH_ERR_MALFORMED;
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *calls = json_array_get(all, i);
+        const json_t *thread = json_array_get(threads, i);
+        json_t *frames =
+            json_object_get(json_object_get(thread, "backtrace"), "frames");
+        for (size_t j = 0; j < json_array_size(calls); j++) {
+            enum ch_status status = write_call(frames, json_array_get(calls, j));
+            if (status != CH_OK)
+                return status;
+        }
+    }
+    return CH_OK;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/argument_site.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+enum { SCOPE_DEPTH_MAX = 64 };
+
+static bool is_site(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
+}
+
+// returns_to is whether the call of site returns to vaddr.
+static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Addr address;
+    unsigned name =
+        dwarf_tag(site) == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+    return dwarf_attr(site, name, &attribute) != NULL &&
+           dwarf_formaddr(&attribute, &address) == 0 && address == vaddr;
+}
+
+// is_scope is whether a call that returns to vaddr may be in die.
+static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
+{
+    int tag = dwarf_tag(die);
+    return (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+           (dwarf_haspc(die, vaddr - 1) == 1 || dwarf_haspc(die, vaddr) == 1);
+}
+
+// find_site looks through the scopes of function for the call that returns to vaddr.
+static bool find_site(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
+{
+    Dwarf_Die at[SCOPE_DEPTH_MAX];
+    int depth = 0;
+    if (dwarf_child(function, &at[0]) != 0)
+        return false;
+    for (;;) {
+        if (is_site(&at[depth]) && returns_to(&at[depth], vaddr)) {
+            *out = at[depth];
+            return true;
+        }
+        if (depth + 1 < SCOPE_DEPTH_MAX && is_scope(&at[depth], vaddr) &&
+            dwarf_child(&at[depth], &at[depth + 1]) == 0) {
+            depth++;
+            continue;
+        }
+        while (dwarf_siblingof(&at[depth], &at[depth]) != 0)
+            if (depth-- == 0)
+                return false;
+    }
+}
+
+static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) != NULL &&
+           dwarf_formref_die(&attribute, out) != NULL;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) == NULL)
+        return dwarf_diename(die);
+    return dwarf_formstring(&attribute);
+}
+
+static bool is_external(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    bool external = false;
+    return dwarf_attr_integrate(die, DW_AT_external, &attribute) != NULL &&
+           dwarf_formflag(&attribute, &external) == 0 && external;
+}
+
+// is_origin is whether origin is the entry of function: itself, what it is an instance
+// of, or the declaration of it in another unit.
+static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
+{
+    Dwarf_Die of = *function;
+    for (int i = 0; i < 4; i++) {
+        if (of.addr == origin->addr)
+            return true;
+        if (!referred(&of, DW_AT_abstract_origin, &of) &&
+            !referred(&of, DW_AT_specification, &of))
+            break;
+    }
+    const char *name = linkage_name(origin);
+    const char *own = linkage_name(function);
+    return is_external(origin) && is_external(function) && name != NULL &&
+           own != NULL && strcmp(name, own) == 0;
+}
+
+// evaluate evaluates an attribute of a call site in the frame of the caller.
+static enum ch_status evaluate(const struct argument_site *site, Dwarf_Die *die,
+                               unsigned name, uint64_t *out)
+{
+    const struct argument_call *caller = &site->stack->calls[site->index + 1];
+    const struct argument_site next = { .stack = site->stack,
+                                        .index = site->index + 1,
+                                        .asked = site->asked + 1 };
+    struct argument_location location;
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    if (dwarf_attr(die, name, &attribute) == NULL ||
+        dwarf_getlocation(&attribute, &ops, &count) != 0 || count == 0)
+        return CH_ERR_NOT_FOUND;
+    struct argument_context context = { .frame = &caller->frame,
+                                        .memory = site->stack->memory,
+                                        .cfa = caller->frame.cfa,
+                                        .bias = caller->image->bias,
+                                        .entry = argument_site_entry,
+                                        .entry_data = &next,
+                                        .attribute = &attribute };
+    context.has_frame_base =
+        argument_stack_frame_base(site->stack, caller, &context.frame_base);
+    enum ch_status status =
+        argument_expression_evaluate(&context, ops, count, &location);
+    if (status != CH_OK)
+        return status;
+    // A bare expression is the value itself, not a place.
+    if (location.kind == ARGUMENT_IN_MEMORY || location.kind == ARGUMENT_IS_VALUE) {
+        *out = location.value;
+        return CH_OK;
+    }
+    return argument_location_word(&location, &caller->frame, site->stack->memory, out);
+}
+
+// calls_function is whether the call is one of the function that was entered.
+static bool calls_function(const struct argument_site *site, Dwarf_Die *die)
+{
+    const struct argument_call *call = &site->stack->calls[site->index];
+    bool modern = dwarf_tag(die) == DW_TAG_call_site;
+    Dwarf_Die function = call->function;
+    Dwarf_Die origin;
+    Dwarf_Addr entry;
+    uint64_t target;
+    if (referred(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
+        return is_origin(&origin, &function);
+    return dwarf_entrypc(&function, &entry) == 0 &&
+           evaluate(site, die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
+                    &target) == CH_OK &&
+           target == entry + call->image->bias;
+}
+
+// is_passed_in is whether a parameter of a call site is passed in the register.
+static bool is_passed_in(Dwarf_Die *parameter, unsigned reg)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    int tag = dwarf_tag(parameter);
+    return (tag == DW_TAG_call_site_parameter ||
+            tag == DW_TAG_GNU_call_site_parameter) &&
+           dwarf_attr(parameter, DW_AT_location, &attribute) != NULL &&
+           dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
+           ops[0].atom == DW_OP_reg0 + reg;
+}
+
+enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
+                                   uint64_t *out)
+{
+    const struct argument_site *site = context->entry_data;
+    if (site->index + 1 >= site->stack->count || site->asked >= ARGUMENT_SITES_MAX)
+        return CH_ERR_NOT_FOUND;
+    const struct argument_call *call = &site->stack->calls[site->index];
+    const struct argument_call *caller = call + 1;
+    if (!call->has_function || !caller->has_function || caller->frame.activation)
+        return CH_ERR_NOT_FOUND;
+    Dwarf_Die function = caller->function;
+    Dwarf_Die die;
+    Dwarf_Die parameter;
+    uint64_t returns = caller->frame.value[ARGUMENT_PC] - caller->image->bias;
+    if (!find_site(&function, returns, &die) || !calls_function(site, &die))
+        return CH_ERR_NOT_FOUND;
+    int more = dwarf_child(&die, &parameter);
+    while (more == 0) {
+        bool modern = dwarf_tag(&parameter) == DW_TAG_call_site_parameter;
+        if (is_passed_in(&parameter, reg))
+            return evaluate(site, &parameter,
+                            modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
+        more = dwarf_siblingof(&parameter, &parameter);
+    }
+    return CH_ERR_NOT_FOUND;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls of one thread, innermost first, with what is known of each: registers, the
+// image its code is in, the function's entry in the debug information.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/memory_reader.h"
+#include "symbolizer/argument_frame.h"
+#include "symbolizer/argument_image.h"
+
+// ARGUMENT_CALLS_MAX is how many calls of a thread are looked at.
+enum { ARGUMENT_CALLS_MAX = 256 };
+
+struct argument_call {
+    struct argument_frame frame;
+    struct argument_image *image; // NULL: none
+    uint64_t vaddr;               // of the instruction: for a call, one within it
+    bool has_function;
+    Dwarf_Die function;
+    const json_t *from; // the report's frame
+    size_t index;       // of that, in the backtrace
+};
+
+struct argument_stack {
+    struct argument_call calls[ARGUMENT_CALLS_MAX];
+    size_t count;
+    const struct memory_reader *memory;
+    const struct symbolizer_options *options;
+};
+
+// argument_stack_read fills stack with the calls of a thread of a report: as far as
+// registers can be restored and agree with the frames there are. images are those of
+// the report, opened as they are needed.
+void argument_stack_read(struct argument_stack *stack, const json_t *thread,
+                         const struct report_images *from,
+                         struct argument_image *images);
+
+// argument_stack_frame_base gives the address that a function's debug information
+// counts its frame's places from; false: it is not known.
+bool argument_stack_frame_base(const struct argument_stack *stack,
+                               const struct argument_call *call, uint64_t *out);
+
+// An argument is what was found of one.
+struct argument {
+    const char *name;    // NULL: not known
+    uint32_t type;       // in the table of the call's image
+    json_t *value;       // now; NULL: not known
+    json_t *entry_value; // when the function was called; NULL: not known
+    const char *source;
+    const char *confidence;
+    const char *reason; // why it is unavailable, or NULL
+};
+
+// An argument_list is those of one call.
+struct argument_list {
+    json_t *all; // an array; NULL: nothing is known of the function
+    const struct type_table *table;
+};
+
+// argument_list_add appends one, and takes its values over.
+void argument_list_add(struct argument_list *list, struct argument *argument);
