@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ingest.py BUILD [COUNT]: durable ingest of 20 KB reports by the collector, beside the
-# same bytes inserted into a bare SQLite table with the same durability, in one run; and
-# how long the list of groups takes over a store of 1,000,000 reports with `--lists`.
+# same bytes inserted into a bare SQLite table with the same durability, and by pgbench
+# into PostgreSQL, in one run; and how long lists take over stores of 1,000,000 reports
+# with `--lists`.
 
 import json
 import os
+import re
 import resource
 import sqlite3
 import subprocess
@@ -17,6 +19,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "collector"))
 
+import postgres  # noqa: E402
 import sample_reports  # noqa: E402
 from running import Collector  # noqa: E402
 
@@ -55,8 +58,9 @@ def bare(folder, data, batch, count):
     return count / took
 
 
-def collect(build, path, clients, count):
-    with Collector(os.path.join(build, "bin", "crashhook-collector")) as collector:
+def collect(build, path, clients, count, store=None):
+    with Collector(os.path.join(build, "bin", "crashhook-collector"),
+                   store=store) as collector:
         pid = collector.process.pid
         done = subprocess.run(
             [os.path.join(build, "bench", "ingest_load"), str(collector.port),
@@ -69,50 +73,115 @@ def collect(build, path, clients, count):
         return result
 
 
-def lists(build, count):
-    """Fills a store by SQL, as ingest would leave it, and times its lists."""
-    with Collector(os.path.join(build, "bin", "crashhook-collector")) as collector:
-        collector.post(sample_reports.raw(1))
-        collector.stop()
-        db = sqlite3.connect(collector.path("store.db"), isolation_level=None)
-        groups, now_ms = count // 200, int(time.time() * 1000)
-        db.execute("BEGIN")
-        db.executemany(
-            "INSERT INTO groups(fingerprint, title, summary, signal, count, first_seen,"
-            " last_seen) VALUES(?, ?, 'Read address 0x0', 11, 200, ?, ?)",
-            ((f"{i:032x}", f"SIGSEGV in f{i}", now_ms - 10**9, now_ms - i)
-             for i in range(1, groups + 1)))
-        db.executemany("INSERT INTO group_days VALUES(?, ?, 10)",
-                       ((i, now_ms // 86400000 - day) for i in range(2, groups + 2)
-                        for day in range(20)))
-        db.executemany("INSERT INTO group_releases VALUES(?, ?, 200, ?)",
-                       ((i + 2, f"1.{i % 50}", now_ms) for i in range(groups)))
-        db.executemany(
-            "INSERT INTO reports(id, revision, group_number, time, received, signal,"
-            " signal_name, title, summary, release, environment, executable, hostname)"
-            " VALUES(?, 1, ?, ?, ?, 11, 'SIGSEGV', 'SIGSEGV in f', 'Read', ?, 'production',"
-            " '/bin/p', 'host')",
-            ((f"{ID[:24]}{i + 16:012x}", i % groups + 2, now_ms - i, now_ms,
-              f"1.{i % 50}") for i in range(count)))
-        db.execute("COMMIT")
+# What ingest leaves of so many reports in 200 times fewer groups, in SQL of both stores.
+FILL = """
+CREATE TABLE filler(i bigint);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+INSERT INTO filler SELECT i FROM n;
+INSERT INTO groups(fingerprint, title, summary, signal, count, kept, first_seen, last_seen)
+SELECT '00000000000000000000000' || (100000000 + i), 'SIGSEGV in f' || i,
+ 'Read address 0x0', 11, 200, 200, {now} - 1000000000, {now} - i
+ FROM filler WHERE i <= {groups} ORDER BY i;
+INSERT INTO group_days(group_number, day, count) SELECT g.i, {today} - d.i, 10
+ FROM filler g CROSS JOIN filler d WHERE g.i <= {groups} AND d.i <= 20;
+INSERT INTO reports(id, revision, group_number, time, received, signal, signal_name, title,
+ summary, release, environment, executable, hostname, fingerprint)
+SELECT '00000000-0000-7000-8000-00' || (1000000000 + i), 1, i % {groups} + 1, {now} - i,
+ {now}, 11, 'SIGSEGV', 'SIGSEGV in f' || (i % {groups}), 'Read address 0x' || i,
+ '1.' || (i % 50), CASE WHEN i % 3 = 0 THEN 'staging' ELSE 'production' END, '/bin/p',
+ 'host' || (i % 100), '00000000000000000000000' || (100000000 + i % {groups} + 1)
+ FROM filler ORDER BY i;
+INSERT INTO facets(group_number, kind, value, count, last_seen)
+SELECT group_number, kind, value, count(*), max(time) FROM (
+ SELECT r.group_number AS group_number, k.column1 AS kind, CASE k.column1
+  WHEN 1 THEN r.title WHEN 2 THEN r.summary WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
+  WHEN 5 THEN r.release WHEN 6 THEN r.environment WHEN 7 THEN '11' ELSE r.signal_name
+  END AS value, r.time AS time
+ FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k) c
+ GROUP BY group_number, kind, value;
+DROP TABLE filler;
+ANALYZE;
+"""
+
+ASKED = ("/", "/api/v1/groups", "/api/v1/groups?limit=200", "/api/v1/reports",
+         "/?status=open", "/?release=1.7", "/?q=f4999", "/?q=host99", "/?q=nowhere",
+         "/?q=f4", "/?signal=SIGSEGV&environment=staging",
+         "/?release=1.7&environment=nowhere", "/?since=1h",
+         "/api/v1/reports?q=nowhere", "/groups/" + "0" * 23 + "100000007")
+
+
+def fill(store, path, count):
+    """Fills the tables the collector has made, by SQL."""
+    now_ms = int(time.time() * 1000)
+    script = FILL.format(count=count, groups=count // 200, now=now_ms,
+                         today=now_ms // 86400000)
+    if store is None:
+        db = sqlite3.connect(path, isolation_level=None)
+        db.executescript("BEGIN;" + script.replace("ANALYZE;", "COMMIT;"))
         db.close()
+        return
+    subprocess.run([postgres.programs() + "/psql", "-q", "-v", "ON_ERROR_STOP=1", store],
+                   input=script.encode(), check=True)
+
+
+def lists(build, count, store=None):
+    """Milliseconds of every list over a filled store: the median of nine."""
+    with Collector(os.path.join(build, "bin", "crashhook-collector"),
+                   store=store) as collector:
+        collector.stop()
+        fill(store, collector.path("store.db"), count)
         collector.start()
         result = {}
-        for path in ("/", "/api/v1/groups", "/api/v1/reports", "/?release=1.7",
-                     "/?q=f4999", f"/groups/{7:032x}"):
-            best = []
-            for _ in range(5):
+        for path in ASKED:
+            times = []
+            for _ in range(9):
                 began = time.monotonic()
-                status, _, _ = collector.request("GET", path)
-                best.append(time.monotonic() - began)
-            result[path] = f"{status} in {sorted(best)[2] * 1000:.1f} ms"
+                status, _, body = collector.request("GET", path)
+                times.append(time.monotonic() - began)
+            result[path] = (f"{status} in {sorted(times)[4] * 1000:.1f} ms,"
+                            f" {len(body) >> 10} KiB")
         return result
+
+
+# One row of the same bytes, as pgbench inserts it.
+ROW = """\\set n random(1, 1000000000000)
+INSERT INTO bare VALUES (gen_random_uuid()::text, decode('{data}', 'hex'));
+"""
+
+
+def pgbench(server, folder, data, clients, count):
+    """Rows a second of a bare table with a commit each, by clients of pgbench."""
+    store = server.database()
+    subprocess.run([server.programs + "/psql", "-q", store, "-c",
+                    "CREATE TABLE bare(id text PRIMARY KEY, body bytea);"
+                    "ALTER TABLE bare ALTER COLUMN body SET STORAGE EXTERNAL"], check=True)
+    script = os.path.join(folder, "row.sql")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(ROW.format(data=data.hex()))
+    done = subprocess.run([server.programs + "/pgbench", "-n", "-M", "prepared", "-f", script,
+                           "-c", str(clients), "-j", "2", "-t", str(count // clients), store],
+                          check=True, stdout=subprocess.PIPE, text=True)
+    return float(re.search(r"tps = ([0-9.]+)", done.stdout).group(1))
+
+
+def ingest_postgresql(build, folder, path, data, count):
+    """pgbench and the collector in turns over one server that syncs."""
+    with postgres.Postgres(durable=True) as server:
+        for clients in (1, 64, 1, 64):
+            bare_rate = pgbench(server, folder, data, min(clients, 32), count)
+            ours = collect(build, path, clients, count, server.database())
+            print(f"PostgreSQL, {clients} clients: pgbench {bare_rate:.0f}/s,"
+                  f" collector {ours['reports_per_second'] / bare_rate:.2f} of it: {ours}")
 
 
 def main():
     build = sys.argv[1]
     if "--lists" in sys.argv:
-        print(json.dumps(lists(build, 1_000_000), indent=1))
+        print("SQLite:", json.dumps(lists(build, 1_000_000), indent=1))
+        if postgres.programs() is not None:
+            with postgres.Postgres() as server:
+                print("PostgreSQL:",
+                      json.dumps(lists(build, 1_000_000, server.database()), indent=1))
         return
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
     data = body()
@@ -127,6 +196,8 @@ def main():
             print(f"collector, {clients} clients: {collect(build, path, clients, count)}")
         for batch in (1, 64):
             print(f"bare SQLite, {batch} a commit: {bare(folder, data, batch, count):.0f}/s")
+        if postgres.programs() is not None:
+            ingest_postgresql(build, folder, path, data, count)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"most memory of a child: {usage.ru_maxrss / 1024:.0f} MiB")
 

@@ -86,16 +86,48 @@ static bool equal(const char *token, const char *sent, size_t sent_length)
     return differences == 0;
 }
 
-static bool is_token(const char *const *tokens, const char *sent, size_t length)
+static bool is_token(const char *const *tokens, const char *sent, size_t length,
+                     size_t *out_token)
 {
     bool found = false;
-    for (size_t i = 0; tokens[i] != NULL; i++)
-        found |= equal(tokens[i], sent, length);
+    for (size_t i = 0; tokens[i] != NULL; i++) {
+        bool same = equal(tokens[i], sent, length);
+        found |= same;
+        *out_token = same ? i : *out_token;
+    }
     return found;
 }
 
+bool access_is_token(const char *const *tokens, const char *sent, size_t *out_token)
+{
+    return is_token(tokens, sent, strlen(sent), out_token);
+}
+
+void access_write_cookie(const char *token, char out[2 * ACCESS_TOKEN_SIZE + 1])
+{
+    hex_encode(token, strnlen(token, ACCESS_TOKEN_SIZE), out);
+}
+
+bool access_cookie_ok(const char *const *tokens, const char *cookie, size_t *out_token)
+{
+    char token[ACCESS_TOKEN_SIZE];
+    size_t size = 0;
+    if (cookie == NULL ||
+        hex_decode(cookie, strlen(cookie), token, sizeof(token), &size) != CH_OK)
+        return false;
+    return is_token(tokens, token, size, out_token);
+}
+
+bool access_same_origin(const char *fetch_site, const char *origin, const char *host)
+{
+    if (fetch_site != NULL)
+        return strcmp(fetch_site, "same-origin") == 0;
+    const char *name = origin != NULL ? strstr(origin, "://") : NULL;
+    return name != NULL && host != NULL && strcasecmp(name + 3, host) == 0;
+}
+
 // is_basic looks for a token behind the colon of base64 `user:password`.
-static bool is_basic(const char *const *tokens, const char *encoded)
+static bool is_basic(const char *const *tokens, const char *encoded, size_t *out_token)
 {
     char decoded[ACCESS_TOKEN_SIZE + 256];
     size_t size = 0;
@@ -105,10 +137,11 @@ static bool is_basic(const char *const *tokens, const char *encoded)
     const char *colon = memchr(decoded, ':', size);
     if (colon == NULL)
         return false;
-    return is_token(tokens, colon + 1, (size_t)(decoded + size - colon - 1));
+    return is_token(tokens, colon + 1, (size_t)(decoded + size - colon - 1), out_token);
 }
 
-bool access_authorized(const char *const *tokens, const char *authorization, bool basic)
+bool access_authorized(const char *const *tokens, const char *authorization, bool basic,
+                       size_t *out_token)
 {
     if (tokens[0] == NULL)
         return true;
@@ -120,9 +153,9 @@ bool access_authorized(const char *const *tokens, const char *authorization, boo
     size_t scheme = (size_t)(space - authorization);
     const char *sent = space + strspn(space, " ");
     if (scheme == 6 && strncasecmp(authorization, "Bearer", scheme) == 0)
-        return is_token(tokens, sent, strlen(sent));
+        return is_token(tokens, sent, strlen(sent), out_token);
     if (basic && scheme == 5 && strncasecmp(authorization, "Basic", scheme) == 0)
-        return is_basic(tokens, sent);
+        return is_basic(tokens, sent, out_token);
     return false;
 }
 

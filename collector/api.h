@@ -7,6 +7,9 @@
 
 #include "collector/http.h"
 
+// api_begin_report refuses a report of a token that has sent too many, before its body.
+void api_begin_report(struct http_request *request);
+
 // api_post_report takes a report into the store.
 void api_post_report(struct http_request *request);
 
@@ -21,6 +24,9 @@ void api_list_groups(struct http_request *request);
 
 // api_get_group gives one group with its trend.
 void api_get_group(struct http_request *request);
+
+// api_post_group takes what people decided about a group, and answers with the group.
+void api_post_group(struct http_request *request);
 
 // api_begin_symbols, api_take_symbols and api_put_symbols take a debug file: before its
 // body, piece by piece, and when all of it is there.

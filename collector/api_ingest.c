@@ -74,6 +74,17 @@ static bool summarize(struct http_request *request, struct arrival *arrival)
     return status == CH_OK;
 }
 
+void api_begin_report(struct http_request *request)
+{
+    size_t token = request->token == HTTP_NO_TOKEN ? ACCESS_TOKENS : request->token;
+    unsigned wait_s = rate_take(&collector_of(request)->rate, token, moment_now());
+    if (wait_s == 0)
+        return;
+    http_fail(request, 429, "this token sends more reports than it may, wait %u s",
+              wait_s);
+    request->answer.retry_after_s = wait_s;
+}
+
 void api_post_report(struct http_request *request)
 {
     struct collector *collector = collector_of(request);

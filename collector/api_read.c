@@ -64,12 +64,14 @@ static json_t *group_json(const struct store_group *group)
     json_t *releases = json_array();
     for (size_t i = 0; i < group->release_count; i++)
         json_array_append_new(releases, json_string(group->releases[i]));
-    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:s}", "id", group->id,
-                     "title", group->title, "signal", (json_int_t)group->signal,
-                     "count", (json_int_t)group->count, "first_seen",
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s}",
+                     "id", group->id, "title", group->title, "signal",
+                     (json_int_t)group->signal, "count", (json_int_t)group->count,
+                     "kept", (json_int_t)group->kept, "first_seen",
                      moment_json(group->first_seen_ms), "last_seen",
                      moment_json(group->last_seen_ms), "releases", releases, "status",
-                     group->status);
+                     group->status, "status_release", group->status_release, "note",
+                     group->note, "assignee", group->assignee);
 }
 
 static void append_group(void *context, const struct store_group *group)
@@ -136,12 +138,27 @@ static void take_group(void *context, const struct store_group *group)
     *(json_t **)context = json;
 }
 
+static void append_merged(void *context, const struct store_merged *merged)
+{
+    json_array_append_new(context, json_string(merged->fingerprint));
+}
+
 void api_get_group(struct http_request *request)
 {
     json_t *group = NULL;
     enum ch_status status =
         store_find_group(collector_of(request)->store, request->id, take_group, &group);
     if (status != CH_OK) {
+        api_fail_store(request, status, "group");
+        return;
+    }
+    json_t *merged = json_array();
+    status = store_list_merged(collector_of(request)->store,
+                               json_string_value(json_object_get(group, "id")),
+                               append_merged, merged);
+    json_object_set_new(group, "merged", merged);
+    if (status != CH_OK) {
+        json_decref(group);
         api_fail_store(request, status, "group");
         return;
     }

@@ -9,6 +9,7 @@
 #include "collector/http.h"
 #include "collector/ingest.h"
 #include "collector/metrics.h"
+#include "collector/rate.h"
 #include "collector/store.h"
 
 enum {
@@ -22,6 +23,9 @@ struct collector {
     struct ingest *ingest;
     const char *symbols; // folder; made when the first file comes
     struct metrics metrics;
+    struct rate rate; // of reports a token
+    const char *const *tokens;
+    bool log_requests;
     pthread_mutex_t large; // held while a large report is a tree in memory
 };
 

@@ -2,15 +2,16 @@
 #include "collector/filter.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/moment.h"
 
-static const char *const names[] = { "release", "environment", "tag",
-                                     "signal",  "since",       "until",
-                                     "q",       "group",       "limit" };
+static const char *const names[] = { "release", "environment", "tag", "signal",
+                                     "since",   "until",       "q",   "group",
+                                     "limit",   "status" };
 
 // given is a parameter that says something: an empty field of a form does not.
 static const char *given(const struct http_request *request, const char *key)
@@ -89,16 +90,49 @@ static bool read_tags(struct http_request *request, struct filter *out)
     return true;
 }
 
+// is_utf8 fails the request for a parameter that no store could hold.
+static bool is_utf8(struct http_request *request)
+{
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        json_t *string = json_string(request->parameters[i].value);
+        json_decref(string);
+        if (string != NULL)
+            continue;
+        http_fail(request, 400, "a parameter is not UTF-8");
+        return false;
+    }
+    return true;
+}
+
+static bool read_status(struct http_request *request, const char **out)
+{
+    static const char *const statuses[] = { "open", "resolved", "ignored",
+                                            "regressed" };
+    const char *value = given(request, "status");
+    *out = value;
+    for (size_t i = 0; value != NULL && i < sizeof(statuses) / sizeof(statuses[0]);
+         i++) {
+        if (strcmp(value, statuses[i]) == 0)
+            return true;
+    }
+    if (value != NULL)
+        http_fail(request, 400, "status is not open, resolved, ignored or regressed");
+    return value == NULL;
+}
+
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
 {
     *out = (struct filter){ 0 };
+    if (!is_utf8(request))
+        return false;
     out->store.release = given(request, "release");
     out->store.environment = given(request, "environment");
     out->store.group = given(request, "group");
     out->store.query = given(request, "q");
     out->store.cursor = given(request, "cursor");
     read_signal(request, out);
-    return read_moment(request, "since", &out->store.since_ms) &&
+    return read_status(request, &out->store.status) &&
+           read_moment(request, "since", &out->store.since_ms) &&
            read_moment(request, "until", &out->store.until_ms) &&
            read_limit(request, default_limit, &out->store.limit) &&
            read_tags(request, out);

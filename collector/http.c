@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <microhttpd.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #include "collector/access.h"
 #include "collector/connections.h"
+#include "collector/moment.h"
 
 enum {
     THREADS = 4,
@@ -46,6 +48,8 @@ struct call {
     struct http_server *server;
     struct MHD_Connection *connection;
     struct connection *watched;
+    const char *method;
+    int64_t begun_ms;
     size_t received;
     bool handled;
     bool suspended;
@@ -162,20 +166,38 @@ static const char *header(struct call *call, const char *name)
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
+// shows_token says whether the request carries a token in a way its route takes.
+static bool shows_token(struct call *call)
+{
+    const char *const *tokens = call->server->options->tokens;
+    size_t *token = &call->request.token;
+    bool browser = call->request.route->access != HTTP_WRITE;
+    if (access_authorized(tokens, header(call, "Authorization"), browser, token))
+        return true;
+    return browser &&
+           access_cookie_ok(tokens,
+                            MHD_lookup_connection_value(call->connection,
+                                                        MHD_COOKIE_KIND, ACCESS_COOKIE),
+                            token);
+}
+
 static void check_access(struct call *call)
 {
     const char *const *tokens = call->server->options->tokens;
     enum http_access access = call->request.route->access;
     const char *site = header(call, "Sec-Fetch-Site");
+    const char *host = header(call, "Host");
+    bool form = access == HTTP_FORM || access == HTTP_LOGIN;
     if (access == HTTP_OPEN)
         return;
-    if (tokens[0] == NULL && !access_host_ok(header(call, "Host")))
+    if (tokens[0] == NULL && !access_host_ok(host))
         http_fail(&call->request, 403,
                   "without a token file the collector answers to an address or"
                   " localhost alone");
-    else if (!access_authorized(tokens, header(call, "Authorization"),
-                                access == HTTP_READ))
+    else if (access != HTTP_LOGIN && !shows_token(call))
         http_fail(&call->request, 401, "a valid token is needed");
+    else if (form && !access_same_origin(site, header(call, "Origin"), host))
+        http_fail(&call->request, 403, "only pages of this collector may send forms");
     else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
              strcmp(site, "same-origin") != 0)
         http_fail(&call->request, 403, "pages of other sites may not send");
@@ -200,6 +222,9 @@ static struct call *begin_call(struct http_server *server,
     struct http_request *request = &call->request;
     request->context = server->options->context;
     request->path = url;
+    request->token = HTTP_NO_TOKEN;
+    call->method = method;
+    call->begun_ms = moment_now();
     call->server = server;
     call->connection = connection;
     const union MHD_ConnectionInfo *info =
@@ -214,6 +239,8 @@ static struct call *begin_call(struct http_server *server,
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
                               request);
     request->content_encoding = header(call, "Content-Encoding");
+    const char *scheme = header(call, "X-Forwarded-Proto");
+    request->secure = scheme != NULL && strcmp(scheme, "https") == 0;
     find_route(request, method, server->options);
     if (request->answer.status == 0)
         check_access(call);
@@ -261,15 +288,45 @@ static void add_headers(struct MHD_Response *response,
     MHD_add_response_header(response, "Cache-Control",
                             answer->cacheable ? "max-age=86400" : "no-store");
     if (answer->status == 401)
-        MHD_add_response_header(
-            response, "WWW-Authenticate",
-            request->route->page ? "Basic realm=\"crashhook: the password is a token\""
-                                 : "Bearer realm=\"crashhook\"");
+        // Not Basic, which a browser would ask for by itself: the page holds a form.
+        MHD_add_response_header(response, "WWW-Authenticate",
+                                "Bearer realm=\"crashhook\"");
+    if (answer->location[0] != 0)
+        MHD_add_response_header(response, "Location", answer->location);
+    if (answer->cookie.size != 0)
+        MHD_add_response_header(response, "Set-Cookie", answer->cookie.bytes);
     if (answer->retry_after_s != 0) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
         MHD_add_response_header(response, "Retry-After", seconds);
     }
+}
+
+static void write_address(struct call *call, char *out, size_t size)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    socklen_t length = info == NULL ? 0
+                       : info->client_addr->sa_family == AF_INET
+                           ? sizeof(struct sockaddr_in)
+                           : sizeof(struct sockaddr_in6);
+    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
+                                   NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(out, size, "?");
+}
+
+static void tell(struct call *call, size_t sent)
+{
+    struct http_seen seen = { .method = call->method,
+                              .path = call->request.path,
+                              .forwarded = header(call, "X-Forwarded-For"),
+                              .status = call->request.answer.status,
+                              .received = call->received,
+                              .sent = sent,
+                              .duration_ms = moment_now() - call->begun_ms,
+                              .token = call->request.token };
+    write_address(call, seen.from, sizeof(seen.from));
+    call->server->options->observe(call->request.context, &seen);
 }
 
 static enum MHD_Result send_answer(struct call *call)
@@ -278,14 +335,15 @@ static enum MHD_Result send_answer(struct call *call)
     struct http_answer *answer = &request->answer;
     if (!text_ok(&answer->body))
         http_fail(request, 503, "the answer does not fit into memory");
+    size_t sent = answer->body.size;
     struct MHD_Response *response = MHD_create_response_from_buffer(
-        answer->body.size, answer->body.bytes, MHD_RESPMEM_MUST_FREE);
+        sent, answer->body.bytes, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         return MHD_NO;
     answer->body = (struct text){ 0 }; // the response's now
     add_headers(response, request);
     connections_allow(&call->server->connections, call->watched, ANSWER_MS);
-    call->server->options->observe(request->context, answer->status);
+    tell(call, sent);
     enum MHD_Result result =
         MHD_queue_response(call->connection, answer->status, response);
     MHD_destroy_response(response);
@@ -343,6 +401,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         call->request.state_destroy(call->request.state);
     text_deinit(&call->request.body);
     text_deinit(&call->request.answer.body);
+    text_deinit(&call->request.answer.cookie);
     free(call);
     *state = NULL;
 

@@ -18,15 +18,20 @@
 #include "base/status.h"
 #include "base/text.h"
 
-enum { HTTP_PARAMETERS = 32, HTTP_ID_SIZE = 160 };
+enum { HTTP_PARAMETERS = 32, HTTP_ID_SIZE = 160, HTTP_TARGET_SIZE = 600 };
+
+// HTTP_NO_TOKEN is the token of a request that showed none.
+#define HTTP_NO_TOKEN ((size_t)-1)
 
 struct http_request;
 struct http_server;
 
 enum http_access {
     HTTP_OPEN,  // anybody
-    HTTP_READ,  // a token, as Bearer or as the password of Basic (for browsers)
+    HTTP_READ,  // a token, as Bearer, or as a browser carries it: Basic, a cookie
     HTTP_WRITE, // a token as Bearer, and no page of another site asking
+    HTTP_FORM,  // as HTTP_READ, and from a page of ours
+    HTTP_LOGIN, // from a page of ours
 };
 
 // An http_handle_fn answers a request whose body has arrived, or suspends it.
@@ -61,6 +66,8 @@ struct http_answer {
     struct text body;
     unsigned retry_after_s;
     bool cacheable;
+    char location[HTTP_TARGET_SIZE]; // empty: none
+    struct text cookie;              // empty: none
 };
 
 struct http_request {
@@ -71,14 +78,29 @@ struct http_request {
     struct http_parameter parameters[HTTP_PARAMETERS];
     size_t parameter_count;
     const char *content_encoding; // NULL: none said
+    size_t token;                 // that was shown, by its place in the file
+    bool secure;                  // a proxy in front says it was asked by TLS
     struct text body;
     struct http_answer answer;
     void *state; // the handler's own, released by state_destroy
     void (*state_destroy)(void *state);
 };
 
-// An http_observe_fn hears of every answer, for metrics.
-typedef void http_observe_fn(void *context, unsigned status);
+// What is known of a request once it is answered; strings live until the call returns.
+struct http_seen {
+    const char *method;
+    const char *path;
+    const char *forwarded; // what a proxy in front said of where it came from, or NULL
+    char from[64];         // the address it came from
+    unsigned status;
+    size_t received; // bytes of its body
+    size_t sent;     // bytes of the answer's
+    int64_t duration_ms;
+    size_t token;
+};
+
+// An http_observe_fn hears of every answer, for metrics and the log.
+typedef void http_observe_fn(void *context, const struct http_seen *seen);
 
 struct http_options {
     int listen_fd;

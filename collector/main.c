@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +13,11 @@
 #include "collector/access.h"
 #include "collector/collector.h"
 #include "collector/listener.h"
+#include "collector/moment.h"
 #include "collector/options.h"
 #include "collector/pages.h"
+#include "collector/request_log.h"
+#include "collector/retention.h"
 #include "collector/routes.h"
 
 enum {
@@ -39,9 +43,51 @@ static void complain(const char *error)
     say(0, error);
 }
 
-static void observe(void *context, unsigned status)
+static void observe(void *context, const struct http_seen *seen)
 {
-    metrics_count_answer(&((struct collector *)context)->metrics, status);
+    struct collector *collector = context;
+    metrics_count_answer(&collector->metrics, seen->status);
+    if (collector->log_requests)
+        request_log_write(seen);
+}
+
+// read_retention understands --keep and --keep-per-group.
+static bool read_retention(const struct options *options, struct store_retention *out)
+{
+    int64_t now_ms = moment_now();
+    int64_t since_ms = 0;
+    *out = (struct store_retention){ 0 };
+    if (options->keep != NULL) {
+        if (strspn(options->keep, "0123456789") + 1 != strlen(options->keep) ||
+            moment_read(options->keep, now_ms, &since_ms) != CH_OK ||
+            since_ms >= now_ms)
+            return false;
+        out->age_ms = now_ms - since_ms;
+    }
+    if (options->keep_per_group != NULL) {
+        char *end = NULL;
+        out->per_group = strtoll(options->keep_per_group, &end, 10);
+        if (*end != 0 || out->per_group < 1 ||
+            !isdigit((unsigned char)options->keep_per_group[0]))
+            return false;
+    }
+    return true;
+}
+
+// read_limits fills the collector from options; the sentence about a wrong one, or
+// NULL.
+static const char *read_limits(const struct options *options,
+                               struct store_retention *retention,
+                               struct collector *collector)
+{
+    if (!read_retention(options, retention))
+        return "--keep is not a time such as 90d, or --keep-per-group not a number";
+    if (options->log != NULL && strcmp(options->log, "requests") != 0)
+        return "--log is not `requests`";
+    if (rate_init(options->rate, &collector->rate) != CH_OK)
+        return "--rate is not such as 600/1m";
+    collector->log_requests = options->log != NULL;
+    return NULL;
 }
 
 // state_folder writes the folder for lasting state, which it makes where it is missing.
@@ -146,6 +192,14 @@ static int open_and_serve(const struct options *options,
     struct collector *collector = calloc(1, sizeof(*collector));
     if (collector == NULL)
         return say(EXIT_FAILED, "out of memory");
+    struct store_retention limits;
+    struct retention *retention = NULL;
+    const char *wrong = read_limits(options, &limits, collector);
+    if (wrong != NULL) {
+        free(collector);
+        return say(EXIT_USAGE, wrong);
+    }
+    collector->tokens = tokens;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     pthread_mutex_init(&collector->large, NULL);
 
@@ -156,11 +210,15 @@ static int open_and_serve(const struct options *options,
     else if (ingest_create(collector->store, &ingest_limits, complain,
                            &collector->ingest) != CH_OK)
         say(EXIT_FAILED, "cannot start the thread that stores reports");
+    else if (retention_create(collector->store, &limits, complain, &retention) != CH_OK)
+        say(EXIT_FAILED, "cannot start the thread that removes reports");
     else
         code = serve(collector, listener, tokens, stops);
+    retention_destroy(retention);
     ingest_destroy(collector->ingest);
     store_close(collector->store);
     pthread_mutex_destroy(&collector->large);
+    rate_deinit(&collector->rate);
     free(collector);
     return code;
 }

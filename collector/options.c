@@ -20,6 +20,14 @@ static const struct row {
       "where debug files are kept; default: the store's path and `.symbols`" },
     { "--token-file", "FILE", NULL, offsetof(struct options, token_file),
       "tokens, one a line; who asks must show one. Needed beyond loopback" },
+    { "--keep", "TIME", NULL, offsetof(struct options, keep),
+      "remove reports this long after they came: 90d, 12w; default: never" },
+    { "--keep-per-group", "COUNT", NULL, offsetof(struct options, keep_per_group),
+      "leave the latest COUNT reports of a group; default: all" },
+    { "--rate", "COUNT/TIME", NULL, offsetof(struct options, rate),
+      "most reports a token sends: 600/1m; default: no limit" },
+    { "--log", "requests", NULL, offsetof(struct options, log),
+      "a line of JSON on stderr for every request" },
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };

@@ -8,8 +8,12 @@
 struct options {
     const char *listen;
     const char *store;
-    const char *symbols;    // NULL: beside the store
-    const char *token_file; // NULL: none
+    const char *symbols;        // NULL: beside the store
+    const char *token_file;     // NULL: none
+    const char *keep;           // NULL: for ever
+    const char *keep_per_group; // NULL: all
+    const char *rate;           // NULL: no limit
+    const char *log;            // NULL: failures alone
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };

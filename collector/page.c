@@ -111,6 +111,12 @@ void page_failure(struct http_request *request)
     struct text *body = &request->answer.body;
     struct text page = { 0 };
     char title[32];
+    if (request->answer.status == 401) {
+        text_clear(body);
+        page_login_write(body, request->path,
+                         "This collector asks for a token to show its reports.");
+        return;
+    }
     snprintf(title, sizeof(title), "%u", request->answer.status);
     page_begin(&page, title, title);
     html_write(&page,

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages.h"
 
+#include <string.h>
+
 #include "collector/api.h"
 #include "collector/collector.h"
 #include "collector/filter.h"
 #include "collector/html.h"
 #include "collector/moment.h"
 #include "collector/page.h"
+#include "collector/page_sections.h"
 
 enum { REPORTS_ON_A_PAGE = 50 };
 
 struct group_page {
     struct text *out;
+    struct store *store;
     int64_t now_ms;
 };
 
@@ -58,6 +62,35 @@ static void write_releases(struct text *out, const struct store_group *group)
     html_write(out, "</section>\n");
 }
 
+// write_decision writes what was decided, and that a resolved group is back.
+static void write_decision(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
+    bool resolved = strcmp(group->status, "resolved") == 0;
+    bool regressed = strcmp(group->status, "regressed") == 0;
+    if (group->status_time_ms != 0) {
+        html_write(out, "<p class=\"decision%s\">", regressed ? " back" : "");
+        html_write(out, "%s ",
+                   regressed  ? "It was resolved, and is back:"
+                   : resolved ? "Resolved"
+                              : "Changed");
+        page_write_time(out, group->status_time_ms, page->now_ms);
+        if (group->status_release[0] != 0)
+            html_write(out, " in release <b>%.*s</b>", PAGE_SHORT,
+                       group->status_release);
+        html_write(out, "</p>");
+    }
+    if (group->assignee[0] != 0)
+        html_write(out, "<p class=\"decision\">Assigned to <b>%.*s</b></p>",
+                   STORE_ASSIGNEE_SIZE, group->assignee);
+    if (group->note[0] != 0)
+        html_write(out, "<pre class=\"note-text\">%.*s</pre>", STORE_NOTE_SIZE,
+                   group->note);
+    if (group->kept < group->count)
+        html_write(out, "<p class=\"decision\">%lld of %lld reports are kept here.</p>",
+                   (long long)group->kept, (long long)group->count);
+}
+
 static void write_group(void *context, const struct store_group *group)
 {
     struct group_page *page = context;
@@ -68,6 +101,7 @@ static void write_group(void *context, const struct store_group *group)
                "%s</span>Group %.*s</p><h1>%.*s</h1><p class=\"lead\">%.*s</p>",
                group->status, group->status, 12, group->id, PAGE_NAME, group->title,
                PAGE_NAME, group->summary);
+    write_decision(page, group);
     write_figures(page, group);
     html_write(out,
                "</section>\n<div class=\"pair\"><section class=\"card\">"
@@ -76,7 +110,9 @@ static void write_group(void *context, const struct store_group *group)
     page_write_trend(out, group, true);
     html_write(out, "</section>\n");
     write_releases(out, group);
-    html_write(out, "</div>\n<section class=\"card\"><h2>Reports</h2>"
+    html_write(out, "</div>\n");
+    page_triage_write(out, page->store, group);
+    html_write(out, "<section class=\"card\"><h2>Reports</h2>"
                     "<ol class=\"reports\">\n");
 }
 
@@ -106,7 +142,7 @@ void page_group(struct http_request *request)
 
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
-    struct group_page page = { .out = out, .now_ms = moment_now() };
+    struct group_page page = { .out = out, .store = store, .now_ms = moment_now() };
     enum ch_status status = store_find_group(store, request->id, write_group, &page);
     if (status == CH_OK)
         status = store_list_reports(store, &filter.store, write_report, &page, next);

@@ -63,6 +63,20 @@ static void write_field(struct text *out, const struct http_request *request,
                label, name, PAGE_SHORT, value != NULL ? value : "", hint);
 }
 
+static void write_status(struct text *out, const struct http_request *request)
+{
+    static const char *const statuses[] = { "open", "regressed", "resolved",
+                                            "ignored" };
+    const char *value = http_parameter_value(request, "status");
+    html_write(out, "<label><span>Status</span><select name=\"status\">"
+                    "<option value=\"\">any</option>");
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+        html_write(out, "<option%s>%s</option>",
+                   value != NULL && strcmp(value, statuses[i]) == 0 ? " selected" : "",
+                   statuses[i]);
+    html_write(out, "</select></label>");
+}
+
 static void write_filters(struct text *out, const struct http_request *request)
 {
     html_write(out,
@@ -72,6 +86,7 @@ static void write_filters(struct text *out, const struct http_request *request)
     write_field(out, request, "environment", "Environment", "any");
     write_field(out, request, "signal", "Signal", "any");
     write_field(out, request, "tag", "Tag", "key:value");
+    write_status(out, request);
     write_field(out, request, "since", "Since", "24h, 7d, 2026-01-31");
     html_write(out, "<button>Show</button>");
     if (request->parameter_count != 0)

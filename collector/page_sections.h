@@ -27,5 +27,9 @@ void page_threads_write_crashed(struct text *out, const json_t *report);
 // page_threads_write_others writes the other threads, equal stacks once.
 void page_threads_write_others(struct text *out, const json_t *report);
 
+// page_triage_write writes the forms by which people decide on a group.
+void page_triage_write(struct text *out, struct store *store,
+                       const struct store_group *group);
+
 // page_images_write writes the images that were loaded.
 void page_images_write(struct text *out, const json_t *report);

@@ -5,11 +5,17 @@
 #include "collector/collector.h"
 #include "collector/pages.h"
 
-enum { DEBUG_FILE_MAX = 2 << 29 };
+enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 };
 
 const struct http_route routes_table[] = {
     { "GET", "/", HTTP_READ, .page = true, .handle = page_groups },
     { "GET", "/groups/*", HTTP_READ, .page = true, .handle = page_group },
+    { "POST", "/groups/*", HTTP_FORM, .page = true, .body_limit = FORM_MAX,
+      .handle = page_post_group },
+    { "POST", "/login", HTTP_LOGIN, .page = true, .body_limit = FORM_MAX,
+      .handle = page_post_login },
+    { "POST", "/logout", HTTP_LOGIN, .page = true, .body_limit = FORM_MAX,
+      .handle = page_post_logout },
     { "GET", "/reports/*", HTTP_READ, .page = true, .handle = page_report },
     { "GET", "/style.css", HTTP_OPEN, .page = true, .handle = page_style },
     { "GET", "/healthz", HTTP_OPEN, .handle = api_health },
@@ -19,7 +25,9 @@ const struct http_route routes_table[] = {
     { "GET", "/api/v1/reports", HTTP_READ, .handle = api_list_reports },
     { "GET", "/api/v1/reports/*", HTTP_READ, .handle = api_get_report },
     { "POST", "/api/v1/reports", HTTP_WRITE, .body_limit = COLLECTOR_BODY_MAX,
-      .handle = api_post_report },
+      .handle = api_post_report, .begin = api_begin_report },
+    { "POST", "/api/v1/groups/*", HTTP_WRITE, .body_limit = FORM_MAX,
+      .handle = api_post_group },
     { "PUT", "/api/v1/symbols/*", HTTP_WRITE, .body_limit = DEBUG_FILE_MAX,
       .handle = api_put_symbols, .begin = api_begin_symbols, .body = api_take_symbols },
 };

@@ -52,7 +52,8 @@ struct store_filter {
     const char *release;
     const char *environment;
     const char *group;
-    const char *query;       // a part of title, summary, program, release or host
+    const char *query;       // a part of title, summary, program, release or host;
+                             // of groups, under three characters: of the first two
     const char *signal_name; // SIGSEGV
     const char *status;      // of the group
     struct {

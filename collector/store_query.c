@@ -76,27 +76,29 @@ static void write_pattern(struct store_query *query, const char *searched)
     text_append_string(out, postgres ? "%" : "\"");
 }
 
+// is_indexed says whether the index over facets can look for it: it holds runs of three
+// characters.
+static bool is_indexed(const char *searched)
+{
+    return count_characters(searched) >= INDEXED_CHARACTERS;
+}
+
 // add_search keeps the groups whose reports show what is searched for; column is the
 // number of a group.
 static void add_search(struct store_query *query, const char *column,
                        const char *searched)
 {
+    write_pattern(query, searched);
     store_query_add(query, " AND ");
     store_query_add(query, column);
-    store_query_add(query,
-                    " IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5");
-    if (count_characters(searched) < INDEXED_CHARACTERS) {
-        add_contains(query, "f.value", searched);
-    } else {
-        write_pattern(query, searched);
-        store_query_add_text(query,
-                             query->dialect == SQL_POSTGRES
-                                 ? " AND f.value ILIKE ?"
-                                 : " AND f.number IN (SELECT rowid FROM facet_search"
-                                   " WHERE facet_search MATCH ?)",
-                             query->pattern.bytes != NULL ? query->pattern.bytes : "");
-    }
-    store_query_add(query, ")");
+    store_query_add_text(query,
+                         query->dialect == SQL_POSTGRES
+                             ? " IN (SELECT f.group_number FROM facets f WHERE"
+                               " f.kind <= 5 AND f.value ILIKE ?)"
+                             : " IN (SELECT f.group_number FROM facets f WHERE"
+                               " f.kind <= 5 AND f.number IN (SELECT rowid FROM"
+                               " facet_search WHERE facet_search MATCH ?))",
+                         query->pattern.bytes != NULL ? query->pattern.bytes : "");
 }
 
 // narrow adds what a filter asks of a report r.
@@ -146,7 +148,7 @@ void store_query_narrow_reports(struct store_query *query,
         add_group_id(query, "r.group_number", filter->group);
     if (filter->status != NULL)
         store_query_add_text(query, " AND g.status = ?", filter->status);
-    if (filter->query != NULL)
+    if (filter->query != NULL && is_indexed(filter->query))
         add_search(query, "r.group_number", filter->query);
     narrow(query, filter);
 }
@@ -206,8 +208,10 @@ void store_query_narrow_groups(struct store_query *query,
     if (filter->until_ms != 0)
         store_query_add_number(query, " AND g.first_seen < ?", filter->until_ms);
     add_facets(query, filter);
-    if (filter->query != NULL)
+    if (filter->query != NULL && is_indexed(filter->query))
         add_search(query, "g.number", filter->query);
+    else if (filter->query != NULL)
+        add_contains(query, "g.title || '\n' || g.summary", filter->query);
     if (count_conditions(filter) < 2)
         return;
     store_query_add(query, " AND EXISTS(SELECT 1 FROM reports r WHERE"

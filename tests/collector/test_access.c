@@ -6,12 +6,43 @@
 
 static const char *const tokens[] = { "s3cret", "other-token", NULL };
 static const char *const none[] = { NULL };
+static size_t token; // which of them it was
 
 static void access_takes_any_of_the_tokens_as_bearer(void **state)
 {
     (void)state;
-    assert_true(access_authorized(tokens, "Bearer s3cret", false));
-    assert_true(access_authorized(tokens, "bearer  other-token", false));
+    assert_true(access_authorized(tokens, "Bearer s3cret", false, &token));
+    assert_int_equal(token, 0);
+    assert_true(access_authorized(tokens, "bearer  other-token", false, &token));
+    assert_int_equal(token, 1);
+}
+
+static void access_takes_the_cookie_it_wrote_and_no_other(void **state)
+{
+    (void)state;
+    char cookie[2 * ACCESS_TOKEN_SIZE + 1];
+    access_write_cookie("other-token", cookie);
+    assert_true(access_cookie_ok(tokens, cookie, &token));
+    assert_int_equal(token, 1);
+    assert_false(access_cookie_ok(tokens, NULL, &token));
+    assert_false(access_cookie_ok(tokens, "", &token));
+    assert_false(access_cookie_ok(tokens, "other-token", &token));
+    cookie[0] ^= 1;
+    assert_false(access_cookie_ok(tokens, cookie, &token));
+}
+
+static void access_knows_forms_of_its_own_pages(void **state)
+{
+    (void)state;
+    assert_true(access_same_origin("same-origin", NULL, "x"));
+    assert_true(access_same_origin(NULL, "https://crash.example:8", "crash.example:8"));
+    assert_false(access_same_origin("same-site", "http://x", "x"));
+    assert_false(access_same_origin("cross-site", NULL, "x"));
+    assert_false(access_same_origin("none", NULL, "x"));
+    assert_false(access_same_origin(NULL, "https://evil.example", "crash.example"));
+    assert_false(access_same_origin(NULL, "null", "crash.example"));
+    assert_false(access_same_origin(NULL, NULL, "crash.example"));
+    assert_false(access_same_origin(NULL, "http://x", NULL));
 }
 
 static void access_refuses_what_is_no_token(void **state)
@@ -22,22 +53,24 @@ static void access_refuses_what_is_no_token(void **state)
         "Basic s3cret", "Bearer S3CRET",  "Bearer s3cret x", "Digest s3cret", ""
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_false(access_authorized(tokens, wrong[i], true));
-    assert_false(access_authorized(tokens, NULL, true));
+        assert_false(access_authorized(tokens, wrong[i], true, &token));
+    assert_false(access_authorized(tokens, NULL, true, &token));
 }
 
 static void access_takes_a_token_as_password_where_a_browser_reads(void **state)
 {
     (void)state;
-    assert_true(access_authorized(tokens, "Basic bWU6czNjcmV0", true)); // me:s3cret
-    assert_false(access_authorized(tokens, "Basic bWU6czNjcmV0", false));
-    assert_false(access_authorized(tokens, "Basic czNjcmV0Om1l", true)); // s3cret:me
+    assert_true(
+        access_authorized(tokens, "Basic bWU6czNjcmV0", true, &token)); // me:s3cret
+    assert_false(access_authorized(tokens, "Basic bWU6czNjcmV0", false, &token));
+    assert_false(
+        access_authorized(tokens, "Basic czNjcmV0Om1l", true, &token)); // s3cret:me
 }
 
 static void access_needs_no_token_where_there_is_none(void **state)
 {
     (void)state;
-    assert_true(access_authorized(none, NULL, false));
+    assert_true(access_authorized(none, NULL, false, &token));
 }
 
 static void access_answers_to_addresses_and_localhost_alone(void **state)
@@ -93,6 +126,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(access_takes_any_of_the_tokens_as_bearer),
+        cmocka_unit_test(access_takes_the_cookie_it_wrote_and_no_other),
+        cmocka_unit_test(access_knows_forms_of_its_own_pages),
         cmocka_unit_test(access_refuses_what_is_no_token),
         cmocka_unit_test(access_takes_a_token_as_password_where_a_browser_reads),
         cmocka_unit_test(access_needs_no_token_where_there_is_none),

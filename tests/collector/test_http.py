@@ -318,7 +318,12 @@ class Starting(unittest.TestCase):
 
     def test_wrong_use_is_said_in_one_line(self):
         for arguments in (["--nonsense"], ["--listen"], ["--listen", "nowhere"],
-                          ["--listen", "127.0.0.1:0", "--store", "mysql://x"]):
+                          ["--listen", "127.0.0.1:0", "--store", "mysql://x"],
+                          ["--listen", "127.0.0.1:0", "--keep", "soon"],
+                          ["--listen", "127.0.0.1:0", "--keep", "2020-01-01"],
+                          ["--listen", "127.0.0.1:0", "--keep-per-group", "0"],
+                          ["--listen", "127.0.0.1:0", "--log", "all"],
+                          ["--listen", "127.0.0.1:0", "--rate", "5"]):
             self.assertEqual(self.run_wrong(*arguments)[0], 2)
         for arguments in (["--listen", "127.0.0.1:0", "--store", "sqlite:/no/x.db"],
                           ["--listen", "192.0.2.1:80"],

@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_triage COLLECTOR: what people and operators do to a collector over HTTP: decide on
+# groups by the API and by forms, log in, limit, log, keep.
+
+import json
+import sys
+import time
+import unittest
+import urllib.parse
+
+import sample_reports
+from running import Collector
+
+BINARY = None
+SAME = {"Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/x-www-form-urlencoded"}
+
+
+def send(collector, number, fingerprint, **more):
+    report = sample_reports.raw(number, **more)
+    report["fingerprint"] = fingerprint
+    status, answer = collector.post(report)
+    assert status == 201, answer
+    return answer
+
+
+def form(collector, path, headers=None, **fields):
+    return collector.request("POST", path, urllib.parse.urlencode(fields),
+                             SAME if headers is None else headers)
+
+
+class Deciding(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.collector = cls.enterClassContext(Collector(BINARY))
+
+    def ask(self, group, **what):
+        return self.collector.json("POST", "/api/v1/groups/" + group, json.dumps(what))
+
+    def group(self, group):
+        return self.collector.json("GET", "/api/v1/groups/" + group)[1]
+
+    def test_a_resolved_group_that_comes_back_is_marked(self):
+        send(self.collector, 1, "aaaaaaa1", release="1.9")
+        status, group = self.ask("aaaaaaa1", status="resolved", note="fixed <b>now</b>",
+                                 assignee="kim")
+        self.assertEqual((status, group["status"], group["status_release"]),
+                         (200, "resolved", "1.9"))
+        send(self.collector, 2, "aaaaaaa1", release="1.8")
+        self.assertEqual(self.group("aaaaaaa1")["status"], "resolved")
+        send(self.collector, 3, "aaaaaaa1", release="1.10")
+        self.assertEqual(self.group("aaaaaaa1")["status"], "regressed")
+        _, listed = self.collector.json("GET", "/api/v1/groups?status=regressed")
+        self.assertEqual([g["id"] for g in listed["groups"]], ["aaaaaaa1"])
+
+    def test_groups_are_merged_and_split(self):
+        send(self.collector, 11, "bbbbbbb1")
+        send(self.collector, 12, "bbbbbbb2")
+        status, group = self.ask("bbbbbbb1", merge_into="bbbbbbb2")
+        self.assertEqual((status, group["id"], group["count"], group["merged"]),
+                         (200, "bbbbbbb2", 2, ["bbbbbbb1"]))
+        self.assertEqual(send(self.collector, 13, "bbbbbbb1")["group"], "bbbbbbb2")
+        self.assertEqual(self.group("bbbbbbb1")["id"], "bbbbbbb2")
+        status, group = self.ask("bbbbbbb2", split="bbbbbbb1")
+        self.assertEqual((status, group["count"], group["merged"]), (200, 1, []))
+        self.assertEqual(self.group("bbbbbbb1")["count"], 2)
+
+    def test_what_cannot_be_asked_is_refused(self):
+        send(self.collector, 21, "ccccccc1")
+        for what, wanted in (({"status": "done"}, 400), ({"status": 5}, 400),
+                             ({"note": "x" * 3000}, 400), ({"merge_into": "x"}, 400),
+                             ({"merge_into": "ccccccc1"}, 400),
+                             ({"merge_into": "0123456789"}, 404),
+                             ({"split": "ccccccc1"}, 404)):
+            status, answer = self.ask("ccccccc1", **what)
+            self.assertEqual(status, wanted, what)
+            self.assertTrue(answer["error"])
+        self.assertEqual(self.ask("0123456789", status="open")[0], 404)
+        for body in (b"", b"[]", b"{", b'{"status":"open"'):
+            self.assertEqual(
+                self.collector.json("POST", "/api/v1/groups/ccccccc1", body)[0], 400)
+
+    def test_forms_lead_back_to_the_group(self):
+        send(self.collector, 31, "ddddddd1")
+        status, headers, _ = form(self.collector, "/groups/ddddddd1", status="ignored",
+                                  note="two\nlines", assignee="lee")
+        self.assertEqual((status, headers["Location"]), (303, "/groups/ddddddd1"))
+        group = self.group("ddddddd1")
+        self.assertEqual((group["status"], group["note"], group["assignee"]),
+                         ("ignored", "two\nlines", "lee"))
+
+    def test_forms_of_other_sites_are_refused(self):
+        send(self.collector, 41, "eeeeeee1")
+        for headers in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://x"},
+                        {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}):
+            status, _, _ = form(self.collector, "/groups/eeeeeee1", headers,
+                                status="ignored")
+            self.assertEqual(status, 403, headers)
+        self.assertEqual(self.group("eeeeeee1")["status"], "open")
+        origin = {"Origin": self.collector.url}
+        self.assertEqual(form(self.collector, "/groups/eeeeeee1", origin,
+                              status="ignored")[0], 303)
+
+    def test_parameters_that_are_no_utf8_are_refused(self):
+        for query in ("q=%ff%fe", "release=%c3", "tag=a:%80"):
+            self.assertEqual(self.collector.json("GET", "/api/v1/groups?" + query)[0],
+                             400)
+        self.assertEqual(self.collector.json("GET", "/api/v1/groups?status=x")[0], 400)
+
+
+class Operating(unittest.TestCase):
+    def test_logging_in_takes_a_token_and_sets_a_cookie(self):
+        with Collector(BINARY, tokens=["s3cret", "second"]) as collector:
+            none = {"Authorization": ""}
+            status, headers, page = collector.request("GET", "/", None, none)
+            self.assertEqual(status, 401)
+            self.assertIn(b'action="/login"', page)
+            self.assertNotIn("Basic", headers["WWW-Authenticate"])
+            status, headers, page = form(collector, "/login", {**none, **SAME},
+                                         token="wrong", to="/groups/x")
+            self.assertEqual((status, headers["Set-Cookie"]), (401, None))
+            self.assertIn(b"not known", page)
+            status, headers, _ = form(collector, "/login", {**none, **SAME},
+                                      token="second", to="/?q=x")
+            self.assertEqual((status, headers["Location"]), (303, "/?q=x"))
+            cookie = headers["Set-Cookie"]
+            for part in ("HttpOnly", "SameSite=Lax", "Path=/"):
+                self.assertIn(part, cookie)
+            self.assertNotIn("second", cookie)
+            logged = {**none, "Cookie": cookie.split(";")[0]}
+            self.assertEqual(collector.request("GET", "/", None, logged)[0], 200)
+            # A cookie is for reading and for forms, not for sending.
+            self.assertEqual(collector.post(sample_reports.raw(1), logged)[0], 401)
+            self.assertEqual(form(collector, "/groups/0123456789",
+                                  {**logged, **SAME}, status="open")[0], 404)
+            self.assertEqual(form(collector, "/groups/0123456789", {**none, **SAME},
+                                  status="open")[0], 401)
+            for away in ("//evil.example", "https://evil.example", "/\\evil", "x",
+                         "/a\r\nSet-Cookie: y=1"):
+                _, headers, _ = form(collector, "/login", {**none, **SAME},
+                                     token="s3cret", to=away)
+                self.assertEqual(headers["Location"], "/", away)
+            _, headers, _ = form(collector, "/login",
+                                 {**none, **SAME, "X-Forwarded-Proto": "https"},
+                                 token="s3cret", to="/")
+            self.assertIn("; Secure", headers["Set-Cookie"])
+            _, headers, _ = form(collector, "/logout", {**none, **SAME})
+            self.assertIn("Max-Age=0", headers["Set-Cookie"])
+
+    def test_a_token_that_sends_too_much_waits_and_others_do_not(self):
+        with Collector(BINARY, tokens=["one", "two"], extra=["--rate", "2/1h"]) as collector:
+            other = {"Authorization": "Bearer two"}
+            self.assertEqual(collector.post(sample_reports.raw(1))[0], 201)
+            self.assertEqual(collector.post(sample_reports.raw(2))[0], 201)
+            body = json.dumps(sample_reports.raw(3)).encode()
+            status, headers, _ = collector.request("POST", "/api/v1/reports", body)
+            self.assertEqual(status, 429)
+            self.assertGreater(int(headers["Retry-After"]), 1000)
+            self.assertEqual(collector.post(sample_reports.raw(3), other)[0], 201)
+            self.assertEqual(collector.request("GET", "/")[0], 200)
+
+    def test_every_request_is_a_line_of_json_that_names_no_secret(self):
+        with Collector(BINARY, tokens=["first", "s3cret"],
+                       extra=["--log", "requests"]) as collector:
+            second = {"Authorization": "Bearer s3cret", "X-Forwarded-For": "192.0.2.7"}
+            collector.post(sample_reports.raw(1), second)
+            collector.request("GET", "/?q=private", None, second)
+            collector.request("GET", "/%22%0a%1b%ff", None, {"Authorization": "Bearer no"})
+            status, said = collector.stop()
+            self.assertEqual(status, 0)
+            for secret in ("s3cret", "first", "private", "\x1b"):
+                self.assertNotIn(secret, said)
+            lines = [json.loads(line) for line in said.splitlines()]
+            self.assertEqual([line["status"] for line in lines], [201, 200, 404])
+            post = lines[0]
+            self.assertEqual((post["method"], post["path"], post["token"], post["from"],
+                              post["forwarded_for"]),
+                             ("POST", "/api/v1/reports", 2, "127.0.0.1", "192.0.2.7"))
+            self.assertGreater(post["received"], 500)
+            self.assertGreaterEqual(post["duration_ms"], 0)
+
+    def test_what_is_too_much_is_removed_in_the_background(self):
+        with Collector(BINARY, extra=["--keep-per-group", "3", "--keep",
+                                      "90d"]) as collector:
+            for number in range(8):
+                send(collector, number, "aaaaaaa1")
+            collector.stop()
+            collector.start()  # the first round is at the start
+            limit = time.monotonic() + 60
+            while len(self.kept(collector)) != 3 and time.monotonic() < limit:
+                time.sleep(0.05)
+            self.assertEqual(len(self.kept(collector)), 3)
+            _, group = collector.json("GET", "/api/v1/groups/aaaaaaa1")
+            self.assertEqual((group["count"], group["kept"]), (8, 3))
+
+    def kept(self, collector):
+        return collector.json("GET", "/api/v1/reports?limit=200")[1]["reports"]
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
