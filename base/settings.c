@@ -15,7 +15,7 @@ enum value_kind {
     VALUE_SIGNALS,  // SEGV,BUS,...
     VALUE_FRAMES,   // a number or none
     VALUE_DURATION, // 30s, 500ms, 2m, 1h
-    VALUE_CAPS,     // 64,256M
+    VALUE_CAPS,     // 64,256M or 64,256M,30d
     VALUE_RATE,     // 10/1m
     VALUE_SIZE,     // no, or 64K
     VALUE_PAIRS,    // k=v,k=v
@@ -51,8 +51,11 @@ static const struct variable_rule rules[] = {
         "Folder where every report lands first.", NULL },
       VALUE_STRING,
       MEMBER(spool) },
-    { { "CRASHHOOK_SPOOL_MAX", "spool-max", "64,256M", "REPORTS,BYTES such as 64,256M",
-        "What the spool holds at most; the oldest sent reports go first.", NULL },
+    { { "CRASHHOOK_SPOOL_MAX", "spool-max", "64,256M",
+        "REPORTS,BYTES or REPORTS,BYTES,AGE such as 64,256M,30d",
+        "What the spool holds at most, and for how many days or hours it keeps reports "
+        "that were sent; the oldest sent reports go first.",
+        NULL },
       VALUE_CAPS,
       MEMBER(spool_max_reports) },
     { { "CRASHHOOK_AGENT", "agent", NULL, "a path", "Path of crashhook-agent.", NULL },
@@ -261,15 +264,40 @@ static bool read_signals(const char *value, uint64_t *out)
     return true;
 }
 
-static bool read_caps(const char *value, uint64_t *out_reports, uint64_t *out_bytes)
+// read_age reads days or hours: 30d, 12h.
+static bool read_age(const char *value, uint64_t *out_s)
 {
+    enum { AGE_MAX = 36500 };
+    uint64_t number;
+    if (!read_number(&value, &number) || number == 0 || number > AGE_MAX)
+        return false;
+    if (strcmp(value, "d") != 0 && strcmp(value, "h") != 0)
+        return false;
+    *out_s = number * (*value == 'd' ? 86400 : 3600);
+    return true;
+}
+
+static bool read_caps(const char *value, struct settings *out)
+{
+    char size[24];
     uint64_t reports;
     uint64_t bytes;
-    if (!read_number(&value, &reports) || *value != ',' ||
-        !read_size(value + 1, &bytes) || reports == 0 || bytes == 0)
+    uint64_t age_s = 0;
+    if (!read_number(&value, &reports) || *value != ',')
         return false;
-    *out_reports = reports;
-    *out_bytes = bytes;
+    value++;
+    size_t length = strcspn(value, ",");
+    if (length >= sizeof(size))
+        return false;
+    memcpy(size, value, length);
+    size[length] = 0;
+    if (!read_size(size, &bytes) || reports == 0 || bytes == 0)
+        return false;
+    if (value[length] != 0 && !read_age(value + length + 1, &age_s))
+        return false;
+    out->spool_max_reports = reports;
+    out->spool_max_bytes = bytes;
+    out->spool_max_age_s = age_s;
     return true;
 }
 
@@ -312,7 +340,7 @@ static bool read_value(const struct variable_rule *rule, const char *value,
     case VALUE_DURATION:
         return read_duration(value, (uint64_t *)member);
     case VALUE_CAPS:
-        return read_caps(value, &out->spool_max_reports, &out->spool_max_bytes);
+        return read_caps(value, out);
     case VALUE_RATE:
         return read_rate(value, &out->rate_count, &out->rate_ms);
     case VALUE_SIZE:

@@ -43,8 +43,9 @@ struct settings {
     const char *spool;      // NULL: settings_spool_path decides
     uint64_t spool_max_reports;
     uint64_t spool_max_bytes;
-    const char *agent; // NULL: found beside the library
-    uint64_t signals;  // bit N: signal N is a crash
+    uint64_t spool_max_age_s; // of reports that were sent; 0: any
+    const char *agent;        // NULL: found beside the library
+    uint64_t signals;         // bit N: signal N is a crash
     enum setting_unwind unwind;
     uint32_t limit; // frames per backtrace, SETTING_NO_LIMIT: all
     uint32_t top;   // of them kept from the outer end

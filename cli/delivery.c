@@ -101,7 +101,8 @@ void delivery_prune(struct delivery *delivery, const char *keep_id)
 {
     const struct session *session = delivery->session;
     const struct spool_caps caps = { .reports = session->settings.spool_max_reports,
-                                     .bytes = session->settings.spool_max_bytes };
+                                     .bytes = session->settings.spool_max_bytes,
+                                     .sent_age_s = session->settings.spool_max_age_s };
     enum ch_status status =
         spool_prune(&session->spool, caps, keep_id, note_dropped, delivery);
     if (status != CH_OK)

@@ -3,8 +3,10 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "report/report_id.h"
 #include "report/spool_counts.h"
 #include "report/spool_state.h"
 
@@ -54,6 +56,17 @@ static void remove_report(struct prune *prune, struct spool_entry *entry, bool s
     (void)close(fd);
 }
 
+// remove_old removes reports that were sent and are older than those are kept.
+static void remove_old(struct prune *prune, const struct spool_listing *listing)
+{
+    uint64_t now_ms = (uint64_t)time(NULL) * 1000;
+    for (size_t i = 0; i < listing->count && prune->caps.sent_age_s != 0; i++) {
+        uint64_t made_ms = report_id_time_ms(listing->entries[i].id);
+        if (made_ms < now_ms && (now_ms - made_ms) / 1000 >= prune->caps.sent_age_s)
+            remove_report(prune, &listing->entries[i], true);
+    }
+}
+
 static void remove_oldest(struct prune *prune, const struct spool_listing *listing,
                           bool sent)
 {
@@ -80,6 +93,7 @@ enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
     prune.reports = listing.count;
     for (size_t i = 0; i < listing.count; i++)
         prune.bytes += listing.entries[i].size;
+    remove_old(&prune, &listing);
     remove_oldest(&prune, &listing, true);
     remove_oldest(&prune, &listing, false);
     if (prune.dropped_count != 0)

@@ -2,8 +2,9 @@
 //
 // Keeps a spool within CRASHHOOK_SPOOL_MAX: the oldest reports that every target has go
 // first, then the oldest others, each of which the caller hears of and the spool counts
-// (spool_counts.h). A report that somebody is working on is left alone, and so is the
-// one the caller names.
+// (spool_counts.h). Age alone is a reason to delete what every target has, and nothing
+// else: a clock that is set wrong loses no report. One that somebody is working on is
+// left alone, and so is the one the caller names.
 #pragma once
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 struct spool_caps {
     uint64_t reports;
     uint64_t bytes;
+    uint64_t sent_age_s; // 0: any
 };
 
 // A spool_dropped_fn hears of a report that is deleted although it was not sent.

@@ -67,6 +67,12 @@ static void settings_read_each_kind_of_value(void **state)
     settings_read(&s, get, NULL,
                   &(struct fake_environment){ "CRASHHOOK_TIMEOUT", "2m", 0, 0 });
     assert_int_equal(s.timeout_ms, 120000);
+    settings_read(
+        &s, get, NULL,
+        &(struct fake_environment){ "CRASHHOOK_SPOOL_MAX", "9,1K,30d", 0, 0 });
+    assert_int_equal(s.spool_max_reports, 9);
+    assert_int_equal(s.spool_max_bytes, 1024);
+    assert_int_equal(s.spool_max_age_s, 30 * 86400);
     settings_read(&s, get, NULL,
                   &(struct fake_environment){ "CRASHHOOK_FLIGHT", "64K", 0, 0 });
     assert_int_equal(s.flight_bytes, 65536);
@@ -91,6 +97,10 @@ static void settings_complain_once_and_keep_the_default(void **state)
         { "CRASHHOOK_SIGNALS", "SEGV,KILL" },
         { "CRASHHOOK_SIGNALS", "SEGV," },
         { "CRASHHOOK_SPOOL_MAX", "64" },
+        { "CRASHHOOK_SPOOL_MAX", "64,256M," },
+        { "CRASHHOOK_SPOOL_MAX", "64,256M,0d" },
+        { "CRASHHOOK_SPOOL_MAX", "64,256M,30" },
+        { "CRASHHOOK_SPOOL_MAX", "64,256M,30d,1" },
         { "CRASHHOOK_RATE", "10" },
         { "CRASHHOOK_UNWIND", "magic" },
         { "CRASHHOOK_TAGS", "novalue" },

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/spool_prune.h"
 
+#include <time.h>
+
 #include "report/report.h"
+#include "report/report_id.h"
 #include "report/spool_counts.h"
 #include "report/spool_state.h"
 #include "support/folder.h"
@@ -50,12 +53,38 @@ static void prune_takes_sent_reports_before_unsent_ones(void **state)
     add(folder, &spool, ID(4), TARGET_SENT);
 
     assert_int_equal(
-        spool_prune(&spool, (struct spool_caps){ 3, 1000 }, NULL, note, dropped),
+        spool_prune(&spool, (struct spool_caps){ 3, 1000, 0 }, NULL, note, dropped),
         CH_OK);
     assert_true(folder_has(folder, ID(1) ".json"));
     assert_false(folder_has(folder, ID(3) ".json"));
     assert_false(folder_has(folder, ID(3) ".state"));
     assert_true(folder_has(folder, ID(4) ".json"));
+    assert_string_equal(dropped, "");
+    spool_close(&spool);
+}
+
+static void prune_lets_go_by_age_of_what_was_sent_alone(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = open_spool(folder);
+    const struct spool_caps caps = { 64, 1000, .sent_age_s = 86400 };
+    char dropped[256] = "";
+    char fresh[REPORT_ID_SIZE];
+    char name[64];
+    report_id_make((uint64_t)time(NULL) * 1000, fresh);
+    (void)snprintf(name, sizeof(name), "%s.json", fresh);
+    add(folder, &spool, ID(1), -1);
+    add(folder, &spool, ID(2), TARGET_PENDING);
+    add(folder, &spool, ID(3), TARGET_FAILED);
+    add(folder, &spool, ID(4), TARGET_SENT);
+    add(folder, &spool, fresh, TARGET_SENT);
+
+    assert_int_equal(spool_prune(&spool, caps, NULL, note, dropped), CH_OK);
+    assert_true(folder_has(folder, ID(1) ".json"));
+    assert_true(folder_has(folder, ID(2) ".json"));
+    assert_true(folder_has(folder, ID(3) ".json"));
+    assert_false(folder_has(folder, ID(4) ".json"));
+    assert_true(folder_has(folder, name));
     assert_string_equal(dropped, "");
     spool_close(&spool);
 }
@@ -72,7 +101,7 @@ static void prune_says_and_counts_which_unsent_reports_it_drops(void **state)
     add(folder, &spool, ID(3), TARGET_PENDING);
 
     enum ch_status status =
-        spool_prune(&spool, (struct spool_caps){ 9, 15 }, NULL, note, dropped);
+        spool_prune(&spool, (struct spool_caps){ 9, 15, 0 }, NULL, note, dropped);
     if (status == CH_OK)
         status = spool_counts_take(&spool, "/bin/a", report, &changed);
     int64_t count = report_integer(json_object_get(report, "spool"), "dropped", 0);
@@ -96,7 +125,7 @@ static void prune_leaves_reports_that_somebody_works_on(void **state)
     assert_int_equal(spool_lock(&spool, ID(1), &fd), CH_OK);
 
     assert_int_equal(
-        spool_prune(&spool, (struct spool_caps){ 1, 1000 }, ID(2), note, dropped),
+        spool_prune(&spool, (struct spool_caps){ 1, 1000, 0 }, ID(2), note, dropped),
         CH_OK);
     assert_string_equal(dropped, ID(3));
     close(fd);
@@ -109,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(prune_takes_sent_reports_before_unsent_ones),
+        TEST(prune_lets_go_by_age_of_what_was_sent_alone),
         TEST(prune_says_and_counts_which_unsent_reports_it_drops),
         TEST(prune_leaves_reports_that_somebody_works_on),
     };

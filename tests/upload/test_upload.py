@@ -448,6 +448,17 @@ class Bounds(unittest.TestCase):
                           and n != "counts.json")
             self.assertEqual(left, [i + ".json" for i in spool.ids[3:]])
 
+    def test_old_reports_go_once_they_were_sent(self):
+        with Spool(1) as spool, FaultServer(answer(503)) as server:
+            limits = {"CRASHHOOK_SPOOL_MAX": "64,1M,1h", "CRASHHOOK_TIMEOUT": "900ms"}
+            spool.upload("--url", server.url, **limits)
+            self.assertTrue(os.path.exists(spool.file(spool.ids[0])))
+            server.behaviours[:] = [take]
+            done = spool.upload("--url", server.url, **limits)
+            self.assertEqual((done.returncode, done.stderr_text),
+                             (0, "crashhook: sent 1\n"))
+            self.assertFalse(os.path.exists(spool.file(spool.ids[0])))
+
     def test_an_unsent_report_past_the_caps_goes_with_a_line(self):
         with Spool(3) as spool:
             done = spool.upload("--url", f"http://127.0.0.1:{closed_port()}",
