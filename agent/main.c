@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,6 +93,27 @@ static void arm_deadline(uint64_t timeout_ms)
     timer_t timer;
     if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
         timer_settime(timer, 0, &when, NULL);
+}
+
+// limit_resources bounds what a process that lies about itself can have us use. The
+// free phase sets limits of its own.
+static void limit_resources(uint64_t timeout_ms)
+{
+    const struct {
+        __rlimit_resource_t resource;
+        rlim_t value;
+    } limits[] = {
+        { RLIMIT_AS, CRASHHOOK_SANITIZED ? RLIM_INFINITY : (rlim_t)4 << 30 },
+        { RLIMIT_CPU, (rlim_t)(timeout_ms / 1000 + 1) },
+        { RLIMIT_CORE, 0 },
+    };
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        struct rlimit now;
+        if (getrlimit(limits[i].resource, &now) != 0)
+            continue;
+        now.rlim_cur = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
+        (void)setrlimit(limits[i].resource, &now);
+    }
 }
 
 static bool write_report(struct agent *agent, const struct spool *spool,
@@ -194,6 +216,7 @@ int main(int argc, char **argv)
     settings_read(&agent.settings, get_variable, NULL, NULL);
     agent.log_fd = open_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
+    limit_resources(agent.settings.timeout_ms);
     // The report is of use to its owner alone, wherever the umask came from.
     umask(077);
 

@@ -15,6 +15,7 @@
 
 #include "cli/attachments.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/delivery.h"
 #include "cli/render.h"
 #include "report/report.h"
@@ -209,6 +210,8 @@ static int run_finish(const struct options *options)
         log_failure(&finish, "lock", spool_why(status));
         return COMMAND_FAILED;
     }
+    // What is read from here on was made by strangers.
+    confine_free_phase();
     if (read_report(&finish) != CH_OK)
         return COMMAND_FAILED;
 

@@ -167,7 +167,8 @@ int main(int argc, char **argv)
     char here[256];
     pthread_t thread;
     state = (argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1) * 2654435761u + 1;
-    // A thread that still starts blocks all signals, and a fault of it then is nobody's.
+    // A thread that still starts blocks all signals, and a fault of it then is
+    // nobody's.
     pthread_barrier_init(&ready, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&thread, NULL, wait_for_ever, NULL);

@@ -193,6 +193,21 @@ static void prints_errno(int signal)
     sigaction(signal, &standard, NULL);
 }
 
+// allocates is there before crashhook, and does what no handler may.
+static void allocates(int signal)
+{
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    free(malloc(100));
+    sigaction(signal, &standard, NULL);
+}
+
+static void allocates_in_handler(void)
+{
+    signal(SIGSEGV, allocates);
+    load_library();
+    crash();
+}
+
 static void keeps_errno(void)
 {
     signal(SIGSEGV, prints_errno);
@@ -239,6 +254,7 @@ static const struct {
     { "at-end-of-mapping", at_end_of_mapping },
     { "before-first-mapping", before_first_mapping },
     { "after-last-mapping", after_last_mapping },
+    { "allocates-in-handler", allocates_in_handler },
     { "keeps-errno", keeps_errno },
     { "gone-handler", gone_handler },
     { "without-folder", without_folder },

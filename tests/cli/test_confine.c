@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A confined process is a child here: there is no way back from it.
+#include "cli/confine.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/test.h"
+
+// in_child gives what attempt returns in a child that is confined.
+static int in_child(int (*attempt)(void))
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        confine_free_phase();
+        errno = 0;
+        _exit(attempt());
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int execute(void)
+{
+    execl("/bin/true", "true", (char *)NULL);
+    return errno;
+}
+
+static int trace(void)
+{
+    return ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 ? errno : 0;
+}
+
+static int read_parent(void)
+{
+    char byte = 0;
+    struct iovec here = { &byte, 1 };
+    struct iovec there = { &byte, 1 };
+    return process_vm_readv(getppid(), &here, 1, &there, 1, 0) < 0 ? errno : 0;
+}
+
+static int work_on(void)
+{
+    int ends[2];
+    char byte = 0;
+    void *piece = malloc(1 << 20);
+    bool works = piece != NULL && pipe(ends) == 0 && fork() >= 0 &&
+                 write(ends[1], "x", 1) == 1 && read(ends[0], &byte, 1) == 1;
+    free(piece);
+    return works ? 0 : 1;
+}
+
+static int core_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 ? 0 : 1;
+}
+
+static void confined_processes_start_no_program(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(execute), EPERM);
+}
+
+static void confined_processes_read_no_other(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(trace), EPERM);
+    assert_int_equal(in_child(read_parent), EPERM);
+}
+
+static void confined_processes_can_do_their_work(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(work_on), 0);
+}
+
+static void confined_processes_leave_no_core(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(core_limit), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(confined_processes_start_no_program),
+        cmocka_unit_test(confined_processes_read_no_other),
+        cmocka_unit_test(confined_processes_can_do_their_work),
+        cmocka_unit_test(confined_processes_leave_no_core),
+    };
+    return cmocka_run_group_tests_name("cli/confine", tests, NULL, NULL);
+}
