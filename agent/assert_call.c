@@ -13,26 +13,26 @@ enum argument { EXPRESSION, FILE_NAME, LINE, FUNCTION, ARGUMENTS };
 // How compilers load an argument of 32 bits: what comes before them, and after. From
 // the instruction's end they count where it is so.
 static const struct load {
-    enum argument argument;
     const char *before;
-    uint8_t before_size;
     const char *after;
+    enum argument argument;
+    uint8_t before_size;
     uint8_t after_size;
     bool from_end;
 } loads[] = {
     // lea X(%rip), %rdi and its like
-    { EXPRESSION, "\x48\x8d\x3d", 3, "", 0, true },
-    { FILE_NAME, "\x48\x8d\x35", 3, "", 0, true },
-    { FUNCTION, "\x48\x8d\x0d", 3, "", 0, true },
+    { "\x48\x8d\x3d", "", EXPRESSION, 3, 0, true },
+    { "\x48\x8d\x35", "", FILE_NAME, 3, 0, true },
+    { "\x48\x8d\x0d", "", FUNCTION, 3, 0, true },
     // lea X(%rip), %rax; mov %rax, %rdi
-    { EXPRESSION, "\x48\x8d\x05", 3, "\x48\x89\xc7", 3, true },
-    { FILE_NAME, "\x48\x8d\x05", 3, "\x48\x89\xc6", 3, true },
-    { FUNCTION, "\x48\x8d\x05", 3, "\x48\x89\xc1", 3, true },
+    { "\x48\x8d\x05", "\x48\x89\xc7", EXPRESSION, 3, 3, true },
+    { "\x48\x8d\x05", "\x48\x89\xc6", FILE_NAME, 3, 3, true },
+    { "\x48\x8d\x05", "\x48\x89\xc1", FUNCTION, 3, 3, true },
     // mov $X, %edi
-    { EXPRESSION, "\xbf", 1, "", 0, false },
-    { FILE_NAME, "\xbe", 1, "", 0, false },
-    { LINE, "\xba", 1, "", 0, false },
-    { FUNCTION, "\xb9", 1, "", 0, false },
+    { "\xbf", "", EXPRESSION, 1, 0, false },
+    { "\xbe", "", FILE_NAME, 1, 0, false },
+    { "\xba", "", LINE, 1, 0, false },
+    { "\xb9", "", FUNCTION, 1, 0, false },
 };
 
 static bool read_offset(const struct memory_reader *reader, uint64_t address,

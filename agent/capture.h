@@ -37,6 +37,8 @@ struct target_crash {
     uint64_t set_terminate;     // where std::set_terminate is; 0: not known
     uint64_t context_page;      // where the program's context page is; 0: it has none
     uint64_t flight_state;      // where libcrashhook-flight keeps its rings; 0: none
+    uint64_t exception_slot;    // where a pointer to libc++abi's is; 0: not known
+    uint64_t get_terminate;     // std::get_terminate; 0: not known
     uint64_t get_globals;       // __cxa_get_globals; 0: not known
     uint64_t assert_fail;       // __assert_fail; 0: not known
     uint64_t sanitizer_report;  // the text of AddressSanitizer's report; 0: none

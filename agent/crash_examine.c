@@ -161,8 +161,13 @@ static void read_words(const struct capture *capture, struct crash_examination *
         .globals = crash->exception_globals,
         .terminate = crash->terminate,
         .set_terminate = crash->set_terminate,
+        .get_terminate = crash->get_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
+    if (crash->exception_slot != 0 &&
+        memory_read_word(&capture->reader, crash->exception_slot, &place.globals) !=
+            CH_OK)
+        place.globals = 0;
     if (place.globals == 0)
         runtime_find_exceptions(capture, &place);
     if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)

@@ -7,18 +7,22 @@
 #include "agent/abort_message.h"
 #include "base/text.h"
 
-// struct __cxa_exception of libstdc++ (unwind-cxx.h), which lies before what was
-// thrown, on 64-bit machines. A dependent one, which stands for an exception that an
-// exception_ptr kept, has the thrown object where others have the type.
-enum {
-    HEADER_TYPE = 0,
-    HEADER_CLASS = 80,
-    HEADER_BYTES = 112,
+// struct __cxa_exception (unwind-cxx.h, cxa_exception.h), which lies before what was
+// thrown, on 64-bit machines. libc++abi has two words more at its beginning. A
+// dependent one, which stands for an exception that an exception_ptr kept, says where
+// the thrown object is: libstdc++ where others have the type, libc++abi in the second
+// word.
+static const struct layout {
+    uint64_t class;    // a name and a zero, read as a number; the dependent's is 1 more
+    uint64_t class_at; // from the header's beginning on
+    uint64_t type_at;
+    uint64_t object_at; // of a dependent one
+    uint64_t size;
+    bool dependent_has_type;
+} layouts[] = {
+    { UINT64_C(0x474e5543432b2b00), 80, 0, 0, 112, false }, // "GNUCC++"
+    { UINT64_C(0x434c4e47432b2b00), 96, 16, 8, 128, true }, // "CLNGC++"
 };
-
-// "GNUCC++" and a zero, or a one for a dependent exception; read as a number.
-static const uint64_t class_primary = UINT64_C(0x474e5543432b2b00);
-static const uint64_t class_dependent = UINT64_C(0x474e5543432b2b01);
 
 // std::type_info: a vtable pointer and a name; then what bases there are.
 enum {
@@ -57,13 +61,16 @@ static enum ch_status read_type_name(const struct memory_reader *reader, uint64_
 
 // is_in_terminate: address is within std::terminate, or in the function before
 // std::set_terminate, where libstdc++ has the one that a noexcept function ends in: it
-// calls the terminate handler and is not exported. Both are short.
+// calls the terminate handler and is not exported; libc++abi has it behind
+// std::get_terminate, which calls nothing. All are short.
 static bool is_in_terminate(const struct exception_place *place, uint64_t address)
 {
     return (place->terminate != 0 &&
             address - place->terminate - 1 < TERMINATE_BYTES) ||
            (place->set_terminate != 0 &&
-            place->set_terminate - address - 1 < TERMINATE_BYTES);
+            place->set_terminate - address - 1 < TERMINATE_BYTES) ||
+           (place->get_terminate != 0 &&
+            address - place->get_terminate - 1 < TERMINATE_BYTES);
 }
 
 // in_terminate: a call in terminate has not returned. Nothing else leaves such an
@@ -83,24 +90,38 @@ static bool in_terminate(const struct memory_reader *reader,
     return false;
 }
 
+// find_by reads an exception that is laid out so. CH_ERR_UNSUPPORTED: it is not.
+static enum ch_status find_by(const struct memory_reader *reader, uint64_t header,
+                              const struct layout *layout, struct thrown *out)
+{
+    uint64_t class;
+    uint64_t type = 0;
+    uint64_t object = header + layout->size;
+    enum ch_status status = memory_read_word(reader, header + layout->class_at, &class);
+    if (status != CH_OK)
+        return status;
+    bool dependent = class == layout->class + 1;
+    if (class != layout->class && !dependent)
+        return CH_ERR_UNSUPPORTED;
+    if (dependent)
+        status = memory_read_word(reader, header + layout->object_at, &object);
+    // Where a dependent one has no type, that of the object does.
+    uint64_t from =
+        dependent && !layout->dependent_has_type ? object - layout->size : header;
+    if (status == CH_OK)
+        status = memory_read_word(reader, from + layout->type_at, &type);
+    if (status == CH_OK)
+        *out = (struct thrown){ .type = type, .object = object };
+    return status;
+}
+
 static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t header,
                                   struct thrown *out)
 {
-    uint64_t class;
-    uint64_t first;
-    enum ch_status status = memory_read_word(reader, header + HEADER_CLASS, &class);
-    if (status == CH_OK)
-        status = memory_read_word(reader, header + HEADER_TYPE, &first);
-    if (status != CH_OK)
-        return status;
-    if (class == class_primary) {
-        *out = (struct thrown){ .type = first, .object = header + HEADER_BYTES };
-        return CH_OK;
-    }
-    if (class != class_dependent)
-        return CH_ERR_UNSUPPORTED;
-    out->object = first;
-    return memory_read_word(reader, first - HEADER_BYTES + HEADER_TYPE, &out->type);
+    enum ch_status status = CH_ERR_UNSUPPORTED;
+    for (size_t i = 0; status != CH_OK && i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        status = find_by(reader, header, &layouts[i], out);
+    return status;
 }
 
 // What is still to be looked at: the type itself and its bases, nearest first.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C++ exception that nobody caught, as libstdc++ keeps it for the thread that
-// throws: its type's name and, where std::logic_error or std::runtime_error is a base
-// of the type, the text it was made with. None of the program's code is run: a what()
-// that computes something else is not seen, and a virtual base is not looked into.
+// The C++ exception that nobody caught, as libstdc++ or libc++abi keeps it for the
+// thread that throws: its type's name and, where std::logic_error or std::runtime_error
+// is a base of the type, the text it was made with. None of the program's code is run:
+// a what() that computes something else is not seen, and a virtual base is not looked
+// into.
 //
 // All of it is the target's memory: every walk has an end, every text a limit, and what
 // does not look like an exception of libstdc++'s is none. 64-bit targets only.
@@ -25,7 +26,8 @@ struct exception_place {
     uint64_t globals;   // of the thread: its __cxa_eh_globals
     uint64_t terminate; // std::terminate
     uint64_t set_terminate;
-    uint64_t sp; // of the thread
+    uint64_t get_terminate; // of libc++abi
+    uint64_t sp;            // of the thread
 };
 
 // exception_read reads the exception for which a thread is in std::terminate.

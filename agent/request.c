@@ -79,12 +79,15 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .abort_message = page->abort_message,
         .terminate = page->terminate,
         .set_terminate = page->set_terminate,
+        .get_terminate = page->get_terminate,
         .assert_fail = page->assert_fail,
         .sanitizer_report = page->sanitizer_report,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
         .watches = page->watches,
     };
+    if (page->thread_pointer != 0 && page->exception_slot != 0)
+        out->exception_slot = page->thread_pointer + (uint64_t)page->exception_slot;
     if (page->thread_pointer != 0 && page->exception_globals != 0)
         out->exception_globals =
             page->thread_pointer + (uint64_t)page->exception_globals;

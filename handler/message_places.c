@@ -22,6 +22,28 @@ extern void __assert_fail(const char *, const char *, int, const char *)
     __attribute__((weak));
 #endif
 
+extern void get_terminate(void) __asm__("_ZSt13get_terminatev") __attribute__((weak));
+
+// What glibc keeps of a thread, on x86-64 from the thread pointer on, is larger.
+enum { DESCRIPTOR_WORDS = 128 };
+
+// find_slot looks for globals in what the C library keeps of the thread: libc++abi has
+// them on the heap, behind pthread_getspecific. 0: they are not there.
+static int64_t find_slot(uint64_t pointer, uint64_t globals)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+    const uint64_t *words = (const uint64_t *)(uintptr_t)pointer;
+    for (int64_t i = 1; i < DESCRIPTOR_WORDS; i++) {
+        if (words[i] == globals)
+            return i * (int64_t)sizeof(words[0]);
+    }
+#else
+    (void)pointer;
+    (void)globals;
+#endif
+    return 0;
+}
+
 void message_places_find(struct message_places *out)
 {
     *out = (struct message_places){ .abort_message = (uintptr_t)abort_message_place() };
@@ -35,6 +57,11 @@ void message_places_find(struct message_places *out)
     out->set_terminate = (uintptr_t)set_terminate;
     uint64_t globals = (uintptr_t)__cxa_get_globals();
     uint64_t pointer = machine_thread_pointer();
-    if (globals != 0 && pointer != 0)
+    if (globals == 0 || pointer == 0)
+        return;
+    out->exception_slot = find_slot(pointer, globals);
+    if (out->exception_slot == 0)
         out->exception_globals = (int64_t)(globals - pointer);
+    else
+        out->get_terminate = (uintptr_t)get_terminate;
 }

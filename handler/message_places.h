@@ -16,6 +16,8 @@ struct message_places {
     int64_t exception_globals; // distance from the thread pointer; 0: not known
     uint64_t terminate;        // std::terminate; 0: not known
     uint64_t set_terminate;    // std::set_terminate; 0: not known
+    int64_t exception_slot;    // of a pointer to libc++abi's, likewise; 0: not known
+    uint64_t get_terminate;    // std::get_terminate; 0: not known
     uint64_t sanitizer_report; // a text, empty until AddressSanitizer reports; 0: none
     uint64_t assert_fail; // musl's __assert_fail, which keeps no words; 0: not known
 };

@@ -152,6 +152,8 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->terminate = wishes->messages.terminate;
     page->set_terminate = wishes->messages.set_terminate;
     page->sanitizer_report = wishes->messages.sanitizer_report;
+    page->exception_slot = wishes->messages.exception_slot;
+    page->get_terminate = wishes->messages.get_terminate;
     page->assert_fail = wishes->messages.assert_fail;
     page->context_page = (uintptr_t)wishes->context;
     page->watches = (uintptr_t)watch_slots;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 8 };
+enum { REQUEST_VERSION = 9 };
 
 // What the agent answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R' };
@@ -75,6 +75,8 @@ struct request_page {
     int64_t exception_globals; // of libstdc++'s, from the thread pointer; 0: none
     uint64_t terminate;        // std::terminate; 0: none
     uint64_t set_terminate;    // std::set_terminate; 0: none
+    int64_t exception_slot;    // of a pointer to libc++abi's, from there; 0: none
+    uint64_t get_terminate;    // std::get_terminate; 0: none
     uint64_t assert_fail;      // musl's __assert_fail; 0: none
     uint64_t sanitizer_report; // the text of AddressSanitizer's report; 0: none
     uint64_t context_page;     // struct context_page; 0: none

@@ -3,6 +3,7 @@
 # A program that its C or C++ library ends says why in its report, in whatever way the
 # handler came into it, and dies as it would have.
 
+import glob
 import json
 import signal
 import unittest
@@ -12,6 +13,8 @@ from harness import Scene
 
 PRELOADED = "alone"
 LINKED = ("shared", "static", "all_static")
+
+LIBCXX = "/usr/lib/*/libc++abi.so.1"
 
 # What the program does: the kind, and a pattern for all of the message.
 SAYS = {
@@ -125,6 +128,20 @@ class Messages(unittest.TestCase):
                 self.assertEqual(crash["kind"], "sanitizer")
                 self.assertRegex(crash["summary"], f"^AddressSanitizer: {words}$")
                 self.assertIn(how, harness.names_of(harness.crashed_thread(reports[0])))
+
+    @unittest.skipUnless(glob.glob(LIBCXX), "libc++ is not installed")
+    def test_an_exception_of_libcxx_is_named(self):
+        for how in ("main", "thread", "again", "noexcept", "int"):
+            with self.subTest(how), Scene() as scene:
+                ended = scene.run([harness.program("throws_libcxx"), how])
+                reports = scene.reports()
+            self.assertEqual(ended.signal, signal.SIGABRT)
+            name, what = THROWS[how]
+            crash = reports[0]["crash"]
+            self.assertEqual(crash["kind"], "uncaught-exception")
+            self.assertEqual(crash["exception"]["type"],
+                             "std::runtime_error" if how == "again" else name)
+            self.assertEqual(crash["exception"].get("what"), what)
 
     def core_of(self, program, how):
         """The crash that a core tells of, of a program that has no handler."""
