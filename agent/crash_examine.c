@@ -197,14 +197,21 @@ static void note_sender(const struct capture *capture, struct crash_examination 
     out->facts.sender_name = text_or_null(out->sender_name);
 }
 
-// note_memory looks for a limit where one may be the cause: a program that aborts, or
-// that went on with the null that it was given for memory.
+// note_memory looks for a limit where one may be the cause: a program that aborts for a
+// reason that it has not given, or that went on with the null that it was given for
+// memory. A cgroup never makes an allocation fail, so its limit, which is outside of
+// /proc/PID, is looked at for the former alone.
 static void note_memory(const struct capture *capture, struct crash_facts *facts)
 {
-    bool may_be =
-        crash_is_own_abort(facts) || strcmp(crash_kind(facts), "null-dereference") == 0;
-    if (may_be && capture->core_name == NULL)
-        memory_limits_find(capture->stop.pid, &capture->process.cgroup, &facts->memory);
+    static const struct text no_cgroup;
+    bool silent = crash_is_own_abort(facts) && facts->message == NULL &&
+                  (facts->exception_type == NULL ||
+                   strcmp(facts->exception_type, "std::bad_alloc") == 0);
+    bool is_null = strcmp(crash_kind(facts), "null-dereference") == 0;
+    if (capture->core_name == NULL && (silent || is_null))
+        memory_limits_find(capture->stop.pid,
+                           silent ? &capture->process.cgroup : &no_cgroup,
+                           &facts->memory);
 }
 
 // is_return: the processor got to the pc, where no code is, by a return: it took the
