@@ -21,134 +21,103 @@ enum value_kind {
     VALUE_PAIRS,    // k=v,k=v
 };
 
+// What the text of a rule consists of. The rules are in the program's library, where
+// each pointer costs a relocation that is longer than most of these strings: so the
+// four stand one behind the other, and an empty one is none.
+enum rule_part { RULE_NAME, RULE_FALLBACK, RULE_ACCEPTED, RULE_WORDS };
+
 struct variable_rule {
-    struct settings_variable shown;
+    const char *text;
     enum value_kind kind;
     size_t member;
 };
 
 #define MEMBER(name) offsetof(struct settings, name)
 
+// clang-format off
 static const struct variable_rule rules[] = {
-    { { "CRASHHOOK_ENABLE", "enable", "yes", "yes, no or tty",
-        "Whether crashes are reported; tty: only when stderr is a terminal.",
-        "no yes tty" },
-      VALUE_WORD,
-      MEMBER(enable) },
-    { { "CRASHHOOK_URL", "url", NULL, "URLs separated by spaces",
-        "Where reports go; without it they stay in the spool.", NULL },
-      VALUE_STRING,
-      MEMBER(url) },
-    { { "CRASHHOOK_TOKEN_FILE", "token-file", NULL, "a path",
-        "File that holds the bearer token of the collector.", NULL },
-      VALUE_STRING,
-      MEMBER(token_file) },
-    { { "CRASHHOOK_TOKEN", NULL, NULL, "a token", "Bearer token of the collector.",
-        NULL },
-      VALUE_STRING,
-      MEMBER(token) },
-    { { "CRASHHOOK_SPOOL", "spool", NULL, "a path",
-        "Folder where every report lands first.", NULL },
-      VALUE_STRING,
-      MEMBER(spool) },
-    { { "CRASHHOOK_SPOOL_MAX", "spool-max", "64,256M",
-        "REPORTS,BYTES or REPORTS,BYTES,AGE such as 64,256M,30d",
-        "What the spool holds at most, and for how many days or hours it keeps reports "
-        "that were sent; the oldest sent reports go first.",
-        NULL },
-      VALUE_CAPS,
-      MEMBER(spool_max_reports) },
-    { { "CRASHHOOK_AGENT", "agent", NULL, "a path", "Path of crashhook-agent.", NULL },
-      VALUE_STRING,
-      MEMBER(agent) },
-    { { "CRASHHOOK_SIGNALS", "signals", "SEGV,BUS,ILL,FPE,ABRT,TRAP,SYS",
-        "signal names separated by commas, of SEGV BUS ILL FPE ABRT TRAP SYS QUIT XCPU "
-        "XFSZ",
-        "Which signals are crashes.", NULL },
-      VALUE_SIGNALS,
-      MEMBER(signals) },
-    { { "CRASHHOOK_UNWIND", "unwind", "auto",
-        "auto, fast, precise, sframe, dwarf, fp or libunwind",
-        "How stacks are unwound.", "auto fast precise sframe dwarf fp libunwind" },
-      VALUE_WORD,
-      MEMBER(unwind) },
-    { { "CRASHHOOK_LIMIT", "limit", "64", "a number of frames from 1, or none",
-        "Frames per backtrace.", NULL },
-      VALUE_FRAMES,
-      MEMBER(limit) },
-    { { "CRASHHOOK_TOP", "top", "16", "a number of frames, or none",
-        "How many of the frames are kept from the outer end.", NULL },
-      VALUE_FRAMES,
-      MEMBER(top) },
-    { { "CRASHHOOK_THREADS", "threads", "all", "all or crashed",
-        "Which threads a report holds.", "all crashed" },
-      VALUE_WORD,
-      MEMBER(threads) },
-    { { "CRASHHOOK_IMAGES", "images", "all", "all, none or mentioned",
-        "Which images a report lists.", "all none mentioned" },
-      VALUE_WORD,
-      MEMBER(images) },
-    { { "CRASHHOOK_SYMBOLIZE", "symbolize", "full", "off, fast or full",
-        "fast: function names; full: inlines and source lines too.", "full fast off" },
-      VALUE_WORD,
-      MEMBER(symbolize) },
-    { { "CRASHHOOK_HOLD", "hold", "auto", "auto, capture, report or upload",
-        "How long the crashed process is kept.", "auto capture report upload" },
-      VALUE_WORD,
-      MEMBER(hold) },
-    { { "CRASHHOOK_MODE", "mode", "spawn", "spawn or daemon",
-        "daemon: an agent is started at install and waits.", "spawn daemon" },
-      VALUE_WORD,
-      MEMBER(mode) },
-    { { "CRASHHOOK_TIMEOUT", "timeout", "30s", "a duration such as 30s, 500ms or 2m",
-        "The process is never held longer.", NULL },
-      VALUE_DURATION,
-      MEMBER(timeout_ms) },
-    { { "CRASHHOOK_PRINT", "print", "tty", "no, yes or tty",
-        "Whether the report is printed on stderr; tty: when it is a terminal.",
-        "no yes tty" },
-      VALUE_WORD,
-      MEMBER(print) },
-    { { "CRASHHOOK_PRESET", "preset", "auto", "auto, friendly, medium or full",
-        "How much of the report is printed.", "auto friendly medium full" },
-      VALUE_WORD,
-      MEMBER(preset) },
-    { { "CRASHHOOK_ARGUMENTS", "arguments", "yes", "yes or no",
-        "Put the arguments of functions in the report.", "no yes" },
-      VALUE_WORD,
-      MEMBER(arguments) },
-    { { "CRASHHOOK_SANITIZE", "sanitize", "yes", "yes or no",
-        "Mask home directories and secrets before anything is written.", "no yes" },
-      VALUE_WORD,
-      MEMBER(sanitize) },
-    { { "CRASHHOOK_MEMORY", "memory", "no", "yes or no",
-        "Put memory around what the registers point to in the report.", "no yes" },
-      VALUE_WORD,
-      MEMBER(memory) },
-    { { "CRASHHOOK_TAGS", "tags", NULL, "k=v,k=v", "Tags put in each report.", NULL },
-      VALUE_PAIRS,
-      MEMBER(tags) },
-    { { "CRASHHOOK_RELEASE", "release", NULL, "a text", "The program's release.",
-        NULL },
-      VALUE_STRING,
-      MEMBER(release) },
-    { { "CRASHHOOK_ENVIRONMENT", "environment", NULL, "a text",
-        "Where it runs: production, staging.", NULL },
-      VALUE_STRING,
-      MEMBER(environment) },
-    { { "CRASHHOOK_RATE", "rate", "10/1m", "COUNT/DURATION such as 10/1m",
-        "More crashes than this of one program are counted, not uploaded.", NULL },
-      VALUE_RATE,
-      MEMBER(rate_count) },
-    { { "CRASHHOOK_FLIGHT", "flight", "no", "no, or a size such as 64K",
-        "Size of the flight recorder per thread.", NULL },
-      VALUE_SIZE,
-      MEMBER(flight_bytes) },
-    { { "CRASHHOOK_LOG", "log", NULL, "a file, or stderr",
-        "Where the agent's own messages go.", NULL },
-      VALUE_STRING,
-      MEMBER(log) },
+    { "CRASHHOOK_ENABLE\0" "yes\0" "yes, no or tty\0"
+      "no yes tty",
+      VALUE_WORD, MEMBER(enable) },
+    { "CRASHHOOK_URL\0" "\0" "URLs separated by spaces\0",
+      VALUE_STRING, MEMBER(url) },
+    { "CRASHHOOK_TOKEN_FILE\0" "\0" "a path\0",
+      VALUE_STRING, MEMBER(token_file) },
+    { "CRASHHOOK_TOKEN\0" "\0" "a token\0",
+      VALUE_STRING, MEMBER(token) },
+    { "CRASHHOOK_SPOOL\0" "\0" "a path\0",
+      VALUE_STRING, MEMBER(spool) },
+    { "CRASHHOOK_SPOOL_MAX\0" "64,256M\0"
+      "REPORTS,BYTES or REPORTS,BYTES,AGE such as 64,256M,30d\0",
+      VALUE_CAPS, MEMBER(spool_max_reports) },
+    { "CRASHHOOK_AGENT\0" "\0" "a path\0",
+      VALUE_STRING, MEMBER(agent) },
+    { "CRASHHOOK_SIGNALS\0" "SEGV,BUS,ILL,FPE,ABRT,TRAP,SYS\0"
+      "signal names separated by commas, of SEGV BUS ILL FPE ABRT TRAP SYS "
+      "QUIT XCPU XFSZ\0",
+      VALUE_SIGNALS, MEMBER(signals) },
+    { "CRASHHOOK_UNWIND\0" "auto\0"
+      "auto, fast, precise, sframe, dwarf, fp or libunwind\0"
+      "auto fast precise sframe dwarf fp libunwind",
+      VALUE_WORD, MEMBER(unwind) },
+    { "CRASHHOOK_LIMIT\0" "64\0" "a number of frames from 1, or none\0",
+      VALUE_FRAMES, MEMBER(limit) },
+    { "CRASHHOOK_TOP\0" "16\0" "a number of frames, or none\0",
+      VALUE_FRAMES, MEMBER(top) },
+    { "CRASHHOOK_THREADS\0" "all\0" "all or crashed\0"
+      "all crashed",
+      VALUE_WORD, MEMBER(threads) },
+    { "CRASHHOOK_IMAGES\0" "all\0" "all, none or mentioned\0"
+      "all none mentioned",
+      VALUE_WORD, MEMBER(images) },
+    { "CRASHHOOK_SYMBOLIZE\0" "full\0" "off, fast or full\0"
+      "full fast off",
+      VALUE_WORD, MEMBER(symbolize) },
+    { "CRASHHOOK_HOLD\0" "auto\0" "auto, capture, report or upload\0"
+      "auto capture report upload",
+      VALUE_WORD, MEMBER(hold) },
+    { "CRASHHOOK_MODE\0" "spawn\0" "spawn or daemon\0"
+      "spawn daemon",
+      VALUE_WORD, MEMBER(mode) },
+    { "CRASHHOOK_TIMEOUT\0" "30s\0" "a duration such as 30s, 500ms or 2m\0",
+      VALUE_DURATION, MEMBER(timeout_ms) },
+    { "CRASHHOOK_PRINT\0" "tty\0" "no, yes or tty\0"
+      "no yes tty",
+      VALUE_WORD, MEMBER(print) },
+    { "CRASHHOOK_PRESET\0" "auto\0" "auto, friendly, medium or full\0"
+      "auto friendly medium full",
+      VALUE_WORD, MEMBER(preset) },
+    { "CRASHHOOK_ARGUMENTS\0" "yes\0" "yes or no\0"
+      "no yes",
+      VALUE_WORD, MEMBER(arguments) },
+    { "CRASHHOOK_SANITIZE\0" "yes\0" "yes or no\0"
+      "no yes",
+      VALUE_WORD, MEMBER(sanitize) },
+    { "CRASHHOOK_MEMORY\0" "no\0" "yes or no\0"
+      "no yes",
+      VALUE_WORD, MEMBER(memory) },
+    { "CRASHHOOK_TAGS\0" "\0" "k=v,k=v\0",
+      VALUE_PAIRS, MEMBER(tags) },
+    { "CRASHHOOK_RELEASE\0" "\0" "a text\0",
+      VALUE_STRING, MEMBER(release) },
+    { "CRASHHOOK_ENVIRONMENT\0" "\0" "a text\0",
+      VALUE_STRING, MEMBER(environment) },
+    { "CRASHHOOK_RATE\0" "10/1m\0" "COUNT/DURATION such as 10/1m\0",
+      VALUE_RATE, MEMBER(rate_count) },
+    { "CRASHHOOK_FLIGHT\0" "no\0" "no, or a size such as 64K\0",
+      VALUE_SIZE, MEMBER(flight_bytes) },
+    { "CRASHHOOK_LOG\0" "\0" "a file, or stderr\0",
+      VALUE_STRING, MEMBER(log) },
 };
+// clang-format on
+
+static const char *part_of(const struct variable_rule *rule, enum rule_part part)
+{
+    const char *text = rule->text;
+    for (int i = RULE_NAME; i < (int)part; i++)
+        text += strlen(text) + 1;
+    return *text != 0 ? text : NULL;
+}
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
@@ -332,7 +301,7 @@ static bool read_value(const struct variable_rule *rule, const char *value,
     char *member = (char *)out + rule->member;
     switch (rule->kind) {
     case VALUE_WORD:
-        return read_word(rule->shown.words, value, member);
+        return read_word(part_of(rule, RULE_WORDS), value, member);
     case VALUE_SIGNALS:
         return read_signals(value, &out->signals);
     case VALUE_FRAMES:
@@ -360,13 +329,17 @@ static bool read_value(const struct variable_rule *rule, const char *value,
     return true;
 }
 
-const struct settings_variable *settings_variables(size_t *out_count)
+bool settings_rule(size_t index, struct settings_variable *out)
 {
-    static struct settings_variable shown[RULE_COUNT];
-    for (size_t i = 0; i < RULE_COUNT; i++)
-        shown[i] = rules[i].shown;
-    *out_count = RULE_COUNT;
-    return shown;
+    if (index >= RULE_COUNT)
+        return false;
+    *out = (struct settings_variable){
+        .name = part_of(&rules[index], RULE_NAME),
+        .fallback = part_of(&rules[index], RULE_FALLBACK),
+        .accepted = part_of(&rules[index], RULE_ACCEPTED),
+        .words = part_of(&rules[index], RULE_WORDS),
+    };
+    return true;
 }
 
 void settings_read(struct settings *out, settings_get_fn *get,
@@ -374,15 +347,17 @@ void settings_read(struct settings *out, settings_get_fn *get,
 {
     *out = (struct settings){ 0 };
     for (size_t i = 0; i < RULE_COUNT; i++) {
-        const struct settings_variable *shown = &rules[i].shown;
-        const char *value = get(context, shown->name);
-        if (shown->fallback != NULL)
-            (void)read_value(&rules[i], shown->fallback, out);
+        const struct variable_rule *rule = &rules[i];
+        const char *value = get(context, part_of(rule, RULE_NAME));
+        const char *fallback = part_of(rule, RULE_FALLBACK);
+        if (fallback != NULL)
+            (void)read_value(rule, fallback, out);
         // An empty variable is as good as none, as for a shell's VAR= command.
-        if (value == NULL || *value == 0 || read_value(&rules[i], value, out))
+        if (value == NULL || *value == 0 || read_value(rule, value, out))
             continue;
         if (complain != NULL)
-            complain(context, shown->name, value, shown->accepted);
+            complain(context, part_of(rule, RULE_NAME), value,
+                     part_of(rule, RULE_ACCEPTED));
     }
 }
 

@@ -86,6 +86,10 @@ struct settings_variable {
     const char *words;    // where nothing else is accepted: "no yes tty"; else NULL
 };
 
+// settings_rule gives the index'th variable without its option and help. false: there
+// are no more.
+bool settings_rule(size_t index, struct settings_variable *out);
+
 // settings_variables is the table, in the order documents list it.
 const struct settings_variable *settings_variables(size_t *out_count);
 

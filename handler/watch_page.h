@@ -8,7 +8,7 @@
 #pragma once
 #include <stdint.h>
 
-enum { WATCH_COUNT = 128, WATCH_NAME_SIZE = 48, WATCH_TYPE_SIZE = 120 };
+enum { WATCH_COUNT = 64, WATCH_NAME_SIZE = 48, WATCH_TYPE_SIZE = 120 };
 
 // What a slot's state says in its low bits; above them is a number that is another for
 // each use of the slot. Only a slot that is ready means anything.
