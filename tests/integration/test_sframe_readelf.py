@@ -19,30 +19,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("CRASHHOOK_BUILD", os.path.join(ROOT, "build", "release"))
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 WORK = os.path.join(BUILD, "tests", "sframe_readelf")
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+import debian_sources  # pylint: disable=wrong-import-position
+from debian_sources import run  # pylint: disable=wrong-import-position
+
 FLAGS = ["-O2", "-g0", "-fPIC", "-w", "-Wa,--gsframe", "-shared"]
 PACKAGES = ["sqlite3", "zlib", "jansson"]
-
-
-def run(command, **options):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, **options).stdout
-
-
-def fetch_sources():
-    """Debian's own sources, through apt with lists of our own."""
-    if all(glob.glob(f"{WORK}/{package}-*/") for package in PACKAGES):
-        return
-    os.makedirs(f"{WORK}/lists/partial", exist_ok=True)
-    os.makedirs(f"{WORK}/cache/archives/partial", exist_ok=True)
-    with open("/etc/os-release", encoding="utf-8") as file:
-        release = re.search(r"VERSION_CODENAME=(\w+)", file.read()).group(1)
-    with open(f"{WORK}/sources.list", "w", encoding="utf-8") as file:
-        file.write(f"deb-src http://deb.debian.org/debian {release} main\n")
-    apt = ["apt-get", "-q", "-o", f"Dir::Etc::sourcelist={WORK}/sources.list",
-           "-o", "Dir::Etc::sourceparts=/dev/null",
-           "-o", f"Dir::State::lists={WORK}/lists", "-o", f"Dir::Cache={WORK}/cache"]
-    run(apt + ["update"])
-    run(apt + ["source", "--only-source"] + PACKAGES, cwd=WORK)
 
 
 def build_zlib(out):
@@ -215,7 +197,7 @@ def main():
     os.makedirs(WORK, exist_ok=True)
     failures = check_library("crashhook", build_own)
     try:
-        fetch_sources()
+        debian_sources.fetch(WORK, PACKAGES)
     except (subprocess.CalledProcessError, OSError) as error:
         print(f"SKIPPED sqlite, zlib and jansson: cannot fetch their sources: {error}")
         return 1 if failures else 77

@@ -275,7 +275,7 @@ static void recorded_stacks_unwind_as_expected(void **state)
     if (count >= 0)
         free(entries);
     print_message("%d recorded stacks\n", count);
-    assert_true(count >= 36);
+    assert_true(count >= 90);
     assert_int_equal(bad, 0);
 }
 

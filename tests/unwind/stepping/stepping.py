@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# stepping [SEED]: stands at every instruction of small programs, built by two compilers
-# at four levels with and without frame pointers, and compares our backtrace with
-# gdb's: once preferring SFrame, once by DWARF alone. In libraries, where most
-# instructions run, a part of the stops is looked at, chosen by the seed.
+# stepping [SEED [python]]: stands at every instruction of small programs, built by two
+# compilers at four levels with and without frame pointers, and compares our backtrace
+# with gdb's: once preferring SFrame, once by DWARF alone. In libraries, where most
+# instructions run, a part of the stops is looked at, chosen by the seed (0: any).
 #
 # A difference counts as known only if stepping_differences.txt lists it; where gdb's own
 # frames leave the code (the same file says where and why), ours must agree up to there.
-# Prints how many
-# stops and frames were compared, and fails below what is stated here. libunwind walks
-# the same stops over our memory, as a second opinion: where it differs is counted.
+# Prints how many stops and frames were compared, and fails below what is stated here.
+# libunwind walks the same stops over our memory, as a second opinion: where it differs
+# is counted.
+#
+# With `python` the program is a Python interpreter built with SFrame (interpreter.c);
+# exit code 77 where its source cannot be had.
 
 import collections
 import os
@@ -17,6 +20,8 @@ import random
 import subprocess
 import sys
 import tempfile
+
+import python_library
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 BUILD = os.environ.get("CRASHHOOK_BUILD", os.path.join(HERE, "../../../build/release"))
@@ -27,15 +32,19 @@ COMPILERS = {"calls.c": ("gcc", "clang"), "signals.c": ("gcc", "clang"),
 # At the full count alone: SQLite, built with SFrame from Debian's source by
 # test_sframe_readelf.
 DATABASE = ("database.c", "gcc", "-O2", "-fomit-frame-pointer")
+INTERPRETER = ("interpreter.c", "gcc", "-O2", "-fomit-frame-pointer")
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 POINTERS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 # In libraries one stop of this many is looked at.
-EVERY = {"calls.c": 20, "signals.c": 5, "exceptions.cpp": 100, "database.c": 20}
+EVERY = {"calls.c": 20, "signals.c": 5, "exceptions.cpp": 100, "database.c": 20,
+         "interpreter.c": 8}
 
 RUNS = None if FULL else 5
 LIMIT = 1000000 if FULL else 500
 MINIMUM = {"stops": 30000, "frames": 150000, "sframe": 40000} if FULL else \
           {"stops": 1000, "frames": 5000, "sframe": 1000}
+PYTHON_MINIMUM = {"stops": 10000, "frames": 200000, "sframe": 100000} if FULL else \
+                 {"stops": 400, "frames": 4000, "sframe": 1500}
 MEANS = ("auto", "dwarf", "libunwind")
 
 
@@ -69,6 +78,8 @@ def build(variant, folder):
     if variant == DATABASE:
         path = sqlite_library()
         libraries = [path, "-Wl,-rpath," + os.path.dirname(path)]
+    if variant == INTERPRETER:
+        libraries = python_library.build()
     subprocess.run([compiler, level, pointer, *assembler, "-w", "-Wa,--gsframe", "-o",
                     program, os.path.join(HERE, source), *libraries], check=True)
     return program
@@ -146,10 +157,19 @@ class Count(collections.Counter):
 
 
 def main():
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1000000)
+    seed = int(sys.argv[1] if len(sys.argv) > 1 else "0") or \
+        random.SystemRandom().randrange(1, 1000000)
+    python = sys.argv[2:] == ["python"]
+    if python:
+        try:
+            python_library.build()
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"SKIPPED: no Python that was built with SFrame: {error}")
+            return 77
     count = Count()
     known = known_differences()
-    for variant in variants(seed):
+    minimum = PYTHON_MINIMUM if python else MINIMUM
+    for variant in [INTERPRETER] if python else variants(seed):
         with tempfile.TemporaryDirectory() as folder:
             program = build(variant, folder)
             every = EVERY[variant[0]]
@@ -159,9 +179,9 @@ def main():
           f"with gdb's, {count['sframe']} of them by SFrame; {count['different']} stops "
           f"differ, {count['known']} as known; gdb leaves the code at {count['nowhere']}; libunwind differs from gdb at "
           f"{count['libunwind']}; {count['unmatched']} stops were made by one side only")
-    low = {what: count[what] for what, least in MINIMUM.items() if count[what] < least}
+    low = {what: count[what] for what, least in minimum.items() if count[what] < least}
     if low:
-        print(f"stepping: too little was compared: {low}, at least {MINIMUM}")
+        print(f"stepping: too little was compared: {low}, at least {minimum}")
     if count["unmatched"] > count["stops"] // 20:
         print("stepping: the two runs of a program were not alike")
         low["unmatched"] = True
