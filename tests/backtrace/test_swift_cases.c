@@ -93,6 +93,29 @@ static int compare_frames(const struct crashhook_backtrace *read, const json_t *
     return crashhook_frames_next(&frames, &frame) ? -1 : 0;
 }
 
+// written_again gives read as our JSON says it, or NULL.
+static struct crashhook_backtrace *written_again(const struct crashhook_backtrace *read)
+{
+    struct crashhook_backtrace *again = NULL;
+    char *json = crashhook_backtrace_to_json(read);
+    if (json != NULL && crashhook_backtrace_from_json(json, strlen(json), &again) != 0)
+        again = NULL;
+    free(json);
+    return again;
+}
+
+static int check_written_again(const json_t *row)
+{
+    struct crashhook_backtrace *read =
+        read_row("backtrace", json_string_value(json_object_get(row, "hex")));
+    struct crashhook_backtrace *again = read != NULL ? written_again(read) : NULL;
+    int result =
+        again != NULL ? compare_frames(again, json_object_get(row, "frames")) : -1;
+    crashhook_backtrace_destroy(again);
+    crashhook_backtrace_destroy(read);
+    return result;
+}
+
 static int check_cbf(const json_t *row)
 {
     struct crashhook_backtrace *read =
@@ -170,6 +193,14 @@ static void every_backtrace_that_swift_wrote_is_read(void **state)
     assert_int_equal(tally.checked, 213);
 }
 
+static void every_backtrace_that_swift_wrote_comes_back_from_our_json(void **state)
+{
+    (void)state;
+    struct tally tally = check_rows("cbf.jsonl", check_written_again);
+    assert_int_equal(tally.failed, 0);
+    assert_int_equal(tally.checked, 213);
+}
+
 static void every_image_map_that_swift_wrote_is_read(void **state)
 {
     (void)state;
@@ -183,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_backtrace_that_swift_wrote_is_read),
+        cmocka_unit_test(every_backtrace_that_swift_wrote_comes_back_from_our_json),
         cmocka_unit_test(every_image_map_that_swift_wrote_is_read),
     };
     return cmocka_run_group_tests_name("backtrace/swift_cases", tests, NULL, NULL);
