@@ -26,7 +26,8 @@ void unit_index_deinit(struct unit_index *index)
         close_unit(&index->units[i]);
     free(index->units);
     free(index->unranged);
-    address_map_deinit(&index->map);
+    address_map_deinit(&index->listed);
+    address_map_deinit(&index->stated);
     *index = (struct unit_index){ 0 };
 }
 
@@ -40,9 +41,9 @@ static enum ch_status add_unranged(struct unit_index *index, uint32_t unit)
 }
 
 // add_unit_ranges files a unit under the ranges its entry states.
-static enum ch_status add_unit_ranges(struct unit_index *index, Dwarf_Die *die)
+static enum ch_status add_unit_ranges(struct unit_index *index, uint32_t unit)
 {
-    uint32_t unit = (uint32_t)(index->count - 1);
+    Dwarf_Die *die = &index->units[unit].die;
     bool stated = false;
     Dwarf_Addr base;
     struct address_range range = { .owner = unit };
@@ -54,11 +55,74 @@ static enum ch_status add_unit_ranges(struct unit_index *index, Dwarf_Die *die)
         stated = true;
         if (range.low < index->text[0] || range.high > index->text[1])
             continue;
-        enum ch_status status = address_map_add(&index->map, &range);
+        enum ch_status status = address_map_add(&index->stated, &range);
         if (status != CH_OK)
             return status;
     }
     return stated ? CH_OK : add_unranged(index, unit);
+}
+
+// need_stated reads the entries of units that .debug_aranges does not mention.
+static enum ch_status need_stated(struct unit_index *index)
+{
+    enum ch_status status = CH_OK;
+    if (index->stated_read)
+        return CH_OK;
+    index->stated_read = true;
+    for (uint32_t i = 0; status == CH_OK && i < index->count; i++) {
+        struct unit *unit = &index->units[i];
+        if (!unit->listed && dwarf_tag(&unit->die) != DW_TAG_partial_unit)
+            status = add_unit_ranges(index, i);
+    }
+    return status == CH_OK ? address_map_build(&index->stated) : status;
+}
+
+// unit_at is the index of the unit whose entry is at offset, or ADDRESS_MAP_NONE.
+static uint32_t unit_at(const struct unit_index *index, Dwarf_Off offset)
+{
+    size_t low = 0;
+    size_t high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dwarf_dieoffset(&index->units[middle].die) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found =
+        low < index->count && dwarf_dieoffset(&index->units[low].die) == offset;
+    return found ? (uint32_t)low : ADDRESS_MAP_NONE;
+}
+
+static enum ch_status add_arange(struct unit_index *index, Dwarf_Arange *arange)
+{
+    Dwarf_Addr start;
+    Dwarf_Word size;
+    Dwarf_Off offset;
+    struct address_range range = { 0 };
+    if (dwarf_getarangeinfo(arange, &start, &size, &offset) != 0 ||
+        __builtin_add_overflow(start, size, &range.high))
+        return CH_OK;
+    range.low = start;
+    range.owner = unit_at(index, offset);
+    if (range.owner == ADDRESS_MAP_NONE || range.low < index->text[0] ||
+        range.high > index->text[1])
+        return CH_OK;
+    index->units[range.owner].listed = true;
+    return address_map_add(&index->listed, &range);
+}
+
+// read_aranges files units under what .debug_aranges lists, if there is one.
+static enum ch_status read_aranges(struct unit_index *index)
+{
+    Dwarf_Aranges *aranges;
+    size_t count;
+    enum ch_status status = CH_OK;
+    if (dwarf_getaranges(index->dwarf, &aranges, &count) != 0 || aranges == NULL)
+        return CH_OK;
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        status = add_arange(index, dwarf_onearange(aranges, i));
+    return status == CH_OK ? address_map_build(&index->listed) : status;
 }
 
 static enum ch_status add_unit(struct unit_index *index, const Dwarf_Die *die)
@@ -66,9 +130,8 @@ static enum ch_status add_unit(struct unit_index *index, const Dwarf_Die *die)
     if (!array_reserve(&index->units, &index->capacity, index->count,
                        sizeof(index->units[0])))
         return CH_ERR_NO_MEMORY;
-    struct unit *unit = &index->units[index->count++];
-    *unit = (struct unit){ .die = *die };
-    return add_unit_ranges(index, &unit->die);
+    index->units[index->count++] = (struct unit){ .die = *die };
+    return CH_OK;
 }
 
 enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
@@ -84,12 +147,11 @@ enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
     for (int i = 0; status == CH_OK && i < UNITS_MAX; i++) {
         if (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) != 0)
             break;
-        bool has_code = type == DW_UT_compile || type == DW_UT_skeleton;
-        if (has_code && dwarf_tag(&die) != DW_TAG_partial_unit)
+        if (type == DW_UT_compile || type == DW_UT_skeleton)
             status = add_unit(index, &die);
     }
     if (status == CH_OK)
-        status = address_map_build(&index->map);
+        status = read_aranges(index);
     if (status != CH_OK)
         unit_index_deinit(index);
     return status;
@@ -149,7 +211,9 @@ static struct unit *find_unranged(struct unit_index *index, uint64_t vaddr)
 
 struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr)
 {
-    uint32_t found = address_map_find(&index->map, vaddr);
+    uint32_t found = address_map_find(&index->listed, vaddr);
+    if (found == ADDRESS_MAP_NONE && need_stated(index) == CH_OK)
+        found = address_map_find(&index->stated, vaddr);
     if (found == ADDRESS_MAP_NONE)
         return find_unranged(index, vaddr);
     open_unit(index, &index->units[found]);
@@ -315,7 +379,11 @@ static enum ch_status unit_edges(struct unit_index *index, struct unit *unit,
 
 enum ch_status unit_index_edges(struct unit_index *index, struct address_list *out)
 {
-    enum ch_status status = add_starts(&index->map, out);
+    enum ch_status status = need_stated(index);
+    if (status == CH_OK)
+        status = add_starts(&index->listed, out);
+    if (status == CH_OK)
+        status = add_starts(&index->stated, out);
     for (size_t i = 0; status == CH_OK && i < index->count; i++)
         status = unit_edges(index, &index->units[i], out);
     return status;

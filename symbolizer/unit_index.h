@@ -4,9 +4,11 @@
 // was worked out about it: its scopes, its line table, the sites of scopes that were
 // hit.
 //
-// Units are found by the ranges their own entries state: every unit is looked at once,
-// none is read further than its first entry before an address of it is asked for. Units
-// that state no ranges are indexed in turn when no other has the address.
+// Units are found by .debug_aranges, where compilers wrote it, without a look at any of
+// them. When that has nothing for an address, the units it does not mention are looked
+// at once, for the ranges that their own entries state. None is read further than its
+// first entry before an address of it is asked for. Units that state no ranges
+// are indexed in turn when no other has the address.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +40,7 @@ struct unit {
     bool split;
     bool halved;  // it is split, and its other half, with the functions, is not there
     bool mangles; // its language's names are not its linker's
+    bool listed;  // .debug_aranges has its ranges
     struct unit_scopes scopes;
     struct unit_site *sites;
     size_t site_count;
@@ -46,6 +49,7 @@ struct unit {
     struct line_table split_files; // what a split unit's own entries count files by
 };
 
+// A unit_index holds units in the order of their offsets.
 struct unit_index {
     Dwarf *dwarf;
     uint64_t text[2]; // first and one past the last address of code
@@ -53,8 +57,10 @@ struct unit_index {
     struct unit *units;
     size_t count;
     size_t capacity;
-    struct address_map map; // owner: index of the unit
-    uint32_t *unranged;     // units that state no ranges
+    struct address_map listed; // by .debug_aranges; owner: index of the unit
+    struct address_map stated; // by entries of units that it does not mention
+    bool stated_read;
+    uint32_t *unranged; // units that state no ranges
     size_t unranged_count;
     size_t unranged_capacity;
 };
