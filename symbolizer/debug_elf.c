@@ -37,7 +37,7 @@ enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
     }
     (void)elf_version(EV_CURRENT);
     *out = (struct debug_elf){ .fd = fd };
-    out->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    out->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     return accept_elf(out);
 }
 
@@ -137,4 +137,22 @@ bool debug_elf_has_dwarf(const struct debug_elf *file)
             header.sh_type != SHT_NOBITS && header.sh_size != 0)
             return true;
     return false;
+}
+
+static void hide_section(const struct debug_elf *file, const char *name)
+{
+    GElf_Shdr header;
+    Elf_Scn *scn = find_section(file, name, &header);
+    if (scn == NULL || (header.sh_flags & SHF_COMPRESSED) == 0)
+        return;
+    header.sh_type = SHT_NOBITS;
+    header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
+    (void)gelf_update_shdr(scn, &header); // of our private mapping
+}
+
+void debug_elf_hide_locations(const struct debug_elf *file)
+{
+    static const char *const names[] = { ".debug_loc", ".debug_loclists" };
+    for (size_t i = 0; file->fd >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+        hide_section(file, names[i]);
 }

@@ -44,3 +44,7 @@ Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name);
 
 // debug_elf_has_dwarf is true when file carries entries of debug information itself.
 bool debug_elf_has_dwarf(const struct debug_elf *file);
+
+// debug_elf_hide_locations keeps the places of variables from libdw, which decompresses
+// every section that it finds: they are large, and no name depends on them.
+void debug_elf_hide_locations(const struct debug_elf *file);

@@ -58,6 +58,7 @@ static void open_dwarf(struct symbol_image *image)
     const struct debug_elf *file = debug_files_dwarf(&image->files);
     if (file == NULL)
         return;
+    debug_elf_hide_locations(file);
     image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (image->dwarf == NULL ||
         unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
