@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fields of a form as browsers send it (application/x-www-form-urlencoded), decoded
-// where they stand. Values are UTF-8 without a NUL, and may be anything else. Users: the
-// pages that take forms. Limit: FORM_FIELDS fields.
+// where they stand. Values are UTF-8 without a NUL, and may be anything else. Users:
+// the pages that take forms. Limit: FORM_FIELDS fields.
 #pragma once
 #include "base/status.h"
 #include "base/text.h"

@@ -11,7 +11,7 @@
 extern void __asan_set_error_report_callback(void (*)(const char *))
     __attribute__((weak));
 
-static char report[4096];
+static char report[2048];
 
 // keep copies the first report, as far as it fits. Whatever found the error holds the
 // runtime's locks, and nothing here is of the runtime's.

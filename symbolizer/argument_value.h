@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An argument's value out of the place it was found in: memory that was held, a register,
-// or bytes that debug information has itself. Pointers are shown and not followed.
-// What is larger than its place is refused, not cut.
+// An argument's value out of the place it was found in: memory that was held, a
+// register, or bytes that debug information has itself. Pointers are shown and not
+// followed. What is larger than its place is refused, not cut.
 #pragma once
 #include "symbolizer/argument_expression.h"
 #include "symbolizer/argument_stack.h"
