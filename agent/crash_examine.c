@@ -22,7 +22,9 @@ enum {
     // A larger hole is one that was never filled.
     UNMAPPED_HOLE_BYTES = 1 << 30,
     COMMAND_LIMIT_BYTES = 64,
+    // How far the stack pointer may be from its stack, and from where it has a name.
     STACK_REACH_BYTES = 1 << 20,
+    STACK_JUMP_BYTES = 256 << 20,
 };
 
 // has_fixed_place: the kernel put it where it is, away from what mmap places.
@@ -68,15 +70,37 @@ static struct crash_place place_of(const struct target_images *images, uint64_t 
     };
 }
 
-// stack_mapping is the writable mapping that sp is in, or was until it moved past the
-// inner end.
-static const struct target_mapping *stack_mapping(const struct target_images *images,
+// reaches: sp may have moved to where it is from the stack in mapping.
+static bool reaches(const struct target_mapping *mapping, uint64_t sp, uint64_t reach)
+{
+    return mapping != NULL && mapping->permissions & MAPS_WRITE && sp < mapping->end &&
+           (sp >= mapping->start || mapping->start - sp <= reach);
+}
+
+static bool is_called(const struct target_mapping *mapping, const char *path)
+{
+    return mapping->path_size == strlen(path) &&
+           memcmp(mapping->path, path, mapping->path_size) == 0;
+}
+
+// stack_mapping is the stack that sp is in, or was until it moved past the inner end,
+// perhaps by all of a large array: a thread's descriptor is at the outer end of its
+// stack, and the first thread's stack has a name. Where neither helps, it is near.
+static const struct target_mapping *stack_mapping(const struct capture *capture,
                                                   uint64_t sp)
 {
+    const struct target_images *images = &capture->images;
+    const struct target_mapping *own =
+        images_mapping(images, capture->crash->thread_pointer);
+    if (reaches(images_mapping(images, sp), sp, 0))
+        return images_mapping(images, sp);
+    if (reaches(own, sp, STACK_JUMP_BYTES))
+        return own;
     for (size_t i = 0; i < images->mapping_count; i++) {
         const struct target_mapping *mapping = &images->mappings[i];
-        if (sp < mapping->end && mapping->permissions & MAPS_WRITE)
-            return mapping->start < sp + STACK_REACH_BYTES ? mapping : NULL;
+        bool first = is_called(mapping, "[stack]");
+        if (reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
+            return mapping;
     }
     return NULL;
 }
@@ -85,7 +109,7 @@ static const struct target_mapping *stack_mapping(const struct target_images *im
 // begins behind the thread's own descriptor, which lies at the stack's outer end.
 static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
 {
-    const struct target_mapping *mapping = stack_mapping(&capture->images, sp);
+    const struct target_mapping *mapping = stack_mapping(capture, sp);
     uint64_t thread = capture->crash->thread_pointer;
     if (mapping == NULL)
         return (struct crash_stack){ 0 };

@@ -28,9 +28,9 @@ bool crash_is_own_abort(const struct crash_facts *f)
 static bool near_stack(const struct crash_facts *f)
 {
     uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
-    // Past its outer end is no place that a stack grows to.
-    bool past_end = f->stack.end != 0 && f->address >= f->stack.end;
-    return f->sp != 0 && distance < STACK_REACH_BYTES && !past_end;
+    // Past its outer end is no place that a stack grows to, nor is there one around a
+    // stack pointer that leads nowhere.
+    return distance < STACK_REACH_BYTES && f->address < f->stack.end;
 }
 
 // A stack overflows into what is mapped without rights (the guard), or not at all.
@@ -67,6 +67,8 @@ static const char *segv_kind(const struct crash_facts *f)
 
 static const char *bus_kind(const struct crash_facts *f)
 {
+    if (f->general_protection)
+        return "non-canonical-address";
     bool truncated = !f->signal_only && f->code == BUS_ADRERR && f->address_place.file;
     return truncated ? "file-truncated" : "unknown";
 }

@@ -3,7 +3,9 @@
 # Every way to crash is told from the others: what the report says of it in a word and in
 # a sentence, in which function, and that the program died of it as it would have.
 
+import contextlib
 import os
+import select
 import signal
 import unittest
 
@@ -28,6 +30,12 @@ FAULTS = {
     "stack_thread": (SEGV, "stack-overflow",
                      rf"Stack overflow in thread 'digger' at {ADDRESS}: its stack has 25\d KiB "
                      r"\(write .*"),
+    "stack_array": (SEGV, "stack-overflow",
+                    rf"Stack overflow in thread 'faults' at {ADDRESS}: its stack has \d+ KiB.*"),
+    "lost_stack": (SEGV, "unknown", r"Write to 0x12345677fff8, where nothing is mapped.*"),
+    "bad_frame": (BUS, "non-canonical-address",
+                  r"Read from 0x7777777777777770, an address that no memory can have "
+                  r"\(read 8 bytes at rbp, rbp = 0x7777777777777770\)"),
     "write_constant": (SEGV, "write-to-read-only",
                        rf"Write to {ADDRESS}, which is read-only memory '.*/faults' "
                        rf"\(write 1 byte at r\w+, r\w+ = {ADDRESS}\)"),
@@ -83,6 +91,9 @@ FAULTS = {
 }
 # Who jumped away left no frame of its own.
 NAMELESS = {"smashed_return_low"}
+
+# The folder of the memory controller, of either version.
+GROUPS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 # What a deep recursion is seen in.
 SEEN_IN = {"stack_main": "deeper", "stack_thread": "deeper"}
 
@@ -114,6 +125,55 @@ class Diagnosis(unittest.TestCase):
                                   "expression": f"{register}+0x18",
                                   "registers": {register: "0x0"}})
         self.assertTrue(crash["instruction"]["text"].startswith("mov "))
+
+    @contextlib.contextmanager
+    def memory_group(self, limit):
+        """A control group that allows so much memory; None where none can be made."""
+        for root, name in zip(GROUPS, ("memory.limit_in_bytes", "memory.max")):
+            folder = os.path.join(root, f"crashhook-test-{os.getpid()}")
+            try:
+                os.mkdir(folder)
+            except OSError:
+                continue
+            try:
+                with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                    file.write(str(limit))
+            except OSError:
+                os.rmdir(folder)
+                continue
+            try:
+                yield folder
+            finally:
+                os.rmdir(folder)
+            return
+        yield None
+
+    def test_a_memory_limit_of_a_control_group_is_named(self):
+        with Scene() as scene, self.memory_group(64 << 20) as folder:
+            if folder is None:
+                self.skipTest("no control group can be made here")
+            # The group is entered by the shell, which becomes the program.
+            ended = scene.run(
+                ["sh", "-c", 'echo $$ >"$1/cgroup.procs"; exec "$2" group_memory', "sh",
+                 folder, harness.program("faults")])
+            reports = scene.reports()
+            self.leave(folder)
+        self.assertEqual(ended.signal, signal.SIGABRT)
+        crash = reports[0]["crash"]
+        self.assertEqual(crash["kind"], "memory-limit")
+        self.assertEqual(crash["memory_limit"]["limit_bytes"], 64 << 20)
+        self.assertIn("of its cgroup allows are in use", crash["summary"])
+
+    def leave(self, folder):
+        """Waits until nobody is in the group: who finishes the report was in it."""
+        def members():
+            with open(os.path.join(folder, "cgroup.procs"), encoding="ascii") as file:
+                return [int(line) for line in file]
+        for pid in members():
+            with contextlib.suppress(ProcessLookupError):
+                fd = os.pidfd_open(pid)
+                select.select([fd], [], [], 30)
+                os.close(fd)
 
     def test_a_signal_from_outside_names_its_sender(self):
         with Scene() as scene:

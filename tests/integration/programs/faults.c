@@ -84,6 +84,14 @@ static void stack_thread(void)
         pthread_join(thread, NULL);
 }
 
+// stack_array jumps far past the end of the stack at once.
+static void stack_array(void)
+{
+    volatile char large[32 * MIB];
+    large[0] = 1;
+    sink = large[0];
+}
+
 static void write_constant(void)
 {
     char *volatile at = (char *)(uintptr_t)constant;
@@ -219,6 +227,25 @@ static void unaligned_vector(void)
     __asm__ volatile("movaps (%0), %%xmm0" : : "r"(bytes + 1) : "xmm0");
 }
 
+// lost_stack pushes onto a stack that is none.
+static void lost_stack(void)
+{
+    __asm__ volatile("movabs $0x123456780000, %%rsp\n\tpush %%rax" : : : "memory");
+}
+
+// bad_frame goes through the register that leads to the stack's variables, for which
+// the processor has a fault of its own.
+static void bad_frame(void)
+{
+    __asm__ volatile("push %%rbp\n\t"
+                     "movabs $0x7777777777777770, %%rbp\n\t"
+                     "mov (%%rbp), %%rax\n\t"
+                     "pop %%rbp"
+                     :
+                     :
+                     : "rax", "memory");
+}
+
 // Both leave their return address overwritten.
 __attribute__((noinline, naked)) static void smashed_return(void)
 {
@@ -270,6 +297,15 @@ static void out_of_memory(void)
         abort();
 }
 
+// group_memory uses 56 MiB, of what a control group may allow, and aborts.
+static void group_memory(void)
+{
+    char *block = malloc(56 * (size_t)MIB);
+    memset(block, 'x', 56 * (size_t)MIB);
+    sink = block[zero];
+    abort();
+}
+
 static void null_memory(void)
 {
     struct order *volatile order = use_all_memory();
@@ -300,6 +336,7 @@ int main(int argc, char **argv)
         { "null_call", null_call },
         { "stack_main", stack_main },
         { "stack_thread", stack_thread },
+        { "stack_array", stack_array },
         { "write_constant", write_constant },
         { "write_protected", write_protected },
         { "call_data", call_data },
@@ -318,12 +355,15 @@ int main(int argc, char **argv)
         { "breakpoint", breakpoint },
         { "privileged", privileged },
         { "unaligned_vector", unaligned_vector },
+        { "lost_stack", lost_stack },
+        { "bad_frame", bad_frame },
         { "smashed_return", smashed_return },
         { "smashed_return_low", smashed_return_low },
 #endif
         { "forbidden_call", forbidden_call },
         { "out_of_memory", out_of_memory },
         { "null_memory", null_memory },
+        { "group_memory", group_memory },
         { "wait_for_signal", wait_for_signal },
         { "raise_it", raise_it },
     };
