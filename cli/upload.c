@@ -155,7 +155,7 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
         if (result != COMMAND_DONE)
             return result;
         delivery_prune(delivery, NULL);
-        if (set_alarm(timer_fd, pass.pending != 0 ? pass.next_time : 0) != 0)
+        if (set_alarm(timer_fd, pass.next_time) != 0)
             return command_fail("cannot wait: %s", strerror(errno));
         await_change(watch_fd, timer_fd);
     }

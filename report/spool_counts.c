@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/spool_counts.h"
 
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "report/report.h"
 #include "report/spool_book.h"
 
@@ -92,6 +96,16 @@ static enum ch_status note_fingerprint(json_t *program, const char *key,
     return add_integer(counted, fingerprint, 1);
 }
 
+// note_last keeps which report was held back last, and when that was: by the clock on
+// the wall, because reports may be older than the uploader that meets them.
+static enum ch_status note_last(json_t *program, const struct spool_crash *crash)
+{
+    json_t *last =
+        json_pack("{s:s, s:s, s:I}", "id", crash->id, "fingerprint", crash->fingerprint,
+                  "noted_ms", (json_int_t)time(NULL) * 1000);
+    return json_object_set_new(program, "last", last) == 0 ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
 // count_crash counts one crash into the program's window, which starts anew when it is
 // over. A crash from shortly before the window counts into it.
 static enum ch_status count_crash(json_t *program, const struct spool_crash *crash,
@@ -113,6 +127,8 @@ static enum ch_status count_crash(json_t *program, const struct spool_crash *cra
     if (status == CH_OK && !admitted)
         status =
             note_fingerprint(program, "held_back_by_fingerprint", crash->fingerprint);
+    if (status == CH_OK && !admitted)
+        status = note_last(program, crash);
     if (status == CH_OK)
         *out_admitted = admitted;
     return status;
@@ -135,6 +151,75 @@ enum ch_status spool_counts_admit(const struct spool *spool,
         status = spool_book_write(&book);
     if (status == CH_OK)
         *out_admitted = admitted;
+    return status;
+}
+
+// due_ms is when the program's last report may go; 0: it has none. One noted in the
+// future, by a clock that was put back since, may go now.
+static int64_t due_ms(const json_t *program, int64_t now_ms, struct spool_rate rate)
+{
+    const json_t *last = json_object_get(program, "last");
+    int64_t noted = report_integer(last, "noted_ms", 0);
+    if (!json_is_object(last) || report_integer(program, "held_back", 0) <= 0)
+        return 0;
+    return noted > now_ms + (int64_t)rate.ms ? now_ms : noted + (int64_t)rate.ms;
+}
+
+static bool is_there(const struct spool *spool, const char *id)
+{
+    int fd = -1;
+    if (id == NULL || spool_read(spool, id, &fd) != CH_OK)
+        return false;
+    (void)close(fd);
+    return true;
+}
+
+// let_go gives the program's last report and takes it out of what was held back.
+static enum ch_status let_go(const struct spool *spool, json_t *program,
+                             struct spool_release *out)
+{
+    json_t *last = json_incref(json_object_get(program, "last"));
+    const char *id = report_string(last, "id");
+    const char *fingerprint = report_string(last, "fingerprint");
+    json_t *each = json_object_get(program, "held_back_by_fingerprint");
+    enum ch_status status = CH_OK;
+    (void)json_object_del(program, "last");
+    if (is_there(spool, id)) {
+        (void)snprintf(out->id, sizeof(out->id), "%s", id);
+        status = add_integer(program, "held_back", -1);
+        if (status == CH_OK && fingerprint != NULL &&
+            report_integer(each, fingerprint, 0) > 0)
+            status = add_integer(each, fingerprint, -1);
+    }
+    json_decref(last);
+    return status;
+}
+
+enum ch_status spool_counts_release(const struct spool *spool, uint64_t now_ms,
+                                    struct spool_rate rate, struct spool_release *out)
+{
+    struct spool_book CH_CLEANUP(spool_book_close) book;
+    struct spool_release release = { .id = "" };
+    const char *executable;
+    json_t *program;
+    bool changed = false;
+    enum ch_status status = spool_book_open(spool, BOOK_NAME, &book);
+    if (status != CH_OK)
+        return status;
+    json_object_foreach(json_object_get(book.content, "programs"), executable, program)
+    {
+        int64_t due = due_ms(program, (int64_t)now_ms, rate);
+        bool now = due != 0 && due <= (int64_t)now_ms && release.id[0] == 0;
+        if (now && status == CH_OK)
+            status = let_go(spool, program, &release);
+        else if (due != 0 && (release.next_ms == 0 || due < release.next_ms))
+            release.next_ms = due;
+        changed |= now;
+    }
+    if (status == CH_OK && changed)
+        status = spool_book_write(&book);
+    if (status == CH_OK)
+        *out = release;
     return status;
 }
 

@@ -23,6 +23,7 @@ struct spool_rate {
 };
 
 struct spool_crash {
+    const char *id; // of its report
     const char *executable;
     const char *fingerprint; // "" where it has none
     uint64_t unix_ms;
@@ -34,6 +35,19 @@ CH_CHECKED enum ch_status spool_counts_admit(const struct spool *spool,
                                              const struct spool_crash *crash,
                                              struct spool_rate rate,
                                              bool *out_admitted);
+
+// A spool_release is a report that was held back and may go now.
+struct spool_release {
+    char id[REPORT_ID_SIZE]; // "" where there is none
+    int64_t next_ms;         // since 1970: when there may be one; 0: nothing waits
+};
+
+// spool_counts_release gives the last report of a program whose reports were held
+// back, once none has been for the time of the rate: it brings the counts along where
+// no other crash follows. It is not counted as held back any more, and is given once.
+CH_CHECKED enum ch_status spool_counts_release(const struct spool *spool,
+                                               uint64_t now_ms, struct spool_rate rate,
+                                               struct spool_release *out);
 
 // spool_counts_add_dropped counts reports deleted unsent.
 CH_CHECKED enum ch_status spool_counts_add_dropped(const struct spool *spool,

@@ -240,30 +240,40 @@ static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
     return spool_state_write(queue->spool, parcel->id, &parcel->state);
 }
 
+// take_counts adds to a report what its program's others only counted for, and keeps
+// the result.
+static enum ch_status take_counts(struct queue *queue, const char *id, int *lock_fd,
+                                  json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    bool changed = false;
+    enum ch_status status =
+        spool_counts_take(queue->spool, executable_of(report), report, &changed);
+    if (status != CH_OK || !changed)
+        return status;
+    status = report_print(report, &json);
+    if (status == CH_OK)
+        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
+    return status;
+}
+
 // admit looks at a report for the first time: is its program within its rate, and are
 // there counts that it should carry? It rewrites the report where it changed.
 static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *out_send)
 {
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
     const char *fingerprint = report_string(parcel->report, "fingerprint");
-    const struct spool_crash crash = { .executable = executable_of(parcel->report),
+    const struct spool_crash crash = { .id = parcel->id,
+                                       .executable = executable_of(parcel->report),
                                        .fingerprint =
                                            fingerprint != NULL ? fingerprint : "",
                                        .unix_ms = report_id_time_ms(parcel->id) };
-    bool changed = false;
     enum ch_status status =
         spool_counts_admit(queue->spool, &crash, queue->rate, out_send);
-    if (status != CH_OK || !*out_send)
-        return status == CH_OK ? hold_back(queue, parcel) : status;
-
-    status =
-        spool_counts_take(queue->spool, crash.executable, parcel->report, &changed);
-    if (status == CH_OK && changed)
-        status = report_print(parcel->report, &json);
-    if (status == CH_OK && changed)
-        status = spool_replace(queue->spool, parcel->id, json.bytes, json.size,
-                               parcel->lock_fd);
-    return status;
+    if (status != CH_OK)
+        return status;
+    if (!*out_send)
+        return hold_back(queue, parcel);
+    return take_counts(queue, parcel->id, parcel->lock_fd, parcel->report);
 }
 
 // is_due: this target waits for the report and may be asked now.
@@ -440,6 +450,44 @@ static void run_one(struct queue *queue, const char *id, struct queue_totals *to
         totals->next_time = time(NULL) + TROUBLE_S;
 }
 
+// let_go makes a report that was held back wait for its targets, with the counts.
+static enum ch_status let_go(struct queue *queue, const char *id)
+{
+    struct report_error error = { "" };
+    struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
+    json_t *CH_CLEANUP(drop_json) report = NULL;
+    int CH_CLEANUP(close_fd) fd = -1;
+    enum ch_status status = spool_lock(queue->spool, id, &fd);
+    if (status == CH_OK)
+        status = read_own(fd, id, &report, &error);
+    if (status == CH_OK)
+        status = read_state(queue, id, &state);
+    if (status == CH_OK)
+        status = take_counts(queue, id, &fd, report);
+    for (size_t i = 0; i < state.count; i++) {
+        if (state.targets[i].state == TARGET_SKIPPED)
+            spool_target_fail(&state.targets[i], TARGET_PENDING, NULL);
+    }
+    return status == CH_OK ? spool_state_write(queue->spool, id, &state) : status;
+}
+
+// let_all_go does so with all that may go, and says when the next one may.
+static int64_t let_all_go(struct queue *queue)
+{
+    struct spool_release release = { .id = "" };
+    enum ch_status status = CH_OK;
+    do {
+        status = spool_counts_release(queue->spool, (uint64_t)time(NULL) * 1000,
+                                      queue->rate, &release);
+        if (status == CH_OK && release.id[0] != 0)
+            status = let_go(queue, release.id);
+        if (status != CH_OK)
+            say(queue, "cannot send report %s, which was held back: %s", release.id,
+                spool_why(status));
+    } while (status == CH_OK && release.id[0] != 0);
+    return (release.next_ms + 999) / 1000;
+}
+
 // has_failed: some target was asked to take the report and could not.
 static bool has_failed(const struct queue *queue, const char *id)
 {
@@ -482,6 +530,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
     // What cannot be noted would be sent again and again.
     if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
         return CH_ERR_IO;
+    int64_t next_time = queue->targets.count != 0 ? let_all_go(queue) : 0;
     enum ch_status status = spool_list(queue->spool, &listing);
     if (status == CH_OK)
         status = put_failed_last(queue, &listing);
@@ -495,6 +544,8 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
         if (wants(queue, listing.entries[i].id, &totals))
             run_one(queue, listing.entries[i].id, &totals);
     }
+    if (next_time != 0 && (totals.next_time == 0 || next_time < totals.next_time))
+        totals.next_time = next_time;
     *out = totals;
     return CH_OK;
 }

@@ -62,7 +62,7 @@ struct queue_totals {
     size_t skipped;    // counted instead of sent
     size_t busy;       // reports somebody else works on
     size_t unreadable; // files that are no reports
-    int64_t next_time; // when the next one is due, seconds since 1970; 0: nothing waits
+    int64_t next_time; // when to run again, seconds since 1970; 0: nothing waits
 };
 
 // queue_send sends one report whose lock the caller holds, and keeps its state. The

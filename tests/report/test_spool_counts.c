@@ -2,10 +2,13 @@
 #include "report/spool_counts.h"
 
 #include <sys/wait.h>
+#include <time.h>
 
 #include "report/report.h"
 #include "support/folder.h"
 #include "support/test.h"
+
+#define ID "01928374-5566-7788-99aa-bbccddeeff00"
 
 static const struct spool_rate two_a_second = { .count = 2, .ms = 1000 };
 
@@ -20,7 +23,7 @@ static bool admit_defect(const struct spool *spool, const char *executable,
                          const char *fingerprint, uint64_t unix_ms)
 {
     bool admitted = false;
-    const struct spool_crash crash = { executable, fingerprint, unix_ms };
+    const struct spool_crash crash = { ID, executable, fingerprint, unix_ms };
     assert_int_equal(spool_counts_admit(spool, &crash, two_a_second, &admitted), CH_OK);
     return admitted;
 }
@@ -129,6 +132,59 @@ static void counts_tell_how_often_each_defect_was_held_back(void **state)
     assert_int_equal(counts[2], 2);
 }
 
+// release asks for what may go so many seconds from now; it gives the id, and when the
+// next one may at *next_ms.
+static const char *release(const struct spool *spool, int64_t after_s, int64_t *next_ms)
+{
+    static struct spool_release released;
+    uint64_t now_ms = (uint64_t)(time(NULL) + after_s) * 1000;
+    assert_int_equal(spool_counts_release(spool, now_ms, two_a_second, &released),
+                     CH_OK);
+    *next_ms = released.next_ms;
+    return released.id;
+}
+
+static void hold_back_three(const struct folder *folder, const struct spool *spool)
+{
+    assert_int_equal(folder_write(folder, ID ".json", "{}"), 0);
+    for (int i = 0; i < 5; i++)
+        (void)admit(spool, "/bin/a", 5000);
+}
+
+static void counts_let_the_last_report_go_when_the_time_is_over(void **state)
+{
+    int64_t next_ms = 0;
+    struct spool spool = open_spool(*state);
+    hold_back_three(*state, &spool);
+    assert_string_equal(release(&spool, -1, &next_ms), "");
+    assert_int_not_equal(next_ms, 0);
+    assert_string_equal(release(&spool, 5, &next_ms), ID);
+    assert_string_equal(release(&spool, 5, &next_ms), "");
+    assert_int_equal(next_ms, 0);
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), 2);
+    spool_close(&spool);
+}
+
+static void counts_let_go_also_after_the_clock_was_put_back(void **state)
+{
+    int64_t next_ms = 0;
+    struct spool spool = open_spool(*state);
+    hold_back_three(*state, &spool);
+    assert_string_equal(release(&spool, -3600, &next_ms), ID);
+    spool_close(&spool);
+}
+
+static void counts_let_nothing_go_that_was_deleted(void **state)
+{
+    int64_t next_ms = 0;
+    struct spool spool = open_spool(*state);
+    hold_back_three(*state, &spool);
+    assert_int_equal(unlink(folder_path(*state, ID ".json")), 0);
+    assert_string_equal(release(&spool, 5, &next_ms), "");
+    assert_int_equal(taken(&spool, "/bin/a", "held_back"), 3);
+    spool_close(&spool);
+}
+
 static void counts_of_programs_that_were_forgotten_are_still_told(void **state)
 {
     struct spool spool = open_spool(*state);
@@ -180,7 +236,7 @@ static void counts_are_right_when_many_processes_count_at_once(void **state)
         if (fork() != 0)
             continue;
         bool admitted;
-        const struct spool_crash crash = { "/bin/a", "f1", 5000 };
+        const struct spool_crash crash = { ID, "/bin/a", "f1", 5000 };
         enum ch_status status = CH_OK;
         for (int k = 0; k < CRASHES && status == CH_OK; k++)
             status = spool_counts_admit(&spool, &crash, two_a_second, &admitted);
@@ -209,6 +265,9 @@ int main(void)
         TEST(counts_let_a_new_defect_through_a_crash_loop),
         TEST(counts_hold_back_a_program_that_dies_in_ever_new_ways),
         TEST(counts_tell_how_often_each_defect_was_held_back),
+        TEST(counts_let_the_last_report_go_when_the_time_is_over),
+        TEST(counts_let_go_also_after_the_clock_was_put_back),
+        TEST(counts_let_nothing_go_that_was_deleted),
         TEST(counts_of_programs_that_were_forgotten_are_still_told),
         TEST(counts_travel_with_the_next_report_once),
         TEST(counts_start_anew_where_the_file_is_damaged),

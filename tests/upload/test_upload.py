@@ -439,6 +439,23 @@ class Bounds(unittest.TestCase):
                 "held_back": 3,
                 "held_back_by_fingerprint": {"33012e5da7cc796835a7cc63192a16d1": 3}})
 
+    def test_the_count_arrives_although_no_other_crash_follows(self):
+        with Spool(0) as spool, FaultServer() as server:
+            now = int(time.time() * 1000)
+            for number in range(6):
+                stamp = f"{now + number:012x}"
+                spool.add(number, identity=f"{stamp[:8]}-{stamp[8:]}-7788-99aa-"
+                                           f"{number:012x}")
+            watcher = spool.start("--url", server.url, "--watch", CRASHHOOK_RATE="2/3s")
+            try:
+                server.await_requests(3)
+            finally:
+                watcher.terminate()
+                watcher.communicate(timeout=20)
+            self.assertEqual(server.ids(), [*spool.ids[:2], spool.ids[5]])
+            self.assertEqual(server.requests[2].report()["spool"]["held_back"], 3)
+            self.assertEqual(spool.state(spool.ids[4])[0]["state"], "skipped")
+
     def test_the_spool_stays_within_its_caps(self):
         with Spool(5) as spool, FaultServer() as server:
             done = spool.upload("--url", server.url, CRASHHOOK_SPOOL_MAX="2,1M")
