@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/flight_rings.h"
+#include "agent/flight_scan.h"
 
 enum {
     CRASHED_EVENTS = 1024, // of the thread that crashed
@@ -23,10 +24,9 @@ struct addresses {
 struct flight_report {
     struct capture *capture;
     struct json_writer *w;
-    struct flight_rings rings;
+    const struct flight_source *source;
     struct flight_calls calls;
     struct addresses addresses;
-    size_t others; // threads besides the crashed one
 };
 
 // note_address adds a function to those to be named, while there is room.
@@ -53,11 +53,16 @@ static void write_hex_member(struct json_writer *w, const char *key, uint64_t va
     json_write_hex(w, value);
 }
 
+static uint64_t function_at(const struct flight_report *report, uint32_t number)
+{
+    return report->source->function(report->source->context, number);
+}
+
 // write_function writes what is known of an event's function.
 static void write_function(struct flight_report *report,
                            const struct flight_event *event)
 {
-    uint64_t address = flight_rings_function(&report->rings, event->function);
+    uint64_t address = function_at(report, event->function);
     if (address != 0)
         write_hex_member(report->w, "address", address);
     if (event->function < FLIGHT_FIRST_ID)
@@ -68,7 +73,7 @@ static void write_function(struct flight_report *report,
 static void write_time(struct flight_report *report, const struct flight_event *event)
 {
     const struct target_crash *crash = report->capture->crash;
-    int64_t ns = flight_clock_ns(&report->rings.clock, event->tsc);
+    int64_t ns = flight_clock_ns(&report->source->clock, event->tsc);
     json_write_key(report->w, "t_ns");
     json_write_int(report->w, ns - (int64_t)crash->monotonic_ns);
     write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
@@ -118,8 +123,7 @@ static void write_open(struct flight_report *report)
     json_write_key(w, "open_calls");
     json_write_array(w);
     for (size_t i = first; i < calls->open_count; i++)
-        json_write_hex(w,
-                       flight_rings_function(&report->rings, calls->open[i].function));
+        json_write_hex(w, function_at(report, calls->open[i].function));
     json_write_end(w, ']');
     json_write_key(w, "open");
     json_write_array(w);
@@ -135,54 +139,70 @@ static void write_open(struct flight_report *report)
         write_member(w, "open_omitted", first + calls->deeper);
 }
 
-static void write_thread(struct flight_report *report, size_t index, size_t limit)
+static const char *source_name(const struct flight_report *report,
+                               const struct flight_thread *thread)
 {
-    struct json_writer *w = report->w;
-    const struct flight_ring *ring = &report->rings.rings[index];
-    flight_calls_clear(&report->calls);
-    if (flight_rings_read(&report->rings, index, &report->calls) != CH_OK)
-        capture_problem(report->capture, "flight", "out of memory", ring->blocks);
     size_t listed = flight_calls_listed(&report->calls);
+    if (thread->source != NULL)
+        return thread->source;
     bool xray =
         listed != 0 &&
         flight_calls_event(&report->calls, listed - 1)->function < FLIGHT_FIRST_ID;
+    return xray ? "xray-handler" : "finstrument";
+}
+
+static void write_thread(struct flight_report *report, size_t index,
+                         const struct flight_thread *thread, size_t limit)
+{
+    struct json_writer *w = report->w;
+    uint64_t dropped = thread->dropped;
+    flight_calls_clear(&report->calls);
+    if (report->source->read(report->source->context, index, &report->calls,
+                             &dropped) != CH_OK)
+        capture_problem(report->capture, "flight", "out of memory", 0);
     json_write_object(w);
-    write_member(w, "tid", (uint64_t)ring->tid);
+    write_member(w, "tid", (uint64_t)thread->tid);
     json_write_key(w, "source");
-    json_write_plain(w, xray ? "xray-handler" : "finstrument");
-    write_member(w, "dropped", ring->dropped);
+    json_write_plain(w, source_name(report, thread));
+    write_member(w, "dropped", dropped);
     json_write_key(w, "wrapped");
-    json_write_bool(w, ring->opened > ring->block_count);
+    json_write_bool(w, thread->wrapped);
     json_write_key(w, "ended");
-    json_write_bool(w, ring->state == FLIGHT_ENDED);
+    json_write_bool(w, thread->ended);
     write_events(report, limit);
     write_open(report);
     json_write_end(w, '}');
 }
 
-static bool is_crashed(const struct flight_report *report, size_t index)
+static bool is_crashed(const struct flight_report *report,
+                       const struct flight_thread *thread)
 {
-    const struct flight_ring *ring = &report->rings.rings[index];
-    return ring->tid == report->capture->crash->tid && ring->state == FLIGHT_LIVE;
+    return thread->tid == report->capture->crash->tid && !thread->ended;
+}
+
+// write_these writes the thread that crashed, or all others.
+static void write_these(struct flight_report *report, bool crashed, size_t limit)
+{
+    const struct flight_source *source = report->source;
+    for (size_t i = 0; i < source->count; i++) {
+        struct flight_thread thread;
+        if (source->thread(source->context, i, &thread) &&
+            is_crashed(report, &thread) == crashed)
+            write_thread(report, i, &thread, limit);
+    }
 }
 
 static void write_threads(struct flight_report *report)
 {
     struct json_writer *w = report->w;
-    const struct flight_rings *rings = &report->rings;
-    size_t limit = report->others != 0 ? OTHER_EVENTS / report->others : 0;
+    size_t others = report->source->count;
+    size_t limit = others != 0 ? OTHER_EVENTS / others : 0;
     limit = limit > OTHER_EVENTS_MAX ? OTHER_EVENTS_MAX : limit;
     limit = limit < OTHER_EVENTS_MIN ? OTHER_EVENTS_MIN : limit;
     json_write_key(w, "threads");
     json_write_array(w);
-    for (size_t i = 0; i < rings->count; i++) {
-        if (flight_rings_has(rings, i) && is_crashed(report, i))
-            write_thread(report, i, CRASHED_EVENTS);
-    }
-    for (size_t i = 0; i < rings->count; i++) {
-        if (flight_rings_has(rings, i) && !is_crashed(report, i))
-            write_thread(report, i, limit);
-    }
+    write_these(report, true, CRASHED_EVENTS);
+    write_these(report, false, limit);
     json_write_end(w, ']');
 }
 
@@ -209,37 +229,68 @@ static void write_functions(struct flight_report *report)
     json_write_end(w, '}');
 }
 
-static void write_report(struct flight_report *report)
+static enum ch_status write_source(struct flight_report *report)
 {
     struct json_writer *w = report->w;
-    const struct flight_rings *rings = &report->rings;
-    for (size_t i = 0; i < rings->count; i++)
-        report->others += flight_rings_has(rings, i) && !is_crashed(report, i);
-    json_write_key(w, "flight");
-    json_write_object(w);
-    write_member(w, "cycles_per_second", flight_clock_frequency(&rings->clock));
-    write_member(w, "threads_missed", rings->state.threads_missed);
-    write_threads(report);
-    write_functions(report);
-    json_write_end(w, '}');
+    report->addresses.places = calloc(ADDRESSES, sizeof(uint64_t));
+    enum ch_status status = report->addresses.places != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        status = flight_calls_init(&report->calls, CRASHED_EVENTS);
+    if (status == CH_OK) {
+        json_write_key(w, "flight");
+        json_write_object(w);
+        write_member(w, "cycles_per_second",
+                     flight_clock_frequency(&report->source->clock));
+        write_member(w, "threads_missed", report->source->threads_missed);
+        write_threads(report);
+        write_functions(report);
+        json_write_end(w, '}');
+        flight_calls_deinit(&report->calls);
+    }
+    free(report->addresses.places);
+    return status;
+}
+
+// write_scanned: a program that has no recorder of ours may use XRay's own, which is
+// looked for where a flight record was asked for.
+static enum ch_status write_scanned(struct flight_report *report)
+{
+    struct flight_scan scan;
+    struct flight_source source;
+    if (report->capture->settings->flight_bytes == 0)
+        return CH_OK;
+    enum ch_status status = flight_scan_open(&scan, report->capture, &source);
+    if (status == CH_ERR_NOT_FOUND)
+        return CH_OK;
+    if (status != CH_OK)
+        return status;
+    report->source = &source;
+    status = write_source(report);
+    flight_scan_close(&scan);
+    return status;
+}
+
+static enum ch_status write_recorded(struct flight_report *report)
+{
+    struct flight_rings rings;
+    struct flight_source source;
+    enum ch_status status = flight_rings_open(&rings, report->capture, &source);
+    if (status != CH_OK)
+        return status;
+    report->source = &source;
+    status = write_source(report);
+    flight_rings_close(&rings);
+    return status;
 }
 
 void flight_report_write(struct json_writer *w, struct capture *capture)
 {
     struct flight_report report = { .capture = capture, .w = w };
-    enum ch_status status = flight_rings_open(&report.rings, capture);
-    if (status == CH_ERR_NOT_FOUND)
+    if (capture->crash == NULL)
         return;
-    if (status == CH_OK)
-        status = flight_calls_init(&report.calls, CRASHED_EVENTS);
-    report.addresses.places = calloc(ADDRESSES, sizeof(uint64_t));
-    if (status == CH_OK && report.addresses.places == NULL)
-        status = CH_ERR_NO_MEMORY;
-    if (status == CH_OK)
-        write_report(&report);
-    else
+    enum ch_status status = write_recorded(&report);
+    if (status == CH_ERR_NOT_FOUND)
+        status = write_scanned(&report);
+    if (status != CH_OK)
         capture_problem(capture, "flight", ch_status_name(status), 0);
-    free(report.addresses.places);
-    flight_calls_deinit(&report.calls);
-    flight_rings_close(&report.rings);
 }

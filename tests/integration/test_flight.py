@@ -232,6 +232,26 @@ class Flight(unittest.TestCase):
             self.assertEqual(report["crash"]["signal"], signal.SIGSEGV)
         self.assertGreater(inside, 0)
 
+    def test_xrays_own_recorder_is_found_in_memory(self):
+        source = os.path.join(PROGRAMS, "flight_xray_fdr.c")
+        for compiler in sorted(shutil.which(f"clang-{n}") or "" for n in (14, 16, 19)):
+            if not glob.glob(f"/usr/lib/llvm-{compiler[-2:]}/lib/clang/*/lib/linux/*xray-*.a"):
+                continue
+            for strip in ([], ["-s"]):
+                path = Programs.compile(f"fdr{compiler[-2:]}{len(strip)}", compiler, *SLEDS,
+                                        source, *strip)
+                report = self.run_one(path)
+                thread = crashed(report)
+                self.assertEqual(thread["source"], "xray-fdr-memory")
+                calls = [call["address"] for call in thread["open"][-6:]]
+                self.assertEqual(len(set(calls)), 1)
+                if not strip:
+                    self.assertEqual(thread["open_calls"][-6:], DESCENT)
+                    self.assertEqual(thread["open_on_stack"], len(thread["open_calls"]))
+                self.assertGreaterEqual(len(report["flight"]["threads"]), 3)
+                self.assertLess(thread["events"][-1]["t_ns"], 0)
+                self.assertGreater(thread["events"][-1]["t_ns"], -10**9)
+
     def test_nothing_is_recorded_unless_asked(self):
         for flight, program in (("no", Programs.gcc()), ("no", Programs.xray())):
             with Scene() as scene:
