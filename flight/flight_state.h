@@ -39,8 +39,9 @@ struct flight_ring {
     uint64_t opened;   // how many blocks this thread has begun
     uint64_t ended_as; // of a thread that ended: the how manieth
     int32_t tid;
-    uint32_t state; // enum flight_ring_state
-} __attribute__((aligned(64)));
+    uint32_t state;     // enum flight_ring_state
+    uint64_t unused[5]; // 128 bytes: threads share no cache line
+};
 
 struct flight_state {
     uint64_t magic;

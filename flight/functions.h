@@ -9,7 +9,7 @@
 
 #include "flight/flight_state.h"
 
-extern uint64_t functions_table[FLIGHT_FUNCTIONS];
+extern uint64_t functions_table[FLIGHT_FUNCTIONS] __attribute__((visibility("hidden")));
 
 // functions_add finds or makes a place for a function that is not at its first one.
 // FLIGHT_NO_ID: there is none left nearby.

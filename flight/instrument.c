@@ -26,13 +26,15 @@ __attribute__((noinline)) static void record_slowly(enum ring_action action,
 static inline void record(enum ring_action action, uint64_t function)
 {
     struct flight_ring *ring = ring_of_thread;
-    uint32_t id = functions_known(function);
-    if (__builtin_expect(ring == NULL || id == 0 || ring->busy != 0, 0)) {
+    if (__builtin_expect(ring == NULL || ring->busy != 0, 0)) {
         record_slowly(action, function);
         return;
     }
-    if (!ring_enter(ring))
+    uint32_t id = functions_known(function);
+    if (__builtin_expect(id == 0, 0) || !ring_enter(ring)) {
+        record_slowly(action, function);
         return;
+    }
     uint64_t tsc = counter_read();
     if (__builtin_expect(!ring_fits(ring, tsc, RING_FUNCTION_SIZE), 0)) {
         ring_leave(ring);

@@ -15,7 +15,7 @@ enum ring_action { RING_ENTER, RING_EXIT, RING_TAIL_EXIT, RING_ENTER_ARGS };
 
 enum { RING_FUNCTION_SIZE = 8, RING_METADATA_SIZE = 16 };
 
-extern struct flight_state flight_state;
+extern struct flight_state flight_state __attribute__((visibility("hidden")));
 
 // ring_of_thread is the calling thread's ring; NULL: it has none (yet).
 extern __thread struct flight_ring *ring_of_thread
@@ -60,7 +60,7 @@ static inline bool ring_fits(const struct flight_ring *ring, uint64_t tsc,
                              uint64_t size)
 {
     return tsc - ring->last_tsc <= INT32_MAX && *ring->cpu_now == ring->cpu &&
-           ring->at + size <= ring->limit + RING_FUNCTION_SIZE;
+           ring->at + (size - RING_FUNCTION_SIZE) <= ring->limit;
 }
 
 // ring_put writes a function's record, for which there is room at at, and returns the

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// flight_cost: what recording costs an entry and exit of a function, each way in this
+// one program and one run, in nanoseconds, the best of several rounds. flight.py
+// compiles it with clang, with -finstrument-functions and -fxray-instrument.
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "crashhook/flight.h"
+
+#define PLAIN __attribute__((noinline, no_instrument_function, xray_never_instrument))
+#define HOOKED __attribute__((noinline, xray_never_instrument))
+#define SLEDDED                                                                        \
+    __attribute__((noinline, no_instrument_function, xray_always_instrument))
+
+enum { CALLS = 2000000, ROUNDS = 7, RING_BYTES = 64 * 1024 };
+
+// Of xray/xray_interface.h and xray/xray_log_interface.h, whose types are C++'s.
+int __xray_log_select_mode(const char *mode);
+int __xray_log_init_mode(const char *mode, const char *options);
+int __xray_log_finalize(void);
+int __xray_patch(void);
+int __xray_unpatch(void);
+
+typedef int work_fn(int value);
+
+PLAIN static int work_plain(int value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+HOOKED static int work_hooked(int value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+SLEDDED static int work_sledded(int value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+PLAIN static int read_counter(int value)
+{
+    return value + (int)__builtin_readcyclecounter();
+}
+
+PLAIN static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+PLAIN static double measure(work_fn *work)
+{
+    double best = 1e9;
+    for (int round = 0; round < ROUNDS; round++) {
+        double begin = now_ns();
+        for (int i = 0; i < CALLS; i++)
+            (void)work(i);
+        double each = (now_ns() - begin) / CALLS;
+        best = each < best ? each : best;
+    }
+    return best;
+}
+
+PLAIN static double measure_xrays_own(void)
+{
+    (void)__xray_log_select_mode("xray-fdr");
+    (void)__xray_log_init_mode("xray-fdr",
+                               "func_duration_threshold_us=0:no_file_flush=true");
+    (void)__xray_patch();
+    double own = measure(work_sledded);
+    (void)__xray_log_finalize();
+    (void)__xray_unpatch();
+    return own;
+}
+
+PLAIN int main(void)
+{
+    double plain = measure(work_plain);
+    double counter = measure(read_counter) - plain;
+    double idle = measure(work_hooked) - plain;
+    double sleds = measure(work_sledded) - plain;
+    double own = measure_xrays_own() - plain;
+    if (crashhook_flight_start(RING_BYTES) != 0)
+        return 1;
+    double ring = measure(work_hooked) - plain;
+    double handler = measure(work_sledded) - plain;
+    double limit = 2 * counter + 5;
+    printf("rdtsc                                  %6.1f ns\n", counter);
+    printf("a call, not instrumented               %6.1f ns\n", plain);
+    printf("-finstrument-functions, idle          +%6.1f ns\n", idle);
+    printf("-fxray-instrument, not patched        +%6.1f ns\n", sleds);
+    printf("-finstrument-functions, ring          +%6.1f ns (target %.1f)\n", ring,
+           limit);
+    printf("-fxray-instrument, ring               +%6.1f ns\n", handler);
+    printf("-fxray-instrument, XRay's own runtime +%6.1f ns: %.1f times the ring\n",
+           own, own / ring);
+    return 0;
+}
