@@ -5,33 +5,65 @@
 
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 
+import figures
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(HERE)
+RUNS = 5
+ROWS = (("counter", "reading the counter"), ("plain", "a call, not instrumented"),
+        ("idle", "-finstrument-functions, not recording"),
+        ("ring", "-finstrument-functions, recording"),
+        ("sleds", "-fxray-instrument, not recording"),
+        ("handler", "-fxray-instrument, recording"),
+        ("own", "-fxray-instrument, XRay's own recorder"))
+
+
+def compile_with(compiler, build):
+    """The program, or None where this clang has no XRay."""
+    program = os.path.join(build, "bench", f"flight_cost_{compiler}")
+    done = subprocess.run(
+        [compiler, "-O2", "-finstrument-functions", "-fxray-instrument", "-I",
+         os.path.join(SOURCE, "include"), os.path.join(HERE, "flight_cost.c"), "-o",
+         program, os.path.join(build, "lib", "libcrashhook-flight.a"), "-pthread"],
+        check=False, stderr=subprocess.PIPE, text=True)
+    if done.returncode == 0:
+        return program
+    print(f"{compiler}: cannot compile: {done.stderr.splitlines()[-1]}")
+    return None
+
+
+def measure(program):
+    """Medians of a few runs, each of which has measured every way in turn."""
+    environment = {k: v for k, v in os.environ.items()
+                   if not k.startswith(("CRASHHOOK_", "XRAY_"))}
+    runs = []
+    for _ in range(RUNS):
+        words = subprocess.run([program], check=True, env=environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.split()
+        runs.append(dict(zip(words[::2], map(float, words[1::2]))))
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    work = os.path.join(build, "bench")
-    os.makedirs(work, exist_ok=True)
-    environment = {k: v for k, v in os.environ.items()
-                   if not k.startswith(("CRASHHOOK_", "XRAY_"))}
+    os.makedirs(os.path.join(build, "bench"), exist_ok=True)
     for compiler in ("clang-14", "clang-16", "clang-19"):
-        if shutil.which(compiler) is None:
+        program = shutil.which(compiler) and compile_with(compiler, build)
+        if not program:
             continue
-        program = os.path.join(work, f"flight_cost_{compiler}")
-        done = subprocess.run(
-            [compiler, "-O2", "-finstrument-functions", "-fxray-instrument", "-I",
-             os.path.join(SOURCE, "include"), os.path.join(HERE, "flight_cost.c"), "-o",
-             program, os.path.join(build, "lib", "libcrashhook-flight.a"), "-pthread"],
-            check=False, stderr=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            print(f"{compiler}: cannot compile: {done.stderr.splitlines()[-1]}")
-            continue
-        print(f"{compiler}:", flush=True)
-        subprocess.run([program], check=True, env=environment, stderr=subprocess.DEVNULL)
+        cost = measure(program)
+        print(f"\n| {compiler}: an entry and exit | ns |\n|---|---|")
+        for name, what in ROWS:
+            print(f"| {what} | {cost[name]:.1f} |")
+        figures.record("flight recorder", f"an entry and exit, {compiler}", cost["ring"],
+                       "ns", ("<=", 2 * cost["counter"] + 5),
+                       {"XRay's own recorder": cost["own"]})
+        figures.record("flight recorder", f"cheaper than XRay's own recorder, {compiler}",
+                       cost["own"] / cost["ring"], "times", (">=", 4))
 
 
 main()

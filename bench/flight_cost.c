@@ -91,15 +91,8 @@ PLAIN int main(void)
         return 1;
     double ring = measure(work_hooked) - plain;
     double handler = measure(work_sledded) - plain;
-    double limit = 2 * counter + 5;
-    printf("rdtsc                                  %6.1f ns\n", counter);
-    printf("a call, not instrumented               %6.1f ns\n", plain);
-    printf("-finstrument-functions, idle          +%6.1f ns\n", idle);
-    printf("-fxray-instrument, not patched        +%6.1f ns\n", sleds);
-    printf("-finstrument-functions, ring          +%6.1f ns (target %.1f)\n", ring,
-           limit);
-    printf("-fxray-instrument, ring               +%6.1f ns\n", handler);
-    printf("-fxray-instrument, XRay's own runtime +%6.1f ns: %.1f times the ring\n",
-           own, own / ring);
+    printf("counter %.2f plain %.2f idle %.2f sleds %.2f own %.2f ring %.2f handler "
+           "%.2f\n",
+           counter, plain, idle, sleds, own, ring, handler);
     return 0;
 }
