@@ -2,7 +2,9 @@
 #include "symbolizer/argument_image.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbolizer/naming.h"
 
@@ -42,6 +44,10 @@ void argument_image_close(struct argument_image *image)
     for (size_t i = 0; i < image->listed_count; i++)
         unit_scopes_deinit(&image->listed[i].scopes);
     free(image->listed);
+    for (size_t i = 0; i < image->scan_count; i++)
+        argument_scan_deinit(&image->scans[i]);
+    free(image->scans);
+    symbol_table_deinit(&image->symbols);
     unit_index_deinit(&image->units);
     if (image->eh_frame != NULL)
         dwarf_cfi_end(image->eh_frame);
@@ -121,4 +127,85 @@ enum ch_status argument_image_function(struct argument_image *image, uint64_t va
         find_function(indexed_scopes(image, vaddr), vaddr, out))
         return CH_OK;
     return CH_ERR_NOT_FOUND;
+}
+
+static void read_symbols(struct argument_image *image)
+{
+    const struct debug_elf *file = &image->types.files.image;
+    uint64_t base;
+    if (image->symbols_read || file->elf == NULL ||
+        debug_elf_layout(file, &base, image->symbols.text) != CH_OK)
+        return;
+    image->symbols_read = true;
+    if (symbol_table_add(&image->symbols, file, SHT_SYMTAB) != CH_OK ||
+        image->symbols.count == 0)
+        (void)!symbol_table_add(&image->symbols, file, SHT_DYNSYM);
+    symbol_table_sort(&image->symbols);
+}
+
+bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
+                           struct argument_symbol *out)
+{
+    read_symbols(image);
+    const struct symbol *symbol =
+        image->symbols_read ? symbol_table_find(&image->symbols, vaddr) : NULL;
+    if (symbol == NULL || symbol->size == 0 || vaddr - symbol->vaddr >= symbol->size)
+        return false;
+    *out = (struct argument_symbol){ .name = symbol->name,
+                                     .vaddr = symbol->vaddr,
+                                     .size = symbol->size };
+    return true;
+}
+
+bool argument_image_is_unique(const struct argument_image *image, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        count += strcmp(image->symbols.symbols[i].name, name) == 0;
+    return count == 1;
+}
+
+// code_at is an argument_code_fn.
+static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
+{
+    Elf *elf = context;
+    size_t count;
+    size_t size;
+    const char *bytes = elf_rawfile(elf, &size);
+    if (bytes == NULL || elf_getphdrnum(elf, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD ||
+            !(segment.p_flags & PF_X) || vaddr - segment.p_vaddr >= segment.p_filesz ||
+            segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+            continue;
+        uint64_t at = vaddr - segment.p_vaddr;
+        *out_size = (size_t)(segment.p_filesz - at);
+        return (const uint8_t *)bytes + segment.p_offset + at;
+    }
+    return NULL;
+}
+
+const struct argument_scan *argument_image_scan(struct argument_image *image,
+                                                uint64_t vaddr, uint64_t size)
+{
+    for (size_t i = 0; i < image->scan_count; i++)
+        if (image->scans[i].entry == vaddr)
+            return &image->scans[i];
+    if (image->scan_count == image->scan_capacity) {
+        size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
+        struct argument_scan *scans =
+            realloc(image->scans, capacity * sizeof(image->scans[0]));
+        if (scans == NULL)
+            return NULL;
+        image->scans = scans;
+        image->scan_capacity = capacity;
+    }
+    struct argument_scan *scan = &image->scans[image->scan_count];
+    if (argument_scan_init(scan, vaddr, size, code_at, image->types.files.image.elf) !=
+        CH_OK)
+        return NULL;
+    image->scan_count++;
+    return scan;
 }

@@ -5,7 +5,9 @@
 #pragma once
 #include <stdint.h>
 
+#include "symbolizer/argument_scan.h"
 #include "symbolizer/report_frames.h"
+#include "symbolizer/symbol_table.h"
 #include "symbolizer/symbolizer.h"
 #include "symbolizer/type_image.h"
 #include "symbolizer/unit_index.h"
@@ -30,6 +32,11 @@ struct argument_image {
     bool indexed; // units is there: addresses were asked for that the table has not
     bool unindexable;
     struct unit_index units;
+    bool symbols_read; // of images without debug information
+    struct symbol_table symbols;
+    struct argument_scan *scans; // of functions that were asked for
+    size_t scan_count;
+    size_t scan_capacity;
 };
 
 // argument_image_open opens the files of an image of a report; what is not there is
@@ -44,3 +51,23 @@ void argument_image_close(struct argument_image *image);
 // calls left out. CH_ERR_NOT_FOUND: debug information has none.
 CH_CHECKED enum ch_status argument_image_function(struct argument_image *image,
                                                   uint64_t vaddr, Dwarf_Die *out);
+
+// An argument_symbol is a function by the ELF symbols.
+struct argument_symbol {
+    const char *name;
+    uint64_t vaddr;
+    uint64_t size;
+};
+
+// argument_image_symbol finds the function that vaddr is in, by the symbols the image
+// itself has. False: it has none there.
+bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
+                           struct argument_symbol *out);
+
+// argument_image_is_unique is whether one function alone has that name.
+bool argument_image_is_unique(const struct argument_image *image, const char *name);
+
+// argument_image_scan gives what the code of the function at vaddr proves; NULL: it
+// cannot be read. It lives until the next one is asked for.
+const struct argument_scan *argument_image_scan(struct argument_image *image,
+                                                uint64_t vaddr, uint64_t size);

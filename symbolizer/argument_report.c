@@ -3,14 +3,15 @@
 
 #include <stdlib.h>
 
+#include "symbolizer/argument_ctf.h"
 #include "symbolizer/argument_dwarf.h"
 
 // list_call gives the arguments of a call as an array, or NULL.
 static json_t *list_call(const struct argument_stack *stack, size_t index)
 {
     struct argument_list list = { 0 };
-    if (stack->calls[index].image != NULL)
-        (void)argument_dwarf_list(stack, index, &list);
+    if (stack->calls[index].image != NULL && !argument_dwarf_list(stack, index, &list))
+        (void)argument_ctf_list(stack, index, &list);
     return list.all;
 }
 

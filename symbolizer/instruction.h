@@ -50,6 +50,38 @@ struct instruction {
     size_t operand_count;
 };
 
+// Where an instruction goes on.
+enum instruction_flow {
+    INSTRUCTION_NEXT,
+    INSTRUCTION_JUMPS,    // to its target alone
+    INSTRUCTION_MAY_JUMP, // to its target or the next one
+    INSTRUCTION_CALLS,    // and comes back
+    INSTRUCTION_ENDS,     // returns, or cannot go on
+    INSTRUCTION_ANYWHERE, // jumps to what is in a register or in memory
+};
+
+// INSTRUCTION_NO_REGISTER stands where there is none.
+#define INSTRUCTION_NO_REGISTER 0xff
+
+// instruction_effects is what an instruction does to the 16 general registers, which
+// have their DWARF numbers, and to the flow of control.
+struct instruction_effects {
+    uint8_t length;
+    enum instruction_flow flow;
+    uint64_t target;     // of a direct jump
+    uint16_t written;    // bit N: register N, or a part of it
+    bool pops;           // what it writes is taken off the stack
+    uint8_t copies_from; // it copies this register to another
+    uint8_t copies_to;
+    uint8_t copied_bytes;
+};
+
+// instruction_read_effects decodes the instruction at address that bytes begin with.
+// Errors are those of instruction_decode.
+CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
+                                                   uint64_t address,
+                                                   struct instruction_effects *out);
+
 // instruction_decode decodes the instruction that bytes begin with. CH_ERR_MALFORMED:
 // they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
 CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,

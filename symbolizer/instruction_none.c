@@ -11,3 +11,14 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     (void)out;
     return CH_ERR_UNSUPPORTED;
 }
+
+enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
+                                        uint64_t address,
+                                        struct instruction_effects *out)
+{
+    (void)bytes;
+    (void)size;
+    (void)address;
+    (void)out;
+    return CH_ERR_UNSUPPORTED;
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Arguments in the frames of a program that crashes: from DWARF, and from CTF with what
+# the code proves; each says what it rests on. How often they are right is measured in
+# tests/symbolizer/check_arguments.py.
+
+import os
+import platform
+import subprocess
+import unittest
+
+import harness
+from harness import Scene
+
+SOURCE = os.path.join(harness.SOURCE, "tests", "cases", "types", "called.c")
+
+
+def compile_program(scene, *flags):
+    path = os.path.join(scene.folder, "called")
+    subprocess.run(["gcc", *flags, SOURCE, "-o", path], check=True)
+    return path
+
+
+def arguments(scene, path, **variables):
+    """Each function's arguments, and the report."""
+    ended = scene.run([path], **variables)
+    reports = scene.reports()
+    assert len(reports) == 1, ended.stderr
+    frames = harness.frames_of(harness.crashed_thread(reports[0]))
+    return {f["function"]: f.get("arguments") for f in frames if "function" in f}, reports[0]
+
+
+def values(found):
+    return [a.get("value", a.get("entry_value")) for a in found]
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "arguments are those of x86-64")
+class Arguments(unittest.TestCase):
+    def check_leaf(self, found):
+        shown = values(found)
+        self.assertEqual(shown[0], 4)
+        self.assertEqual(shown[4], {"x": [1, 2, 3, 4, 5]})
+        self.assertEqual(shown[5:], [5, 6, 7, 8])
+
+    def test_arguments_are_exact_from_dwarf(self):
+        for level in "-O0", "-O1", "-O2":
+            with Scene() as scene:
+                found, _ = arguments(scene, compile_program(scene, "-g", level))
+                self.check_leaf(found["leaf"])
+                names = [a["name"] for a in found["leaf"]]
+                self.assertEqual(names[:5], ["n", "text", "p", "d", "b"])
+                self.assertEqual(values(found["outer"])[0], 1)
+                for each in found["leaf"] + found["middle"] + found["outer"]:
+                    self.assertIn(each["confidence"], ("exact", "unavailable"))
+                    self.assertEqual("reason" in each, each["confidence"] == "unavailable")
+
+    def test_what_another_function_was_passed_is_not_shown_behind_a_tail_call(self):
+        with Scene() as scene:
+            found, _ = arguments(scene, compile_program(scene, "-g", "-O2"))
+            self.assertNotIn("tail", found)
+            for each in found["middle"]:
+                self.assertNotIn("entry_value", each)
+
+    def test_ctf_shows_what_the_code_proves_and_no_more(self):
+        for strip in False, True:
+            with Scene() as scene:
+                path = compile_program(scene, "-gctf", "-O2", "-rdynamic",
+                                       "-Wl,--ctf-variables")
+                if strip:
+                    subprocess.run(["strip", "-s", path], check=True)
+                found, _ = arguments(scene, path)
+                self.check_leaf(found["leaf"])
+                by_stack = [a for a in found["leaf"] if a["source"] == "abi-stack"]
+                self.assertEqual({a["confidence"] for a in by_stack}, {"likely"})
+                self.assertEqual(found["leaf"][3]["confidence"], "unavailable")
+                for each in found["leaf"] + found["middle"] + found["outer"]:
+                    self.assertIn(each["confidence"], ("proved", "likely", "unavailable"))
+                    self.assertNotIn("value", each)
+                copied = [a for a in found["outer"] if a["source"] == "saved-copy"]
+                self.assertTrue(copied, found["outer"])
+
+    def test_arguments_can_be_turned_off(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2")
+            found, _ = arguments(scene, path, CRASHHOOK_ARGUMENTS="no")
+            self.assertEqual(set(found.values()), {None})
+
+    def test_arguments_with_the_names_of_secrets_are_masked(self):
+        with Scene() as scene:
+            found, report = arguments(scene, compile_program(scene, "-g", "-O0"))
+            self.assertEqual(found["middle"][2]["value"], "***")
+            self.assertNotIn("hunter2", str(found["middle"]))
+
+    def test_a_core_and_a_live_process_have_them_as_well(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2")
+            if not harness.cores_land_in_folder():
+                self.skipTest("cores do not land in a folder here")
+            scene.preload = None
+            ended = scene.run([path], core=True)
+            core = scene.core(ended.pid)
+            shown = scene.command("core", core, "--exe", path).stdout
+            self.assertIn("n = 4, text = ", shown)
+
+    def test_show_prints_them_below_their_frame(self):
+        with Scene() as scene:
+            arguments(scene, compile_program(scene, "-g", "-O2"))
+            shown = scene.command("show", scene.report_paths()[0]).stdout
+            self.assertIn("a5 = 5, a6 = 6, a7 = 7, a8 = 8\n", shown)
+
+
+if __name__ == "__main__":
+    harness.main()
