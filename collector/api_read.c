@@ -6,6 +6,7 @@
 #include "collector/collector.h"
 #include "collector/filter.h"
 #include "collector/moment.h"
+#include "collector/page_sections.h"
 #include "collector/viewed_report.h"
 
 enum { LIST_LIMIT = 50 };
@@ -165,6 +166,22 @@ void api_get_group(struct http_request *request)
     api_answer_json(request, 200, group);
 }
 
+static void answer_text(struct http_request *request)
+{
+    struct viewed_report viewed;
+    struct viewed_report_error error;
+    unsigned refused =
+        viewed_report_open(&viewed, collector_of(request), request->id, &error);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", error.text);
+        return;
+    }
+    page_text_write(&request->answer.body, &viewed, request->id);
+    viewed_report_close(&viewed);
+    request->answer.status = 200;
+    request->answer.content_type = "text/plain; charset=utf-8";
+}
+
 static void answer_sent(struct http_request *request)
 {
     struct viewed_report_error error;
@@ -186,8 +203,12 @@ void api_get_report(struct http_request *request)
         answer_sent(request);
         return;
     }
+    if (form != NULL && strcmp(form, "text") == 0) {
+        answer_text(request);
+        return;
+    }
     if (form != NULL && form[0] != 0) {
-        http_fail(request, 400, "form is not `sent`");
+        http_fail(request, 400, "form is not `sent` or `text`");
         return;
     }
     struct viewed_report viewed;

@@ -22,6 +22,8 @@ static bool decode(char *text)
         } else if (byte == '+') {
             byte = ' ';
         }
+        if (byte == '\n' && to > text && to[-1] == '\r')
+            to--; // browsers end lines with both
         *to++ = (char)byte;
     }
     *to = 0;

@@ -239,6 +239,7 @@ static struct call *begin_call(struct http_server *server,
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
                               request);
     request->content_encoding = header(call, "Content-Encoding");
+    request->host = header(call, "Host");
     const char *scheme = header(call, "X-Forwarded-Proto");
     request->secure = scheme != NULL && strcmp(scheme, "https") == 0;
     find_route(request, method, server->options);

@@ -79,7 +79,8 @@ struct http_request {
     size_t parameter_count;
     const char *content_encoding; // NULL: none said
     size_t token;                 // that was shown, by its place in the file
-    bool secure;                  // a proxy in front says it was asked by TLS
+    const char *host; // that it was sent to, as the client calls it, or NULL
+    bool secure;      // a proxy in front says it was asked by TLS
     struct text body;
     struct http_answer answer;
     void *state; // the handler's own, released by state_destroy

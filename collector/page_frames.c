@@ -107,6 +107,29 @@ static void write_value(struct text *out, const json_t *value)
     free(dumped);
 }
 
+// reason_of is why there is no value, in words where we know them.
+static const char *reason_of(const json_t *argument)
+{
+    static const struct {
+        const char *reason;
+        const char *words;
+    } reasons[] = {
+        { "clobbered", "its register was overwritten" },
+        { "unreadable", "its memory could not be read" },
+        { "aggregate-split", "it is passed in several places" },
+        { "clone", "the compiler changed the function's parameters" },
+        { "ambiguous-symbol", "several functions have this name" },
+        { "ambiguous-type", "several types have this name" },
+    };
+    const char *reason = report_string(argument, "reason");
+    for (size_t i = 0; reason != NULL && i < sizeof(reasons) / sizeof(reasons[0]);
+         i++) {
+        if (strcmp(reasons[i].reason, reason) == 0)
+            return reasons[i].words;
+    }
+    return reason;
+}
+
 static void write_arguments(struct text *out, const json_t *frame)
 {
     const json_t *arguments = json_object_get(frame, "arguments");
@@ -123,8 +146,7 @@ static void write_arguments(struct text *out, const json_t *frame)
         if (value != NULL)
             write_value(out, value);
         else
-            html_write(out, "<i>%.*s</i>", PAGE_SHORT,
-                       report_string(argument, "reason"));
+            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of(argument));
         if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");

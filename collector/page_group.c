@@ -112,15 +112,19 @@ static void write_group(void *context, const struct store_group *group)
     write_releases(out, group);
     html_write(out, "</div>\n");
     page_triage_write(out, page->store, group);
-    html_write(out, "<section class=\"card\"><h2>Reports</h2>"
-                    "<ol class=\"reports\">\n");
+    html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
+                    "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
+                    " c\">Compare two</button></h2><ol class=\"reports\">\n");
 }
 
 static void write_report(void *context, const struct store_report *report)
 {
     struct group_page *page = context;
     struct text *out = page->out;
-    html_write(out, "<li><a href=\"/reports/%s\">", report->id);
+    html_write(out,
+               "<li><input type=\"checkbox\" name=\"r\" value=\"%s\""
+               " aria-label=\"Compare this report\"><a href=\"/reports/%s\">",
+               report->id, report->id);
     page_write_time(out, report->time_ms, page->now_ms);
     html_write(out, "</a><span class=\"path\">%.*s</span>", PAGE_SHORT,
                report->executable);
@@ -150,7 +154,7 @@ void page_group(struct http_request *request)
         api_fail_store(request, status, "group");
         return;
     }
-    html_write(out, "</ol></section>\n");
+    html_write(out, "</ol></form></section>\n");
     if (next[0] != 0)
         html_write(out,
                    "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?cursor=%s\">"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,9 +120,12 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
         html_write(out, "<pre class=\"message\">%s</pre>", message);
     write_facts(out, report);
     html_write(out,
-               "<p class=\"links\"><a href=\"/api/v1/reports/%s\">JSON</a>"
+               "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""
+               " accesskey=\"t\" title=\"To paste elsewhere; access key t\">Text</a>"
+               "<a href=\"/api/v1/reports/%s\" accesskey=\"j\""
+               " title=\"Access key j\">JSON</a>"
                "<a href=\"/api/v1/reports/%s?form=sent\">JSON as sent</a></p>",
-               id, id);
+               id, id, id);
     if (viewed->renamed)
         html_write(out, "<p class=\"cut\">Some names come from debug files that were"
                         " sent to this collector.</p>");
@@ -215,13 +219,17 @@ static void write_agent(struct text *out, const json_t *report)
 }
 
 void page_report_write(struct text *out, const struct viewed_report *viewed,
-                       const char *id)
+                       const char *id, const char *address)
 {
     const json_t *report = viewed->opened.json;
     page_begin(out, viewed->title, "Report");
     write_hero(out, viewed, id);
     page_threads_write_crashed(out, report);
+    page_missing_write(out, report, address);
+    page_watches_write(out, report);
+    page_flight_write(out, report);
     page_threads_write_others(out, report);
+    page_memory_write(out, report);
     write_breadcrumbs(out, report);
     write_problems(out, report);
     write_tags(out, report);
@@ -240,7 +248,10 @@ void page_report(struct http_request *request)
         http_fail(request, refused, "%s", error.text);
         return;
     }
-    page_report_write(&request->answer.body, &viewed, request->id);
+    char address[300];
+    snprintf(address, sizeof(address), "%s://%.*s", request->secure ? "https" : "http",
+             200, request->host != NULL ? request->host : "THIS-ADDRESS");
+    page_report_write(&request->answer.body, &viewed, request->id, address);
     viewed_report_close(&viewed);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

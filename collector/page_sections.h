@@ -9,9 +9,27 @@
 #include "base/text.h"
 #include "collector/viewed_report.h"
 
-// page_report_write writes the whole page of report id.
+// page_report_write writes the whole page of report id; address is the collector's own,
+// as who looks at it reached it.
 void page_report_write(struct text *out, const struct viewed_report *viewed,
-                       const char *id);
+                       const char *id, const char *address);
+
+// page_text_write writes the report as plain text, without control characters.
+void page_text_write(struct text *out, const struct viewed_report *viewed,
+                     const char *id);
+
+// page_missing_write says which debug files would name frames that have no names, and
+// how to send them.
+void page_missing_write(struct text *out, const json_t *report, const char *address);
+
+// page_flight_write draws and lists what each thread ran before the crash.
+void page_flight_write(struct text *out, const json_t *report);
+
+// page_watches_write writes the values that the program had asked to be watched.
+void page_watches_write(struct text *out, const json_t *report);
+
+// page_memory_write writes the memory that registers pointed at.
+void page_memory_write(struct text *out, const json_t *report);
 
 // page_frames_write writes a thread's frames: its own open, runs of system frames
 // folded (unless there are no others), inline frames marked, and why the unwind ended.

@@ -25,6 +25,9 @@ void page_login_write(struct text *out, const char *to, const char *complaint);
 // page_report shows one report.
 void page_report(struct http_request *request);
 
+// page_compare shows what differs between two reports, `?r=ID&r=ID`.
+void page_compare(struct http_request *request);
+
 // page_style is the style sheet.
 void page_style(struct http_request *request);
 

@@ -17,6 +17,7 @@ const struct http_route routes_table[] = {
     { "POST", "/logout", HTTP_LOGIN, .page = true, .body_limit = FORM_MAX,
       .handle = page_post_logout },
     { "GET", "/reports/*", HTTP_READ, .page = true, .handle = page_report },
+    { "GET", "/compare", HTTP_READ, .page = true, .handle = page_compare },
     { "GET", "/style.css", HTTP_OPEN, .page = true, .handle = page_style },
     { "GET", "/healthz", HTTP_OPEN, .handle = api_health },
     { "GET", "/metrics", HTTP_READ, .handle = api_metrics },

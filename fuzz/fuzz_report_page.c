@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         entry_from_report(viewed.opened.json, 0, &entry) != CH_OK)
         page.failed = true;
     else
-        page_report_write(&page, &viewed, entry.id);
+        page_report_write(&page, &viewed, entry.id, "http://host");
     if (page.size != 0 && strstr(page.bytes, "<script") != NULL)
         abort(); // no value of a report may become markup
     text_deinit(&page);

@@ -104,6 +104,16 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
+    def click(self, selector):
+        """Clicks what leads to another page, and waits for that."""
+        self.events.clear()
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+        self.wait_event("Page.loadEventFired")
+
+    def type(self, selector, text):
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).value = "
+                      + json.dumps(text))
+
     def scripts(self, allowed):
         self.call("Emulation.setScriptExecutionDisabled", value=not allowed)
 

@@ -134,7 +134,7 @@ def null_write(number=1, **more):
                           "value": "NULL", "confidence": "exact"},
                          {"index": 2, "name": "amount", "type": "ledger::money",
                           "confidence": "unavailable",
-                          "reason": "its register was overwritten"}]),
+                          "reason": "clobbered"}]),
         frame("ledger::journal::replay(std::span<ledger::entry const>)",
               "src/journal.cpp:301:9", 2, 0xA2F0),
         frame("void std::__invoke_impl<void, ledger::session::run()::{lambda()#1}>"
@@ -216,6 +216,40 @@ def raw(number=5, **more):
     return report(number, crash, frames, ended="no-rule", revision=0, **more)
 
 
+def recorded(number=9, **more):
+    """With a flight record, watched values, and memory at registers."""
+    out = null_write(number, **more)
+    events, ns, calls = [], -4_200_000, ["main", "ledger::journal::replay",
+                                         "ledger::journal::post(ledger::entry*)"]
+    for depth, name in enumerate(calls[:2]):
+        events.append({"action": "enter", "function": name, "t_ns": ns, "depth": depth})
+        ns += 90_000
+    for i in range(40):
+        for action in ("enter", "exit"):
+            events.append({"action": action, "function": f"ledger::parse_line_{i % 3}",
+                           "address": hex(0x55D2C4A01000 + i), "t_ns": ns, "depth": 2})
+            ns += 20_000 + 4_000 * (i % 7)
+    events.append({"action": "enter-args", "function": calls[2], "t_ns": -3_100,
+                   "depth": 2, "arguments": ["0x0"]})
+    tid = out["threads"][0]["tid"]
+    out["flight"] = {"threads": [
+        {"tid": tid, "source": "finstrument", "dropped": 3, "events": events,
+         "open_calls": calls},
+        {"tid": tid + 1, "source": "finstrument", "events": [
+            {"action": "enter", "address": "0x55d2c4a01234", "t_ns": -900_000, "depth": 0},
+            {"action": "exit", "address": "0x55d2c4a01234", "t_ns": -20_000,
+             "depth": 0}], "open_calls": []}]}
+    out["watches"] = [
+        {"name": "ledger::current", "type": "struct ledger::state *", "size": 48,
+         "address": "0x55d2c4a9a0c0", "source": "dwarf",
+         "value": {"entries": 1204, "last": {"id": 77, "amount": "12.50"}, "head": None}},
+        {"name": "retries", "type": "int", "size": 4, "address": "0x55d2c4a9a100"}]
+    out["memory"] = [{"register": "rsp", "address": "0x7ffe12bf5000",
+                      "bytes": b"ledger/2026-11.journal\0\x01\xff".hex() + "00" * 40},
+                     {"register": "rdi", "address": "0x18", "bytes": "00ff"}]
+    return out
+
+
 MARKUP = ("<script>document.title='owned'</script><img src=x onerror=\"document.title="
           "'owned'\"><a href=\"javascript:document.title='owned'\">\" onmouseover='x' &amp;"
           "\u202egnp.exe\u2066\u200b\u0007\u001b[31m\r\n]]>--><style>*{display:none}</style>")
@@ -233,7 +267,7 @@ def poison(value):
 
 FIXED = {"schema", "id", "time", "kind", "trust", "ended", "cbf", "address", "base",
          "end_of_text", "image_offset", "build_id", "tier", "state", "registers",
-         "fingerprint", "confidence"}
+         "fingerprint", "confidence", "action", "bytes"}
 
 
 def hostile(number=6, **more):
@@ -241,6 +275,8 @@ def hostile(number=6, **more):
     out["crash"]["name"] = "SIGABRT"
     out["crash"]["kind"] = "heap-corruption"
     out["tags"] = {MARKUP: MARKUP, "k": "v"}
+    for key in ("flight", "watches", "memory"):
+        out[key] = poison(recorded()[key])
     out["threads"].append({**out["threads"][1], "tid": 77,
                            "backtrace": out["threads"][0]["backtrace"]})
     out.update(more)

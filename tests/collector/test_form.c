@@ -24,7 +24,7 @@ static void a_form_gives_what_was_typed(void **state)
     struct text body = { 0 };
     assert_string_equal(
         read_field(&body, "a=1&note=it%27s+%C3%A9%0D%0Ab%26c%3d", "note"),
-        "it's \xc3\xa9\r\nb&c=");
+        "it's \xc3\xa9\nb&c=");
     assert_string_equal(read_field(&body, "a=&b=x", "a"), "");
     assert_string_equal(read_field(&body, "a=1&a=2", "a"), "1");
     assert_null(read_field(&body, "a=1", "b"));
