@@ -14,7 +14,7 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
-LIBRARIES = ("libcrashhook", "libcrashhook-backtrace")
+LIBRARIES = ("libcrashhook", "libcrashhook-backtrace", "libcrashhook-flight")
 
 
 def public_types():
