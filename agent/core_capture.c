@@ -2,7 +2,6 @@
 #include "agent/core_capture.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,6 @@
 #include "agent/core_arguments.h"
 #include "agent/core_sections.h"
 #include "formats/elf.h"
-
-// say keeps a sentence as a problem of the report.
-static void say(void *context, const char *format, ...) CH_PRINTF(2, 3);
-
-static void say(void *context, const char *format, ...)
-{
-    struct core_capture *all = context;
-    va_list arguments;
-    char *message;
-    if (all->message_count == CAPTURE_PROBLEMS_MAX)
-        return;
-    va_start(arguments, format);
-    int size = vasprintf(&message, format, arguments);
-    va_end(arguments);
-    if (size < 0)
-        return;
-    all->messages[all->message_count++] = message;
-    capture_problem(&all->capture, "core", message, 0);
-}
 
 static void copy_registers(const struct core_thread *thread,
                            struct unwind_registers *out)
@@ -120,7 +100,7 @@ static void set_crash(struct core_capture *all, const struct stat *info)
     const struct core_file *core = &all->core;
     struct target_crash *crash = &all->crash;
     if (core->thread_count == 0) {
-        say(all, "the core has no threads");
+        problem_texts_say(&all->problems, "the core has no threads");
         return;
     }
     const struct core_thread *thread = &core->threads[0];
@@ -200,15 +180,17 @@ static enum ch_status read_all(struct core_capture *all, int fd,
     if (fstat(fd, &info) != 0)
         return CH_ERR_IO;
     if (all->core.truncated)
-        say(all, "the core is cut: memory is missing that it should have");
+        problem_texts_say(&all->problems,
+                          "the core is cut: memory is missing that it should have");
     if (all->core.damaged)
-        say(all, "the core is damaged: some of its notes cannot be read");
+        problem_texts_say(&all->problems,
+                          "the core is damaged: some of its notes cannot be read");
 
     all->images = (struct core_images){ .core = &all->core,
                                         .places = &options->places,
                                         .memory = &all->memory,
-                                        .say = say,
-                                        .say_context = all,
+                                        .say = problem_texts_say,
+                                        .say_context = &all->problems,
                                         .images = &all->capture.images };
     status = core_images_find(&all->images);
     if (status == CH_OK)
@@ -228,6 +210,7 @@ enum ch_status core_capture_open(struct core_capture *all, int fd,
 {
     *all = (struct core_capture){
         .core = { .fd = -1 },
+        .problems = { .capture = &all->capture, .stage = "core" },
         .capture = { .settings = options->settings,
                      .home = options->home,
                      .memory = { .mem_fd = -1 } },
@@ -244,7 +227,5 @@ void core_capture_close(struct core_capture *all)
     core_images_deinit(&all->images);
     core_memory_deinit(&all->memory);
     core_file_close(&all->core);
-    for (size_t i = 0; i < all->message_count; i++)
-        free(all->messages[i]);
-    all->message_count = 0;
+    problem_texts_deinit(&all->problems);
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/core_images.h"
+#include "agent/problem_texts.h"
 
 struct core_capture {
     struct capture capture;
@@ -15,8 +16,7 @@ struct core_capture {
     struct core_memory memory;
     struct core_images images;
     struct target_crash crash;
-    char *messages[CAPTURE_PROBLEMS_MAX]; // of the capture's problems
-    size_t message_count;
+    struct problem_texts problems; // of the capture
 };
 
 struct core_options {

@@ -2,7 +2,6 @@
 #include "agent/record_capture.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,6 @@
 
 #include "agent/request.h"
 #include "formats/elf.h"
-
-// say keeps a sentence as a problem of the report.
-static void say(void *context, const char *format, ...) CH_PRINTF(2, 3);
-
-static void say(void *context, const char *format, ...)
-{
-    struct record_capture *all = context;
-    va_list arguments;
-    char *message;
-    if (all->message_count == CAPTURE_PROBLEMS_MAX)
-        return;
-    va_start(arguments, format);
-    int size = vasprintf(&message, format, arguments);
-    va_end(arguments);
-    if (size < 0)
-        return;
-    all->messages[all->message_count++] = message;
-    capture_problem(&all->capture, "record", message, 0);
-}
 
 static const char *reason_of(uint32_t reason)
 {
@@ -117,8 +97,8 @@ static enum ch_status find_images(struct record_capture *all)
     all->images = (struct core_images){ .core = &all->core,
                                         .places = &here,
                                         .memory = &all->memory,
-                                        .say = say,
-                                        .say_context = all,
+                                        .say = problem_texts_say,
+                                        .say_context = &all->problems,
                                         .images = images };
     status = core_images_find(&all->images);
     all->capture.reader = all->images.reader;
@@ -185,7 +165,7 @@ static enum ch_status read_all(struct record_capture *all, int fd,
     all->capture.core_name_tid = header->page.crashed_tid;
     set_settings(all, settings);
     set_crash(all);
-    say(all, "%s", reason_of(header->reason));
+    problem_texts_say(&all->problems, "%s", reason_of(header->reason));
     shape_as_core(all, fd);
     set_process(all);
     set_context(all);
@@ -195,7 +175,10 @@ static enum ch_status read_all(struct record_capture *all, int fd,
 enum ch_status record_capture_open(struct record_capture *all, int fd,
                                    const struct settings *settings)
 {
-    *all = (struct record_capture){ .capture = { .memory = { .mem_fd = -1 } } };
+    *all = (struct record_capture){
+        .capture = { .memory = { .mem_fd = -1 } },
+        .problems = { .capture = &all->capture, .stage = "record" },
+    };
     enum ch_status status = read_all(all, fd, settings);
     if (status != CH_OK)
         record_capture_close(all);
@@ -208,7 +191,5 @@ void record_capture_close(struct record_capture *all)
     core_images_deinit(&all->images);
     core_memory_deinit(&all->memory);
     record_file_close(&all->record);
-    for (size_t i = 0; i < all->message_count; i++)
-        free(all->messages[i]);
-    all->message_count = 0;
+    problem_texts_deinit(&all->problems);
 }

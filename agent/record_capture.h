@@ -9,6 +9,7 @@
 #include "agent/capture.h"
 #include "agent/context.h"
 #include "agent/core_images.h"
+#include "agent/problem_texts.h"
 #include "agent/record_file.h"
 
 struct record_capture {
@@ -20,8 +21,7 @@ struct record_capture {
     struct core_images images;
     struct target_crash crash;
     struct context_page context;
-    char *messages[CAPTURE_PROBLEMS_MAX]; // of the capture's problems
-    size_t message_count;
+    struct problem_texts problems; // of the capture
 };
 
 // record_capture_open reads the record behind fd into a capture, which raw_report_write

@@ -36,6 +36,7 @@ int crashhook_report_now(const char *why)
 }
 
 // overflow uses up the stack, a kilobyte a call.
+// NOLINTNEXTLINE(misc-no-recursion): that is how a stack is used up
 __attribute__((noinline)) static int overflow(volatile int *above)
 {
     volatile int room[256];
@@ -49,6 +50,7 @@ void crashhook_test_crash(enum crashhook_test how)
     volatile int zero = 0;
     switch (how) {
     case CRASHHOOK_TEST_NULL_WRITE:
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is to crash
         *(volatile int *)(uintptr_t)(unsigned)zero = 1;
         break;
     case CRASHHOOK_TEST_STACK_OVERFLOW:

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Problems of a capture whose sentences are made for it and have to be kept as long as
+// it. Users: core_capture, record_capture.
+#pragma once
+#include "agent/capture.h"
+
+struct problem_texts {
+    struct capture *capture;
+    const char *stage; // of every problem
+    char *texts[CAPTURE_PROBLEMS_MAX];
+    size_t count;
+};
+
+// problem_texts_say notes a problem in a sentence, as printf would print it. It is a
+// core_say_fn over struct problem_texts.
+void problem_texts_say(void *texts, const char *format, ...) CH_PRINTF(2, 3);
+void problem_texts_deinit(struct problem_texts *texts);
