@@ -103,14 +103,14 @@ static void report_now(const char *how)
 static void hangs(void)
 {
     const struct timespec tick = { 0, 20000000 };
-    if (crashhook_watchdog_start(400) != 0)
+    if (crashhook_watchdog_start(2000) != 0)
         say("no watchdog\n");
     for (int i = 0; i < 50; i++) {
         crashhook_watchdog_feed();
         nanosleep(&tick, NULL);
     }
     say("fed\n");
-    sleep(2);
+    sleep(6);
     crashhook_watchdog_feed();
     crashhook_watchdog_stop();
     say("went on\n");
