@@ -291,16 +291,9 @@ static int run_encode(const struct options *options)
     if (option != NULL && parse_word_size(option, NULL) == 0)
         return command_misused("cbf encode: --word-size '%s': it is 16, 32 or 64",
                                option);
-    CH_CLEANUP(text_deinit) struct text input = { 0 };
-    if (command_read_file("-", &input) != CH_OK)
+    CH_CLEANUP(release_json) json_t *json = NULL;
+    if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
-
-    json_error_t error;
-    CH_CLEANUP(release_json)
-    json_t *json = json_loadb(input.bytes, input.size, 0, &error);
-    if (json == NULL)
-        return command_fail("cbf encode: stdin is not JSON: line %d: %s", error.line,
-                            error.text);
     if (!json_is_array(json_object_get(json, "frames")))
         return command_fail("cbf encode: stdin has no \"frames\"");
     unsigned word_bits = parse_word_size(option, json);

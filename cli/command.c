@@ -76,6 +76,26 @@ enum ch_status command_read_file(const char *path, struct text *out)
     return status;
 }
 
+enum ch_status command_read_json(const char *path, json_t **out)
+{
+    struct text CH_CLEANUP(text_deinit) input = { 0 };
+    json_error_t error;
+    enum ch_status status = command_read_file(path, &input);
+    if (status != CH_OK)
+        return status;
+    json_t *json =
+        json_loadb(input.bytes != NULL ? input.bytes : "", input.size, 0, &error);
+    if (json == NULL) {
+        bool is_stdin = strcmp(path, "-") == 0;
+        (void)command_fail("%s%s%s is not JSON: line %d: %s", is_stdin ? "" : "'",
+                           is_stdin ? "stdin" : path, is_stdin ? "" : "'", error.line,
+                           error.text);
+        return CH_ERR_MALFORMED;
+    }
+    *out = json;
+    return CH_OK;
+}
+
 bool command_parse_address(const char *text, uint64_t *out)
 {
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))

@@ -6,6 +6,7 @@
 // what, and why. main.c parses the options, prints --help from the same rows, and
 // checks at the end that stdout took everything.
 #pragma once
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,10 @@ int command_misused(const char *format, ...) CH_PRINTF(1, 2);
 // command_read_file appends all of the file at path, "-" for stdin, to out. Where it
 // fails it has said why: `cannot read 'x': No such file or directory`.
 CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
+
+// command_read_json reads the file at path, "-" for stdin, as JSON. Where it fails it
+// has said why. The caller owns *out.
+CH_CHECKED enum ch_status command_read_json(const char *path, json_t **out);
 
 // command_parse_address reads an address in hex, with or without 0x, and says whether
 // it was one.

@@ -192,16 +192,9 @@ static int encode_map(const json_t *json)
 static int run_encode(const struct options *options)
 {
     (void)options;
-    CH_CLEANUP(text_deinit) struct text input = { 0 };
-    if (command_read_file("-", &input) != CH_OK)
+    CH_CLEANUP(release_json) json_t *json = NULL;
+    if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
-
-    json_error_t error;
-    CH_CLEANUP(release_json)
-    json_t *json = json_loadb(input.bytes, input.size, 0, &error);
-    if (json == NULL)
-        return command_fail("images encode: stdin is not JSON: line %d: %s", error.line,
-                            error.text);
     if (!json_is_array(json_object_get(json, "images")))
         return command_fail("images encode: stdin has no \"images\"");
     return encode_map(json);

@@ -65,15 +65,9 @@ static int print_report(const json_t *report)
 
 static int symbolize_report(const struct symbolize *symbolize, const char *path)
 {
-    CH_CLEANUP(text_deinit) struct text input = { 0 };
-    if (command_read_file(path, &input) != CH_OK)
+    CH_CLEANUP(release_json) json_t *report = NULL;
+    if (command_read_json(path, &report) != CH_OK)
         return COMMAND_FAILED;
-    json_error_t error;
-    CH_CLEANUP(release_json)
-    json_t *report = json_loadb(input.bytes, input.size, 0, &error);
-    if (report == NULL)
-        return command_fail("'%s' is not JSON: line %d: %s", path, error.line,
-                            error.text);
     const struct symbolizer_options options = {
         .level = SYMBOLIZE_FULL,
         .debug_dirs = symbolize->debug_dirs,
