@@ -5,6 +5,7 @@
 
 #include "report/held_file.h"
 #include "symbolizer/argument_report.h"
+#include "symbolizer/flight_arguments.h"
 #include "symbolizer/guarded_child.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/type_watch.h"
@@ -89,6 +90,8 @@ void report_values_add(json_t *report, const struct symbolizer_options *options,
     }
     if (status != CH_OK)
         add_problem(report, status);
+    if (options->arguments)
+        flight_arguments_add(report);
     report_images_deinit(&values.images);
     held_file_deinit(&values.held);
 }

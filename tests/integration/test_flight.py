@@ -76,13 +76,13 @@ def functions(thread, action="enter"):
 
 
 class Flight(unittest.TestCase):
-    def run_one(self, *command, flight="64K", **variables):
+    def run_one(self, *command, flight="64K", tools=(), **variables):
         """The report of a program's one crash."""
         with Scene() as scene:
             scene.run([*command], CRASHHOOK_FLIGHT=flight, **variables)
             reports = scene.reports()
             self.assertEqual(len(reports), 1)
-            self.trace(scene, reports[0])
+            self.trace(scene, reports[0], tools)
         self.readable(reports[0])
         return reports[0]
 
@@ -96,8 +96,8 @@ class Flight(unittest.TestCase):
             self.assertGreaterEqual(min(e["depth"] for e in thread["events"]), 0)
             self.assertLessEqual({e["address"] for e in thread["events"]}, names)
 
-    def trace(self, scene, report):
-        """Every form of the exported trace is one that each llvm-xray reads."""
+    def trace(self, scene, report, tools):
+        """Every form of the exported trace is one that we read, and each of tools."""
         path = os.path.join(scene.folder, "trace")
         for version in ("1", "3", "5"):
             with open(path, "wb") as file:
@@ -112,7 +112,7 @@ class Flight(unittest.TestCase):
                        r["tid"] == report["crash"]["thread"]]
             # All entries are there; exits are where their entries are.
             self.assertEqual(len(entered), len(functions(crashed(report))))
-            for tool in LLVM_XRAY:
+            for tool in tools:
                 for arguments in (("convert", "-f", "yaml", "-o", "/dev/null"),
                                   ("account", "-k"), ("fdr-dump",)):
                     done = subprocess.run([tool, *arguments, path], stdout=subprocess.PIPE,
@@ -139,7 +139,7 @@ class Flight(unittest.TestCase):
                 self.assertIn("elf_view_section", functions(thread))
 
     def test_gcc_with_four_threads(self):
-        report = self.run_one(Programs.gcc(), "worker")
+        report = self.run_one(Programs.gcc(), "worker", tools=LLVM_XRAY)
         self.check_stack(report, "finstrument")
         self.check_workers(report)
 
@@ -162,11 +162,16 @@ class Flight(unittest.TestCase):
         self.check_stack(self.run_one(path, "worker"), "finstrument")
 
     def test_xray_with_four_threads_and_first_arguments(self):
-        report = self.run_one(Programs.xray(), "worker")
+        report = self.run_one(Programs.xray(), "worker", tools=LLVM_XRAY)
         self.check_stack(report, "xray-handler")
         self.check_workers(report)
         self.assertEqual([call["arguments"] for call in crashed(report)["open"][-6:]],
                          [["0x5"], ["0x4"], ["0x3"], ["0x2"], ["0x1"], ["0x0"]])
+        # What the frames' own arguments do not know any more, the record does.
+        frames = report["threads"][0]["backtrace"]["frames"]
+        first = [frames[call["frame"]]["arguments"][0] for call in crashed(report)["open"][-6:]]
+        self.assertEqual([argument["entry_value"] for argument in first], [5, 4, 3, 2, 1, 0])
+        self.assertIn("flight-record", [argument["source"] for argument in first])
 
     def test_xray_numbers_are_the_programs(self):
         report = self.run_one(Programs.xray(), "wrap")

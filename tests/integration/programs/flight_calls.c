@@ -131,7 +131,7 @@ static void crash_among_signals(void)
     struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
     sigaction(SIGPROF, &action, NULL);
     setitimer(ITIMER_PROF, &often, NULL);
-    for (int i = 0; i < 20000; i++)
+    for (int i = 0; i < 2000; i++)
         (void)read_sections();
     setitimer(ITIMER_PROF, &(struct itimerval){ 0 }, NULL);
     (void)descend(DEPTH, NULL);
@@ -169,7 +169,7 @@ static void crash_after_unloading(const char *library)
 
 static void crash_after_many_calls(void)
 {
-    for (int i = 0; i < 100000; i++)
+    for (int i = 0; i < 2000; i++)
         (void)read_sections();
     (void)descend(DEPTH, NULL);
 }

@@ -45,7 +45,8 @@ int main(void)
     pthread_t threads[3];
     (void)__xray_log_select_mode("xray-fdr");
     (void)__xray_log_init_mode(
-        "xray-fdr", "func_duration_threshold_us=0:no_file_flush=true:buffer_size=16384");
+        "xray-fdr",
+        "func_duration_threshold_us=0:no_file_flush=true:buffer_size=16384");
     (void)__xray_patch();
     pthread_barrier_init(&all_at_work, NULL, 3);
     for (int i = 0; i < 3; i++)
