@@ -73,6 +73,16 @@ static void expect_stacks(struct capture *capture)
     target_memory_expect(&capture->memory, capture->stacks, count);
 }
 
+// stopped_thread is a thread that we have stopped, or 0.
+static pid_t stopped_thread(const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->stop.count; i++) {
+        if (capture->stop.threads[i].state == STOP_STOPPED)
+            return capture->stop.threads[i].tid;
+    }
+    return 0;
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -91,6 +101,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return status;
     if (capture->crash != NULL)
         target_memory_set_server(&capture->memory, capture->crash->channel);
+    target_memory_set_thread(&capture->memory, stopped_thread(capture));
     capture->reader = target_memory_reader(&capture->memory);
     status = images_read(&capture->images, pid, &capture->reader);
     if (status != CH_OK)
@@ -116,6 +127,8 @@ const char *capture_tier(const struct capture *capture)
     switch (capture->memory.way) {
     case TARGET_READV:
         return capture->refusal[0] != 0 ? "readv" : "ptrace";
+    case TARGET_PEEK:
+        return "ptrace";
     case TARGET_FILE:
         return "procmem";
     case TARGET_SERVER:

@@ -52,6 +52,7 @@ void target_memory_deinit(struct target_memory *memory)
 {
     if (memory->pages != NULL)
         munmap(memory->pages, arena_bytes());
+    libunwind_peek_destroy(memory->peek);
     if (memory->mem_fd >= 0)
         close(memory->mem_fd);
     *memory = (struct target_memory){ .mem_fd = -1 };
@@ -70,6 +71,11 @@ void target_memory_set_stack(struct target_memory *memory, uint64_t start, uint6
     memory->stack_end = end;
     memory->window.size = 0;
     memory->next_fill = 0;
+}
+
+void target_memory_set_thread(struct target_memory *memory, pid_t tid)
+{
+    memory->stopped_tid = tid;
 }
 
 void target_memory_set_server(struct target_memory *memory, int channel)
@@ -106,6 +112,17 @@ static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void
     return pread(memory->mem_fd, to, length, (off_t)address);
 }
 
+static ssize_t copy_by_peeks(struct target_memory *memory, uint64_t address, void *to,
+                             size_t length)
+{
+    errno = ENOSYS;
+    if (memory->peek == NULL &&
+        (memory->stopped_tid == 0 ||
+         libunwind_peek_create(memory->stopped_tid, &memory->peek) != CH_OK))
+        return -1;
+    return libunwind_peek_read(memory->peek, address, to, length);
+}
+
 static ssize_t copy_by_server(struct target_memory *memory, uint64_t address, void *to,
                               size_t length)
 {
@@ -128,9 +145,8 @@ size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *
                           size_t length)
 {
     static ssize_t (*const ways[])(struct target_memory *, uint64_t, void *, size_t) = {
-        [TARGET_READV] = copy_by_readv,
-        [TARGET_FILE] = copy_by_file,
-        [TARGET_SERVER] = copy_by_server,
+        [TARGET_READV] = copy_by_readv,   [TARGET_FILE] = copy_by_file,
+        [TARGET_PEEK] = copy_by_peeks,    [TARGET_SERVER] = copy_by_server,
         [TARGET_NO_WAY] = copy_by_no_way,
     };
     for (;;) {

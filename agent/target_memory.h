@@ -6,8 +6,9 @@
 // Stacks are read through a window that moves outward with the walk, the inner ends of
 // several threads' stacks at once where it was said which come next; everything else
 // through a direct-mapped cache of pages. All that is right only while every thread of
-// the process stands still. Where process_vm_readv is refused, /proc/PID/mem is used,
-// and where that is, the crashed process's handler is asked (request_page.h).
+// the process stands still. Where process_vm_readv is refused, /proc/PID/mem is used;
+// where that is, a stopped thread is peeked at word by word, or, where none could be
+// stopped, the crashed process's handler is asked (request_page.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/memory_reader.h"
+#include "unwind/libunwind_peek.h"
 
 enum {
     TARGET_PAGE_BYTES = 4096,
@@ -38,12 +40,20 @@ struct target_piece {
 };
 
 // The ways to a process's memory; each is tried when the one before is refused.
-enum target_way { TARGET_READV, TARGET_FILE, TARGET_SERVER, TARGET_NO_WAY };
+enum target_way {
+    TARGET_READV,
+    TARGET_FILE,
+    TARGET_PEEK,
+    TARGET_SERVER,
+    TARGET_NO_WAY,
+};
 
 struct target_memory {
     pid_t pid;
-    int mem_fd; // /proc/PID/mem; -1 until it is needed
-    int server; // the channel to the handler; 0: there is none
+    int mem_fd;                  // /proc/PID/mem; -1 until it is needed
+    pid_t stopped_tid;           // a thread to peek at; 0: there is none
+    struct libunwind_peek *peek; // at it, once it is needed
+    int server;                  // the channel to the handler; 0: there is none
     enum target_way way;
     uint64_t *page_address; // of each cached page; 1: none
     uint16_t *page_size;    // bytes of it that could be read
@@ -61,6 +71,10 @@ struct target_memory {
 // target_memory_init prepares to read process pid, which the caller keeps stopped.
 CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t pid);
 void target_memory_deinit(struct target_memory *memory);
+
+// target_memory_set_thread says which thread is stopped, for the case that nothing but
+// peeking at one is allowed.
+void target_memory_set_thread(struct target_memory *memory, pid_t tid);
 
 // target_memory_set_server says where to ask when the kernel refuses: channel, at whose
 // other end a handler waits.

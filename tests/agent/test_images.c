@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "agent/link_map.h"
+#include "agent/stop.h"
 #include "agent/target_memory.h"
 #include "support/child.h"
 #include "support/test.h"
@@ -142,6 +143,39 @@ static void target_memory_reads_the_stacks_it_expects_at_once(void **state)
     assert_true(third);
     assert_false(hole);
     assert_true(unexpected);
+}
+
+static void target_memory_peeks_at_a_stopped_thread(void **state)
+{
+    (void)state;
+    struct child child = child_start(wait_for_the_end);
+    struct target_memory memory;
+    struct stop stop;
+    enum ch_status stopped = stop_threads(&stop, child.pid, 0, 10000);
+    enum ch_status status = target_memory_init(&memory, child.pid);
+    memory.way = TARGET_PEEK;
+    target_memory_set_thread(&memory, child.pid);
+
+    bool same = reads_sample(&memory, 1, 4096 + 7);
+    bool to_its_end = reads_sample(&memory, 8192 + 3, SAMPLE_BYTES);
+    bool hole = reads_sample(&memory, SAMPLE_BYTES - 3, SAMPLE_BYTES + 1);
+    enum target_way way = memory.way;
+    stop_release(&stop);
+    uint8_t byte;
+    size_t unstopped = target_memory_copy(&memory, address_of(sample), &byte, 1);
+    bool gave_up = memory.way == TARGET_NO_WAY;
+    target_memory_deinit(&memory);
+    stop_deinit(&stop);
+    child_end(&child, true);
+
+    assert_int_equal(stopped, CH_OK);
+    assert_int_equal(status, CH_OK);
+    assert_true(same);
+    assert_true(to_its_end);
+    assert_false(hole);
+    assert_int_equal(way, TARGET_PEEK);
+    assert_int_equal(unstopped, 0);
+    assert_true(gave_up);
 }
 
 struct target {
@@ -333,6 +367,7 @@ int main(void)
         cmocka_unit_test(target_memory_reads_across_pages_and_stops_at_holes),
         cmocka_unit_test(target_memory_window_gives_the_same_bytes_as_the_cache),
         cmocka_unit_test(target_memory_reads_the_stacks_it_expects_at_once),
+        cmocka_unit_test(target_memory_peeks_at_a_stopped_thread),
         cmocka_unit_test(images_hold_the_program_its_libraries_and_the_vdso),
         cmocka_unit_test(images_tell_code_from_data),
         cmocka_unit_test(images_leave_out_libraries_that_are_only_read),

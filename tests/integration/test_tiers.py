@@ -92,6 +92,19 @@ class Tiers(unittest.TestCase):
         self.crashes_by_tier("ptrace,process_vm_readv", "procmem", "seccomp filter")
         self.crashes_by_tier("process_vm_readv", "procmem", None)
 
+    def test_memory_is_peeked_at_where_nothing_reads_it_in_bulk(self):
+        with Scene() as scene:
+            ended, report = self.crash([PROGRAM, "process_vm_readv,pread64"], scene)
+            named = os.path.join(scene.folder, "named.json")
+            scene.command("symbolize", scene.report_paths()[0], "-o", named)
+            with open(named, encoding="utf-8") as file:
+                report = json.load(file)
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        self.assertEqual(report["agent"]["tier"], "ptrace")
+        self.is_whole(report)
+        other = [t for t in report["threads"] if not t.get("crashed")][0]
+        self.assertEqual(other["backtrace"]["ended"], "end-of-stack")
+
     def test_memory_is_asked_for_where_the_kernel_lets_nobody_read_it(self):
         with Scene() as scene:
             ended, report = self.crash([PROGRAM, "ptrace,process_vm_readv,pread64"], scene)
