@@ -6,6 +6,7 @@
 
 #include "agent/assert_call.h"
 #include "agent/memory_limits.h"
+#include "agent/panic_words.h"
 #include "agent/raw_threads.h"
 #include "agent/read_file.h"
 #include "agent/runtime_places.h"
@@ -196,6 +197,9 @@ static void read_words(const struct capture *capture, struct crash_examination *
         runtime_find_exceptions(capture, &place);
     if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)
         out->exception.type[0] = 0;
+    if (out->message[0] == 0 && out->exception.type[0] == 0 &&
+        panic_words_read(&capture->reader, place.sp, out->message) != CH_OK)
+        out->message[0] = 0;
 }
 
 static const char *text_or_null(const char *text)

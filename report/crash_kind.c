@@ -115,6 +115,8 @@ static const char *message_kind(const char *message)
 {
     if (strstr(message, "ERROR: AddressSanitizer: ") != NULL)
         return "sanitizer";
+    if (begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
+        return "panic";
     if (begins(message, "*** stack smashing detected"))
         return "stack-smashing";
     if (begins(message, "*** "))

@@ -228,6 +228,16 @@ static void append_sanitizer(struct text *out, const char *message)
     append_quoted(out, begin, strlen(begin));
 }
 
+// append_panic quotes "thread 'main' panicked at src/main.rs:4:9: no such page" from
+// its place on.
+static void append_panic(struct text *out, const char *message)
+{
+    static const char before[] = " panicked at ";
+    const char *begin = strstr(message, before);
+    begin = begin != NULL ? begin + strlen(before) : message;
+    append_quoted(out, begin, strlen(begin));
+}
+
 static void summarize_message(const char *kind, const char *message, struct text *out)
 {
     static const struct {
@@ -238,6 +248,7 @@ static void summarize_message(const char *kind, const char *message, struct text
         { "heap-corruption", "Heap corruption: " },
         { "fortify", "Stopped by a check of the C library: " },
         { "assertion", "Assertion failed: " },
+        { "panic", "Rust panic at " },
     };
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         if (strcmp(kind, heads[i].kind) == 0)
@@ -249,6 +260,8 @@ static void summarize_message(const char *kind, const char *message, struct text
         append_expression(out, message);
     else if (strcmp(kind, "fortify") == 0)
         append_complaint(out, message);
+    else if (strcmp(kind, "panic") == 0)
+        append_panic(out, message);
     else if (strcmp(kind, "sanitizer") == 0)
         append_sanitizer(out, message);
     else

@@ -81,6 +81,7 @@ static enum runtime_call call_of(const char *function)
         { "__cxa_rethrow", CALL_THROWS },
         { "std::rethrow_exception", CALL_THROWS },
         { "rust_panic", CALL_PANICS },
+        { "__rustc::rust_panic", CALL_PANICS },
         { "rust_begin_unwind", CALL_PANICS },
         { "std::panicking::", CALL_PANICS },
         { "core::panicking::", CALL_PANICS },
@@ -102,25 +103,51 @@ static enum runtime_call call_of(const char *function)
     return CALL_NONE;
 }
 
-// find_caller finds the program's frame that called into a runtime, past the last of
-// its functions that call is for. NULL: no such function is on the stack.
+// is_of_library: the frame is in a language's own library, compiled into the program.
+static bool is_of_library(const json_t *frame)
+{
+    static const char *const spaces[] = { "core::", "std::", "alloc::", "__rustc::" };
+    const char *function = report_string(frame, "function");
+    const char *file = report_string(frame, "file");
+    if (file != NULL)
+        return begins(file, "/rustc/");
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        if (function != NULL && begins(function, spaces[i]))
+            return true;
+    }
+    return false;
+}
+
+// find_caller finds the program's frame that called into a runtime, through functions
+// that call is for. NULL: no such function is on the stack, or nobody called it.
 static const json_t *find_caller(const json_t *report, enum runtime_call call)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));
-    const json_t *found = NULL;
     bool inside = false;
     for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
         const json_t *frame = json_array_get(frames, i);
         const char *function = report_string(frame, "function");
-        if (function != NULL && call_of(function) == call) {
-            inside = true;
-            found = NULL;
-        } else if (inside && found == NULL && function != NULL &&
-                   !report_frame_is_system(report, frame)) {
-            found = frame;
-        }
+        bool runtime = function != NULL && call_of(function) == call;
+        inside = inside || runtime;
+        if (inside && !runtime && function != NULL && !is_of_library(frame) &&
+            !report_frame_is_system(report, frame))
+            return frame;
     }
-    return found;
+    return NULL;
+}
+
+// has_named_frame: the program's own functions have names, so that a runtime's would
+// have as well.
+static bool has_named_frame(const json_t *report)
+{
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_string(frame, "function") != NULL &&
+            !report_frame_is_system(report, frame))
+            return true;
+    }
+    return false;
 }
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
@@ -176,6 +203,22 @@ static void name_runtime(const json_t *report, json_t *crash)
     }
 }
 
+// check_panic says where a panic began; a message without a panic on the stack is one
+// that an earlier panic has left.
+static void check_panic(const json_t *report, json_t *crash)
+{
+    const json_t *frame = find_caller(report, CALL_PANICS);
+    if (json_object_get(crash, "raised_in") != NULL || !has_named_frame(report))
+        return;
+    if (frame != NULL) {
+        add_place(crash, crash, "raised_in", "in", frame);
+        return;
+    }
+    (void)json_object_set_new(crash, "kind", json_string("abort"));
+    (void)json_object_set_new(crash, "summary", json_string("The program aborted"));
+    (void)json_object_del(crash, "message");
+}
+
 void diagnosis_words(json_t *report, json_t *crash)
 {
     const char *kind = report_string(crash, "kind");
@@ -187,4 +230,6 @@ void diagnosis_words(json_t *report, json_t *crash)
     if (kind != NULL && strcmp(kind, "abort") == 0 &&
         report_string(crash, "message") == NULL)
         name_runtime(report, crash);
+    else if (kind != NULL && strcmp(kind, "panic") == 0)
+        check_panic(report, crash);
 }

@@ -5,7 +5,10 @@
 
 import glob
 import json
+import os
+import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -128,6 +131,26 @@ class Messages(unittest.TestCase):
                 self.assertEqual(crash["kind"], "sanitizer")
                 self.assertRegex(crash["summary"], f"^AddressSanitizer: {words}$")
                 self.assertIn(how, harness.names_of(harness.crashed_thread(reports[0])))
+
+    @unittest.skipUnless(shutil.which("rustc"), "there is no Rust compiler")
+    def test_a_rust_panic_is_quoted_and_told_by_its_frames(self):
+        source = os.path.join(harness.SOURCE, "tests", "integration", "programs", "panics.rs")
+        with Scene() as scene:
+            program = os.path.join(scene.folder, "panics")
+            subprocess.run(["rustc", "-g", "-C", "panic=abort", "-o", program, source],
+                           check=True, stderr=subprocess.PIPE)
+            ended = scene.run([program], RUST_BACKTRACE="0")
+            quiet = scene.reports()[0]["crash"]
+            # A backtrace is written over the words.
+            scene.run([program], RUST_BACKTRACE="1")
+            loud = scene.reports()[1]["crash"]
+        self.assertEqual(ended.signal, signal.SIGABRT)
+        for crash in (quiet, loud):
+            self.assertEqual(crash["kind"], "panic")
+            self.assertRegex(crash["raised_in"]["function"], "close_ledger")
+            self.assertRegex(crash["summary"], "^Rust panic.*, in .*close_ledger$")
+        self.assertIn("index out of bounds: the len is 3 but the index is 6",
+                      quiet["message"])
 
     @unittest.skipUnless(glob.glob(LIBCXX), "libc++ is not installed")
     def test_an_exception_of_libcxx_is_named(self):

@@ -268,6 +268,8 @@ static void crash_by_abort_says_what_the_c_library_said(void **state)
           "Assertion failed: n > 0" },
         { "==7==ERROR: AddressSanitizer: attempting double-free on 0x1", "sanitizer",
           "AddressSanitizer: attempting double-free on 0x1" },
+        { "thread 'main' (7) panicked at a.rs:1:67: no such page", "panic",
+          "Rust panic at a.rs:1:67: no such page" },
         { "*** ", "fortify", "Stopped by a check of the C library: " },
         { "The futex facility returned an unexpected error code.", "abort",
           "The program aborted: The futex facility returned an unexpected error "

@@ -136,7 +136,8 @@ static void diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames(void **state
         const char *kind;
         const char *summary;
     } cases[] = {
-        { { "abort", "rust_panic", "std::panicking::begin_panic", "ledger::close" },
+        { { "rust_panic", "core::result::unwrap", "ledger::close",
+            "std::panicking::catch_unwind" },
           "panic",
           "Rust panic, in ledger::close" },
         { { "abort", "__sanitizer::Abort", "__asan_report_load4", "read_entry" },
@@ -157,6 +158,24 @@ static void diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames(void **state
         assert_string_equal(kind, cases[i].kind);
         assert_string_equal(summary, cases[i].summary);
     }
+}
+
+static void diagnosis_does_not_believe_the_words_of_an_earlier_panic(void **state)
+{
+    (void)state;
+    static const char *const functions[] = { "raise", "abort", "give_up", "main" };
+    json_t *report = report_with_frames(functions, 4);
+    json_t *crash = json_object_get(report, "crash");
+    char kind[32];
+    (void)json_object_set_new(crash, "kind", json_string("panic"));
+    (void)json_object_set_new(crash, "message",
+                              json_string("thread 'main' panicked at a.rs:1:1: x"));
+    diagnosis_refine(report);
+    (void)snprintf(kind, sizeof(kind), "%s", report_string(crash, "kind"));
+    bool said = json_object_get(crash, "message") != NULL;
+    json_decref(report);
+    assert_string_equal(kind, "abort");
+    assert_false(said);
 }
 
 static void diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw(void **state)
@@ -191,6 +210,7 @@ int main(void)
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
         cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
         cmocka_unit_test(diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames),
+        cmocka_unit_test(diagnosis_does_not_believe_the_words_of_an_earlier_panic),
         cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),
     };
     return cmocka_run_group_tests_name("symbolizer/diagnosis", tests, NULL, NULL);
