@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns what handlers left in the spool, where no agent had written a report, into
-// reports with names. Users: list, show, upload, run.
+// reports with names. Users: list, show, upload, run, and finish.
 #pragma once
 #include "cli/session.h"
 

@@ -16,6 +16,7 @@
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/crash_records.h"
 #include "cli/delivery.h"
 #include "cli/render.h"
 #include "report/report.h"
@@ -222,6 +223,7 @@ static int run_finish(const struct options *options)
     rewrite(&finish);
     print(&finish);
     deliver(&finish);
+    crash_records_take(&finish.session); // of earlier crashes
     session_cache_symbols(&finish.session, finish.report);
     return COMMAND_DONE;
 }

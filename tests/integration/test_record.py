@@ -8,7 +8,9 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
+import time
 import unittest
 
 import harness
@@ -181,6 +183,34 @@ class Record(unittest.TestCase):
         with Scene() as scene:
             scene.command("run", "--agent", MISSING, "--", example("null_write"))
             self.assertEqual(len(scene.reports()), 1)
+
+    def test_the_next_crash_takes_it_along(self):
+        with Scene() as scene:
+            scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+            scene.run([example("null_write")])
+            deadline = time.monotonic() + 60
+            while records(scene) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual(sorted(r["agent"]["tier"] for r in scene.reports()),
+                             ["ptrace", "record"])
+
+    def test_who_watches_the_spool_sends_it(self):
+        with Scene() as scene, socket.create_server(("127.0.0.1", 0)) as server:
+            environment = scene.environment({})
+            environment.pop("LD_PRELOAD")
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            watch = subprocess.Popen([harness.CRASHHOOK, "upload", "--watch", "--url", url],
+                                     env=environment, stderr=subprocess.DEVNULL)
+            try:
+                scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
+                server.settimeout(60)
+                connection, _ = server.accept()
+                with connection:
+                    self.assertTrue(connection.recv(64).startswith(b"POST /api/v1/reports"))
+            finally:
+                watch.kill()
+                watch.wait()
+            self.assertEqual(records(scene), [])
 
     def test_two_who_look_at_once_make_one_report(self):
         with Scene() as scene:
