@@ -23,7 +23,7 @@
 enum {
     CRASH_SIGNALS = 32,
     CRASH_SCRATCH = 8192,
-    CRASH_KEPT_VARIABLES = 6,
+    CRASH_KEPT_VARIABLES = 5,
 };
 
 // The action that was in force before ours.

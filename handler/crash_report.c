@@ -111,5 +111,6 @@ bool crash_report(void)
         reported = crash_write_record(reason);
     crash_state.record_due = 0;
     crash_put_dumpable_back();
+    sys_prctl(PR_SET_PTRACER, 0); // its number may become another process's
     return reported;
 }
