@@ -22,7 +22,7 @@ enum { SQL_STATEMENTS = 64, SQL_VALUES = 64, SQL_ERROR_SIZE = 200 };
 enum sql_dialect { SQL_SQLITE, SQL_POSTGRES };
 
 // A value bound to a hole: a text, bytes, or (both pointers NULL) a number. What it
-// points at must live until the next sql_flush.
+// points at is not needed any more once sql_queue or sql_query returns.
 struct sql_value {
     const char *text;
     const void *bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A batch goes in with four waits for the database: what is known of its ids, its
-// groups, its rows, and the commit with all that is counted. Counting is done by the
+// A batch goes in with three waits for the database: what is known of its ids, its
+// groups and rows, and the commit with all that is counted. Counting is done by the
 // database, once for all rows of the batch.
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static void write_report(struct sql *sql, struct planned *planned)
     struct sql_value values[] = {
         sql_text(entry->id),
         sql_number(entry->revision),
-        sql_number(planned->group->number),
+        sql_text(entry->group),
         sql_number(entry->time_ms),
         sql_number(entry->received_ms),
         sql_number(entry->signal),
@@ -198,11 +198,9 @@ static void write_report(struct sql *sql, struct planned *planned)
         sql_text(entry->environment),
         sql_text(entry->executable),
         sql_text(entry->hostname),
-        sql_text(entry->group),
     };
-    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 14,
+    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 13,
               sql_take_number, &planned->number);
-    memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
 }
 
 static void write_parts(struct sql *sql, const struct planned *planned)
@@ -286,22 +284,21 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
 
     take_out(sql, batch);
     gain_groups(sql, batch, count);
-    status = sql_flush(sql);
-    for (size_t i = 0; i < count && status == CH_OK; i++)
+    for (size_t i = 0; i < count; i++)
         write_report(sql, batch->order[i]);
-    if (status == CH_OK)
-        status = sql_flush(sql);
+    status = sql_flush(sql);
     if (status != CH_OK)
         return status;
 
     for (size_t i = 0; i < count; i++) {
-        write_parts(sql, batch->order[i]);
-        regress(sql, batch->order[i]);
-        store_list_append(&batch->numbers, batch->order[i]->number);
+        struct planned *planned = batch->order[i];
+        memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
+        write_parts(sql, planned);
+        regress(sql, planned);
+        store_list_append(&batch->numbers, planned->number);
     }
     count_in(sql, batch);
-    // The lists must live until they are sent.
-    return sql_flush(sql);
+    return CH_OK; // the commit waits for all of it
 }
 
 static enum ch_status add_batch(struct sql *sql, void *context)

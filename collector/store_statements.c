@@ -19,6 +19,11 @@
     column " = CASE WHEN excluded." column " > groups." column                         \
            " THEN excluded." column " ELSE groups." column " END"
 
+// The number of the group that reports of fingerprint ?3 are in: it is there by then.
+#define GROUP_OF_3                                                                     \
+    "(SELECT number FROM groups WHERE fingerprint = coalesce((SELECT target FROM"      \
+    " merged WHERE fingerprint = ?3), ?3))"
+
 #define LOSE_FACETS(condition)                                                         \
     "UPDATE facets SET count = facets.count - gone.n FROM (SELECT group_number, kind," \
     " value, count(*) AS n FROM (" STORE_FACETS_OF(                                    \
@@ -78,14 +83,14 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_ADD_REPORT] = { "INSERT INTO reports(id, revision, group_number, time,"
                            " received, signal, signal_name, title, summary, release,"
                            " environment, executable, hostname, fingerprint) VALUES("
-                           "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-                           " ?14) RETURNING number",
+                           "?1, ?2, " GROUP_OF_3 ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+                           " ?12, ?13, ?3) RETURNING number",
                            NULL },
-    [STORE_CHANGE_REPORT] = { "UPDATE reports SET revision = ?2, group_number = ?3,"
-                              " time = ?4, received = ?5, signal = ?6,"
+    [STORE_CHANGE_REPORT] = { "UPDATE reports SET revision = ?2, group_number ="
+                              " " GROUP_OF_3 ", time = ?4, received = ?5, signal = ?6,"
                               " signal_name = ?7, title = ?8, summary = ?9,"
                               " release = ?10, environment = ?11, executable = ?12,"
-                              " hostname = ?13, fingerprint = ?14 WHERE id = ?1"
+                              " hostname = ?13, fingerprint = ?3 WHERE id = ?1"
                               " RETURNING number",
                               NULL },
     [STORE_ADD_TAG] = { "INSERT INTO tags(report, key, value) VALUES(?1, ?2, ?3)"
