@@ -198,6 +198,13 @@ class Messages(unittest.TestCase):
         self.assertNotIn("ann", str(crash))
         self.assertEqual(crash["exception"]["what"], "no login with password=***, see ~/log")
 
+    def test_an_allocation_that_a_limit_refused_says_so(self):
+        crash = self.crash("throws", "memory", PRELOADED)
+        self.assertEqual(crash["kind"], "memory-limit")
+        self.assertRegex(crash["summary"],
+                         r"^Uncaught exception std::bad_alloc; 2\d\d MiB of the 256 MiB that "
+                         r"RLIMIT_AS allows are in use, thrown in throw_without_memory")
+
     def test_an_abort_without_words_stays_one(self):
         crash = self.crash("says_why", "abort", PRELOADED)
         self.assertEqual((crash["kind"], crash["summary"]), ("abort", "The program aborted"))

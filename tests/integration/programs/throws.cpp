@@ -8,6 +8,7 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -63,6 +64,18 @@ static void throw_in_noexcept() noexcept
     throw std::logic_error("noexcept was a promise");
 }
 
+// throw_without_memory uses up what it may have.
+static void throw_without_memory()
+{
+    const rlimit limit = { 256 << 20, 256 << 20 };
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        return;
+    for (;;) {
+        volatile char *block = new char[1 << 20];
+        block[0] = 1;
+    }
+}
+
 static void abort_in_handler()
 {
     try {
@@ -96,6 +109,8 @@ int main(int argc, char **argv)
     if (how == "system")
         throw std::filesystem::filesystem_error(
             "cannot read", std::make_error_code(std::errc::permission_denied));
+    if (how == "memory")
+        throw_without_memory();
     if (how == "secret")
         throw std::runtime_error("no login with password=hunter2, see /home/ann/log");
     if (how == "handler")
