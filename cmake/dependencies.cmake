@@ -3,7 +3,9 @@
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-ptrace)     # unwind/
+if(CRASHHOOK_WITH_LIBUNWIND)
+    pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-ptrace) # unwind/
+endif()
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw libelf)             # symbolizer/
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)                # upload/
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)             # above formats/
