@@ -8,7 +8,7 @@
 #include "report/report.h"
 
 // INDENT_MAX: deeper calls are not indented further.
-enum { INDENT_MAX = 24, TIME_WIDTH = 12 };
+enum { INDENT_MAX = 24, TIME_WIDTH = 12, THREADS_MAX = 32 };
 
 // write_time writes a time in the largest unit that it has one of.
 static void write_time(const struct pen *pen, int64_t ns)
@@ -114,7 +114,8 @@ void render_flight_write(const struct pen *pen, const json_t *report, size_t mos
     pen_set(pen, PEN_BOLD);
     pen_plain(pen, "\nLast calls before the crash:\n");
     pen_set(pen, PEN_PLAIN);
-    for (size_t i = 0; i < json_array_size(threads); i++) {
+    size_t thread_count = json_array_size(threads);
+    for (size_t i = 0; i < thread_count && i < THREADS_MAX; i++) {
         const json_t *flight = json_array_get(threads, i);
         const json_t *events = json_object_get(flight, "events");
         size_t count = json_array_size(events);
@@ -125,4 +126,6 @@ void render_flight_write(const struct pen *pen, const json_t *report, size_t mos
         for (size_t k = count < shown ? 0 : count - shown; k < count; k++)
             write_event(pen, json_array_get(events, k));
     }
+    if (thread_count > THREADS_MAX)
+        pen_plain(pen, "  and %zu threads more\n", thread_count - THREADS_MAX);
 }

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Reports may come from anybody; the agent has no more rings.
+enum { THREADS_MAX = 4096 };
+
 // type_is is whether the argument's C type is one of the words, each in one spelling of
 // libctf or DWARF; of a type that is smaller than a register the rest is undefined.
 static bool type_is(const char *type, const char *const *words)
@@ -81,7 +84,7 @@ static void add_argument(json_t *frame, const char *hex)
 static json_t *frames_of(const json_t *report, json_int_t tid)
 {
     const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++) {
+    for (size_t i = 0; i < json_array_size(threads) && i < THREADS_MAX; i++) {
         const json_t *thread = json_array_get(threads, i);
         if (json_integer_value(json_object_get(thread, "tid")) == tid)
             return json_object_get(json_object_get(thread, "backtrace"), "frames");
@@ -93,7 +96,7 @@ void flight_arguments_add(json_t *report)
 {
     const json_t *threads =
         json_object_get(json_object_get(report, "flight"), "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++) {
+    for (size_t i = 0; i < json_array_size(threads) && i < THREADS_MAX; i++) {
         const json_t *thread = json_array_get(threads, i);
         const json_t *open = json_object_get(thread, "open");
         json_t *frames =

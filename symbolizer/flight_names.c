@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Reports may come from anybody: what is compared with what is bounded. The agent
+// writes fewer open calls and has no more rings.
+enum { OPEN_MAX = 256, FRAMES_MAX = 16384, THREADS_MAX = 4096 };
+
+static size_t at_most(size_t limit, const json_t *array)
+{
+    size_t count = json_array_size(array);
+    return count < limit ? count : limit;
+}
+
 json_t *flight_names_functions(const json_t *report)
 {
     json_t *functions = json_object_get(json_object_get(report, "flight"), "functions");
@@ -69,7 +79,7 @@ static enum ch_status list_open(json_t *thread, const json_t *open)
 static const json_t *frames_of(const json_t *report, json_int_t tid)
 {
     const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++) {
+    for (size_t i = 0; i < at_most(THREADS_MAX, threads); i++) {
         const json_t *thread = json_array_get(threads, i);
         if (json_integer_value(json_object_get(thread, "tid")) == tid)
             return json_object_get(json_object_get(thread, "backtrace"), "frames");
@@ -99,22 +109,23 @@ static enum ch_status compare(json_t *thread, const json_t *open, const json_t *
 {
     size_t at = 0;
     size_t found = 0;
-    for (size_t i = json_array_size(open); i-- > 0;) {
-        json_t *call = json_array_get(open, i);
+    size_t count = json_array_size(open);
+    size_t frame_count = at_most(FRAMES_MAX, frames);
+    for (size_t k = 1; k <= at_most(OPEN_MAX, open); k++) {
+        json_t *call = json_array_get(open, count - k);
         size_t frame = at;
         (void)json_object_del(call, "frame");
-        while (frame < json_array_size(frames) &&
-               !is_frame_of(json_array_get(frames, frame), call))
+        while (frame < frame_count && !is_frame_of(json_array_get(frames, frame), call))
             frame++;
-        if (frame == json_array_size(frames))
+        if (frame == frame_count)
             continue;
         if (json_object_set_new(call, "frame", json_integer((json_int_t)frame)) != 0)
             return CH_ERR_NO_MEMORY;
         at = frame + 1;
         found++;
     }
-    json_int_t count = (json_int_t)found;
-    return json_object_set_new(thread, "open_on_stack", json_integer(count)) == 0
+    json_t *on_stack = json_integer((json_int_t)found);
+    return json_object_set_new(thread, "open_on_stack", on_stack) == 0
                ? CH_OK
                : CH_ERR_NO_MEMORY;
 }
@@ -146,7 +157,7 @@ enum ch_status flight_names_write(json_t *report)
         return CH_OK;
     json_t *names = names_by_address(functions);
     enum ch_status status = names != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
+    for (size_t i = 0; status == CH_OK && i < at_most(THREADS_MAX, threads); i++)
         status = name_thread(report, names, json_array_get(threads, i));
     json_decref(names);
     return status;

@@ -9,7 +9,7 @@ import os
 import subprocess
 import unittest
 
-from cli_scene import CRASHHOOK, SOURCE
+from cli_scene import CRASHHOOK, SOURCE, Scene
 
 CASES = os.path.join(SOURCE, "tests", "cases", "formats", "fdr")
 ACTIONS = {"enter": "Enter", "exit": "Exit", "tail-exit": "Tail Exit",
@@ -156,6 +156,73 @@ class DamageIsToldAndReadAround(unittest.TestCase):
         code, trace, err = dump(case("hand-v1-full-noeob"))
         self.assertEqual((code, trace["complete"], err), (0, True, ""))
         self.assertEqual([p["offset"] for p in trace["problems"]], [128, 224])
+
+
+EVENTS = [
+    {"action": "exit", "address": "0x10", "t_ns": -3_000_000_500, "depth": 1, "cpu": 1},
+    {"action": "enter-args", "address": "0x20", "t_ns": -3_000_000_000, "depth": 0,
+     "arguments": ["0x2a"], "function": "load\x1b[31m"},
+    {"action": "enter", "address": "0x10", "t_ns": -400, "depth": 1, "cpu": 3},
+    {"action": "tail-exit", "address": "0x10", "t_ns": -300, "depth": 1},
+]
+FLIGHT = {"threads": [
+    {"tid": 4242, "events": EVENTS, "open_calls": ["load"], "open_on_stack": 1},
+    {"tid": 70001, "events": [{"action": "enter", "id": 9, "t_ns": -1, "depth": 0}] * 1000}]}
+
+
+class ReportsAreExportedAsTraces(unittest.TestCase):
+    def export(self, scene, identity, version):
+        path = os.path.join(scene.folder, "trace")
+        with open(path, "wb") as file:
+            subprocess.run([CRASHHOOK, "export", "--format", "fdr", "--fdr-version", version,
+                            scene.file(identity)], stdout=file, check=True)
+        code, trace, _ = dump(path)
+        self.assertEqual((code, trace["problems"]), (0, []))
+        return trace
+
+    def test_each_version_has_the_events(self):
+        with Scene() as scene:
+            identity = scene.add(1, flight=FLIGHT)
+            for version in ("1", "3", "5"):
+                trace = self.export(scene, identity, version)
+                self.assertEqual(trace["version"], int(version))
+                records = [r for r in trace["records"] if r.get("tid") == 4242 and
+                           r["kind"] in ("function", "call-argument", "tsc-wrap")]
+                # The exit without its entry is left out; seconds do not fit into a delta.
+                self.assertEqual([r.get("action", r["kind"]) for r in records
+                                  if r["kind"] != "tsc-wrap"],
+                                 ["enter-args", "call-argument", "enter", "tail-exit"])
+                times = [r["tsc"] for r in records if r["kind"] == "function"]
+                self.assertEqual([t - times[0] for t in times], [0, 2999999600, 2999999700])
+                self.assertEqual(records[1]["argument"], 42)
+                others = [r for r in trace["records"] if r["kind"] == "function" and
+                          r["tid"] == 70001]
+                self.assertEqual([r["function"] for r in others], [9] * 1000)
+                # 1,000 records are more than one buffer holds.
+                starts = [r for r in trace["records"] if r["kind"] == "new-buffer"]
+                self.assertEqual(len(starts), 1 + 2)
+
+    def test_what_cannot_be_exported_is_told(self):
+        with Scene() as scene:
+            for flight, options, code in ((None, (), 1), ({}, (), 1), (FLIGHT, ("2",), 2)):
+                members = {} if flight is None else {"flight": flight}
+                identity = scene.add(1, **members)
+                done = subprocess.run(
+                    [CRASHHOOK, "export", "--format", "fdr",
+                     *(("--fdr-version", *options) if options else ()), scene.file(identity)],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                self.assertEqual((done.returncode, done.stdout), (code, b""))
+                self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_last_calls_are_shown_and_cannot_steer_a_terminal(self):
+        with Scene() as scene:
+            identity = scene.add(1, flight=FLIGHT)
+            done = subprocess.run([CRASHHOOK, "show", scene.file(identity)], check=True,
+                                  stdout=subprocess.PIPE)
+        self.assertIn(b"Last calls before the crash:", done.stdout)
+        self.assertIn(b"-3.000 s  > load", done.stdout)
+        self.assertIn(b"1 open call, on its stack", done.stdout)
+        self.assertNotIn(b"\x1b", done.stdout)
 
 
 if __name__ == "__main__":
