@@ -7,8 +7,8 @@
 
 #include "symbolizer/array.h"
 
-// A symbol without a size is believed this far at most: what follows it may be code
-// of functions that have no symbol.
+// A symbol without a size is believed to the end of its section, and this far at most:
+// what follows it may be code of functions that have no symbol.
 enum { UNSIZED_MAX = 4096 };
 
 static bool is_function(const GElf_Sym *symbol, const char *name)
@@ -21,8 +21,21 @@ static bool is_function(const GElf_Sym *symbol, const char *name)
            (type == STT_NOTYPE && name[0] != '$' && name[0] != '.');
 }
 
-static enum ch_status add_symbol(struct symbol_table *table, const GElf_Sym *from,
-                                 const char *name)
+static uint64_t reach_of(Elf *elf, const GElf_Sym *symbol)
+{
+    GElf_Shdr section;
+    if (symbol->st_size != 0)
+        return symbol->st_size;
+    if (gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) == NULL ||
+        symbol->st_value < section.sh_addr ||
+        symbol->st_value - section.sh_addr >= section.sh_size)
+        return UNSIZED_MAX;
+    uint64_t left = section.sh_size - (symbol->st_value - section.sh_addr);
+    return left < UNSIZED_MAX ? left : UNSIZED_MAX;
+}
+
+static enum ch_status add_symbol(struct symbol_table *table, Elf *elf,
+                                 const GElf_Sym *from, const char *name)
 {
     if (from->st_value < table->text[0] || from->st_value >= table->text[1])
         return CH_OK;
@@ -32,6 +45,7 @@ static enum ch_status add_symbol(struct symbol_table *table, const GElf_Sym *fro
     table->symbols[table->count++] =
         (struct symbol){ .vaddr = from->st_value,
                          .size = from->st_size,
+                         .reach = reach_of(elf, from),
                          .name = name,
                          .binding = (uint8_t)GELF_ST_BIND(from->st_info) };
     return CH_OK;
@@ -51,7 +65,7 @@ static enum ch_status add_section(struct symbol_table *table, Elf *elf, Elf_Scn 
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
         if (name == NULL || !is_function(&symbol, name))
             continue;
-        enum ch_status status = add_symbol(table, &symbol, name);
+        enum ch_status status = add_symbol(table, elf, &symbol, name);
         if (status != CH_OK)
             return status;
     }
@@ -112,12 +126,6 @@ void symbol_table_sort(struct symbol_table *table)
     table->count = kept;
 }
 
-// reach_of is how many bytes from its start a symbol is believed.
-static uint64_t reach_of(const struct symbol *symbol)
-{
-    return symbol->size != 0 ? symbol->size : UNSIZED_MAX;
-}
-
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
 {
     size_t low = 0;
@@ -132,7 +140,7 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
     if (low == 0)
         return NULL;
     const struct symbol *found = &table->symbols[low - 1];
-    return vaddr - found->vaddr < reach_of(found) ? found : NULL;
+    return vaddr - found->vaddr < found->reach ? found : NULL;
 }
 
 enum ch_status symbol_table_edges(const struct symbol_table *table,
@@ -143,7 +151,7 @@ enum ch_status symbol_table_edges(const struct symbol_table *table,
         const struct symbol *symbol = &table->symbols[i];
         status = address_list_add(out, symbol->vaddr);
         if (status == CH_OK)
-            status = address_list_add(out, symbol->vaddr + reach_of(symbol));
+            status = address_list_add(out, symbol->vaddr + symbol->reach);
     }
     return status;
 }

@@ -14,7 +14,8 @@
 
 struct symbol {
     uint64_t vaddr;
-    uint64_t size;    // 0: up to the next symbol
+    uint64_t size;    // as its table says; 0: not known
+    uint64_t reach;   // bytes it is believed for, unless another symbol comes before
     const char *name; // as the linker knows it; lives as long as its ELF file
     uint8_t binding;
 };

@@ -63,6 +63,18 @@ def take_apart(path, debug):
     run("strip", path)
 
 
+def frame_at(path, address):
+    """The outermost frame that a report has for one address of the program."""
+    base = 0x550000000000
+    report = {"threads": [{"backtrace": {"frames": [{"kind": "pc",
+                                                     "address": hex(base + address)}]}}],
+              "images": [{"path": path, "base": hex(base),
+                          "end_of_text": hex(base + (1 << 20))}]}
+    named = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-",
+                           text=json.dumps(report)))
+    return named["threads"][0]["backtrace"]["frames"][-1]
+
+
 def with_lines(answers):
     return sum(1 for a in answers if a["frames"] and "line" in a["frames"][0])
 
@@ -103,23 +115,31 @@ def a_frame_whose_split_file_is_missing_says_so(folder):
     static = int([l.split()[0] for l in run("nm", path).split("\n")
                   if " t _ZL9histogram" in l][0], 16)
     run("objcopy", "--strip-all", "--keep-section=.debug_*", path)
-    base = 0x550000000000
-    report = json.dumps({
-        "threads": [{"backtrace": {"frames": [{"kind": "pc", "address": hex(base + static)}]}}],
-        "images": [{"path": path, "base": hex(base), "end_of_text": hex(base + (1 << 20))}]})
-
-    def outermost():
-        named = json.loads(run(CRASHHOOK, "symbolize", "--no-cache", "-", text=report))
-        return named["threads"][0]["backtrace"]["frames"][-1]
-
-    assert outermost()["function"].startswith("histogram"), outermost()
+    assert frame_at(path, static)["function"].startswith("histogram")
     run("dwp", "-e", "shapes", "-o", "shapes.dwp", cwd=folder)
     os.remove(os.path.join(folder, "shapes.cc.dwo"))
-    frame = outermost()
+    frame = frame_at(path, static)
     assert "function" not in frame and frame["symbol_status"] == "split-package", frame
     assert frame["file"].endswith("shapes.cc"), "the program itself has lines"
     os.remove(path + ".dwp")
-    assert outermost()["symbol_status"] == "no-split-file", outermost()
+    assert frame_at(path, static)["symbol_status"] == "no-split-file"
+
+
+def a_nameless_frame_says_what_is_missing(folder):
+    path = build(folder)
+    static = int([l.split()[0] for l in run("nm", path).split("\n")
+                  if " t _ZL9histogram" in l][0], 16)
+    plt = next(int(l.replace("[ ", "[").split()[3], 16)
+               for l in run("readelf", "-SW", path).split("\n") if " .plt " in l)
+    assert frame_at(path, static)["function"].startswith("histogram")
+    assert frame_at(path, plt)["symbol_status"] == "not-covered"
+    debug = os.path.join(folder, "shapes.debug")
+    take_apart(path, debug)
+    assert frame_at(path, static)["symbol_status"] == "stripped"
+    run("objcopy", f"--add-gnu-debuglink={debug}", path)
+    assert frame_at(path, static)["function"].startswith("histogram")
+    os.remove(debug)
+    assert frame_at(path, static)["symbol_status"] == "no-debug-file"
 
 
 def a_debug_link_is_followed_beside_the_file_and_in_dot_debug(folder):
@@ -312,6 +332,7 @@ CHECKS = [
     names_agree_with_other_tools,
     split_debug_information_says_what_the_whole_says,
     a_frame_whose_split_file_is_missing_says_so,
+    a_nameless_frame_says_what_is_missing,
     a_debug_link_is_followed_beside_the_file_and_in_dot_debug,
     a_debug_link_without_build_ids_is_checked_by_its_checksum,
     debug_dirs_are_searched_by_build_id_and_by_name,
