@@ -150,6 +150,8 @@ static json_t *cbf_value(const json_t *thread)
     return otlp_value_bytes(report_string(json_object_get(thread, "backtrace"), "cbf"));
 }
 
+// threads_value is what the threads that did not crash were doing; NULL: there are
+// none.
 static json_t *threads_value(const json_t *report)
 {
     const json_t *crashed = report_crashed_thread(report);
@@ -170,7 +172,10 @@ static json_t *threads_value(const json_t *report)
         otlp_value_add(members, "cbf", cbf_value(thread));
         (void)json_array_append_new(values, otlp_value_map(members));
     }
-    return otlp_value_array(values);
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
 }
 
 static void add_tags(json_t *to, const json_t *report)
