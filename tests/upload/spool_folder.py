@@ -77,7 +77,7 @@ class Spool:
     def start(self, *arguments, **variables):
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("CRASHHOOK_")}
-        environment.update({"CRASHHOOK_TIMEOUT": "2s", "no_proxy": "127.0.0.1", **variables})
+        environment.update({"CRASHHOOK_TIMEOUT": "20s", "no_proxy": "127.0.0.1", **variables})
         return subprocess.Popen(self.command(*arguments), env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -20,7 +20,7 @@ STORED = b'{"build_id":"x"}'
 
 def clean_environment(**variables):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CRASHHOOK_")}
-    kept.update({"no_proxy": "127.0.0.1", "CRASHHOOK_TIMEOUT": "2s", **variables})
+    kept.update({"no_proxy": "127.0.0.1", "CRASHHOOK_TIMEOUT": "20s", **variables})
     return kept
 
 
@@ -160,7 +160,9 @@ class Refusals(Folder):
                                  (fault_server.say_nothing, "too slow"),
                                  (fault_server.early(fault_server.hang_up), "cannot send")):
             with self.subTest(words), FaultServer(answer(404), behaviour) as server:
-                done = self.upload(server.url, file, CRASHHOOK_TIMEOUT="1s")
+                slow = behaviour is fault_server.say_nothing
+                done = self.upload(server.url, file,
+                                   CRASHHOOK_TIMEOUT="1s" if slow else "20s")
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertRegex(done.stderr, words if words != "too slow"
                                  else "[Tt]imed? ?out|too slow")
