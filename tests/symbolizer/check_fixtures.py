@@ -93,6 +93,16 @@ def names_agree_with_other_tools(folder):
             assert lines > size / 3 * 0.7, (lines, size / 3)
 
 
+def units_are_found_with_address_ranges_listed_and_without(folder):
+    path = build(folder, compilers=("clang", "g++"))
+    listed = run("readelf", "--debug-dump=aranges", path).count("Offset into .debug_info")
+    assert listed == 1, "g++ lists ranges and clang does not"
+    for name in ("plain_sum", "main"):
+        inside = [l.split()[0] for l in run("nm", path).split("\n") if l.endswith(f" {name}")]
+        frame = names(path, f"0x{inside[0]}\n")[0]["frames"][-1]
+        assert frame["function"] == name and "line" in frame, frame
+
+
 def split_debug_information_says_what_the_whole_says(folder):
     for index, compilers in enumerate(COMPILERS):
         for version in ("-gdwarf-4", "-gdwarf-5"):
@@ -330,6 +340,7 @@ def the_text_form_is_that_of_addr2line_with_columns(folder):
 
 CHECKS = [
     names_agree_with_other_tools,
+    units_are_found_with_address_ranges_listed_and_without,
     split_debug_information_says_what_the_whole_says,
     a_frame_whose_split_file_is_missing_says_so,
     a_nameless_frame_says_what_is_missing,
