@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "agent/link_map.h"
 #include "base/cursor.h"
 #include "formats/elf_hash.h"
 
@@ -30,10 +31,8 @@ static enum ch_status find_tables(const struct memory_reader *reader,
     for (unsigned i = 0; i < DYNAMIC_MAX && image->dynamic != 0; i++) {
         uint64_t tag;
         uint64_t value;
-        uint64_t entry = image->dynamic + i * sizeof(Elf64_Dyn);
-        enum ch_status status = memory_read_word(reader, entry, &tag);
-        if (status == CH_OK)
-            status = memory_read_word(reader, entry + 8, &value);
+        enum ch_status status =
+            link_map_dynamic(reader, image->dynamic, i, &tag, &value);
         if (status != CH_OK)
             return status;
         if (tag == DT_NULL)

@@ -33,6 +33,19 @@ static bool find_auxv(pid_t pid, uint64_t wanted, uint64_t *out)
     return found;
 }
 
+enum ch_status link_map_dynamic(const struct memory_reader *reader, uint64_t dynamic,
+                                unsigned number, uint64_t *out_tag, uint64_t *out_value)
+{
+    uint64_t entry = dynamic + number * sizeof(Elf64_Dyn);
+    uint64_t tag;
+    enum ch_status status = memory_read_word(reader, entry, &tag);
+    if (status == CH_OK)
+        status = memory_read_word(reader, entry + sizeof(tag), out_value);
+    if (status == CH_OK)
+        *out_tag = tag;
+    return status;
+}
+
 // find_debug gives the address of r_debug, which the linker leaves in the program's
 // dynamic section.
 static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dynamic,
@@ -40,11 +53,8 @@ static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dy
 {
     for (unsigned i = 0; i < DYNAMIC_MAX; i++) {
         uint64_t tag;
-        uint64_t value = 0;
-        uint64_t entry = dynamic + i * sizeof(Elf64_Dyn);
-        enum ch_status status = memory_read_word(reader, entry, &tag);
-        if (status == CH_OK)
-            status = memory_read_word(reader, entry + 8, &value);
+        uint64_t value;
+        enum ch_status status = link_map_dynamic(reader, dynamic, i, &tag, &value);
         if (status != CH_OK)
             return status;
         if (tag == DT_NULL)

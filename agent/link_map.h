@@ -30,6 +30,11 @@ CH_CHECKED enum ch_status link_map_walk(const struct memory_reader *memory,
                                         uint64_t dynamic, link_map_fn *visit,
                                         void *context);
 
+// link_map_dynamic reads entry number of the dynamic section at address dynamic.
+CH_CHECKED enum ch_status link_map_dynamic(const struct memory_reader *memory,
+                                           uint64_t dynamic, unsigned number,
+                                           uint64_t *out_tag, uint64_t *out_value);
+
 // link_map_read adds to images of process pid what the list names and images do not
 // hold yet. Fails as link_map_walk does; what came before is added.
 CH_CHECKED enum ch_status link_map_read(struct target_images *images, pid_t pid,
