@@ -307,8 +307,8 @@ static uint32_t find_last_start(const struct sframe_section *section, int64_t di
                       : last_start(section, distance, true, false);
 }
 
-static enum ch_status find_by_halving(const struct sframe_section *section,
-                                      int64_t distance, uint32_t *out)
+static enum ch_status find_by_search(const struct sframe_section *section,
+                                     int64_t distance, uint32_t *out)
 {
     if (section->function_count == 0)
         return CH_ERR_NOT_FOUND;
@@ -344,7 +344,7 @@ enum ch_status sframe_find_function(const struct sframe_section *section, uint64
     int64_t distance = (int64_t)(pc - section->vaddr);
     uint32_t index;
     enum ch_status status = section->flags & SFRAME_SORTED
-                                ? find_by_halving(section, distance, &index)
+                                ? find_by_search(section, distance, &index)
                                 : find_by_looking(section, distance, &index);
     return status == CH_OK ? sframe_read_function(section, index, out) : status;
 }

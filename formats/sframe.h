@@ -3,7 +3,7 @@
 // SFrame, versions 1 to 3: how to unwind, as small fixed tables
 // (docs/formats/sframe.md).
 //
-// A section is a header, an array of functions, which is searched by halving, and
+// A section is a header, an array of functions, which is searched by their starts, and
 // their rows. Nothing is copied and nothing is allocated: sframe_section is a view on
 // bytes that were fetched before. Opening it checks the layout once; everything past
 // that is checked where it is read. A row comes out as a struct unwind_row.
@@ -98,7 +98,7 @@ CH_CHECKED enum ch_status sframe_read_function(const struct sframe_section *sect
                                                uint32_t index,
                                                struct sframe_function *out);
 
-// sframe_find_function finds the function that covers pc, by halving where functions
+// sframe_find_function finds the function that covers pc, by search where functions
 // are sorted. CH_ERR_NOT_FOUND: none does.
 CH_CHECKED enum ch_status sframe_find_function(const struct sframe_section *section,
                                                uint64_t pc,
