@@ -203,7 +203,8 @@ class Flight(unittest.TestCase):
     def test_signals_in_the_recorder(self):
         report = self.run_one(Programs.gcc(), "signals")
         self.check_stack(report, "finstrument")
-        self.assertIn("dropped", crashed(report))
+        # Some came while a record was being written.
+        self.assertGreater(crashed(report)["dropped"], 0)
 
     def test_calls_left_by_longjmp_are_told_from_the_stack(self):
         report = self.run_one(Programs.gcc(), "longjmp")

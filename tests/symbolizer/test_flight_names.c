@@ -6,8 +6,8 @@
 #include "support/test.h"
 #include "symbolizer/flight_arguments.h"
 
-// A report in which main called load, which called parse and left it by a jump, and
-// then fill, where it crashed; fill is inlined into load. Names were looked up.
+// A report in which main called load, which called load and parse, left both by a jump,
+// and then fill, where it crashed; fill is inlined into load. Names were looked up.
 static const char *const text =
     "{'threads':[{'tid':7,'backtrace':{'frames':["
     "  {'kind':'pc','address':'0x1044','function':'fill','inline':true},"
@@ -18,12 +18,15 @@ static const char *const text =
     "   {'address':'0x1040','function':'copy','inline':true},"
     "   {'address':'0x1040','function':'load'},"
     "   {'address':'0x3000','function':'parse'},"
-    "   {'address':'0x4000','function':'fill'}]},"
+    "   {'address':'0x4000','function':'fill'},"
+    "   {'address':'0x5000','function':'copy','inline':true}]},"
     "  'threads':[{'tid':7,"
     "   'events':[{'action':'enter','address':'0x1040','function':'old'},"
-    "             {'action':'exit','address':'0x9999','function':'old'}],"
-    "   'open':[{'address':'0x2000'},{'address':'0x1040','arguments':['0x2a']},"
-    "           {'address':'0x3000'},{'address':'0x4000'}]}]}}";
+    "             {'action':'exit','address':'0x9999','function':'old'},"
+    "             {'action':'enter','address':'0x5000'}],"
+    "   'open':[{'address':'0x2000'},{'address':'0x1040'},"
+    "           {'address':'0x1040','arguments':['0x2a']},{'address':'0x3000'},"
+    "           {'address':'0x4000'}]}]}}";
 
 static int setup(void **state)
 {
@@ -64,13 +67,14 @@ static void flight_names_are_spread_over_the_events(void **state)
     // What is inlined where load begins is not load, and old names are gone.
     assert_string_equal(name_of(item(thread, "events", 0)), "load");
     assert_null(name_of(item(thread, "events", 1)));
+    assert_null(name_of(item(thread, "events", 2)));
 }
 
 static void flight_names_list_the_open_calls(void **state)
 {
-    static const char *const names[] = { "main", "load", "parse", "fill" };
+    static const char *const names[] = { "main", "load", "load", "parse", "fill" };
     const json_t *thread = thread_of(*state);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         assert_string_equal(json_string_value(item(thread, "open_calls", i)), names[i]);
 }
 
@@ -80,8 +84,8 @@ static void flight_names_find_the_frames_of_open_calls(void **state)
     const json_t *found = json_object_get(thread, "open_on_stack");
     assert_int_equal(json_integer_value(found), 3);
     // main by where it begins, though the frame has another name for it
-    static const int frames[] = { 2, 1, -1, 0 };
-    for (size_t i = 0; i < 4; i++) {
+    static const int frames[] = { 2, -1, 1, -1, 0 };
+    for (size_t i = 0; i < 5; i++) {
         const json_t *frame = json_object_get(item(thread, "open", i), "frame");
         assert_int_equal(json_is_integer(frame) ? json_integer_value(frame) : -1,
                          frames[i]);

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@ enum { WORKERS = 4, DEPTH = 5, SHORT_THREADS = 10000, AT_A_TIME = 20 };
 static struct elf_view program;
 static pthread_barrier_t all_at_work;
 static jmp_buf way_back;
+static volatile sig_atomic_t working = 1;
 
 #if defined(__clang__)
 #define FIRST_ARGUMENT __attribute__((xray_log_args(1), xray_always_instrument))
@@ -119,21 +119,36 @@ static void crash_in_a_child(void)
     (void)read_sections();
 }
 
-__attribute__((noinline)) static void handle(int signal)
+__attribute__((noinline)) static int step(int value)
 {
-    (void)signal;
-    (void)read_sections();
+    __asm__ volatile("" : "+r"(value));
+    return value + 1;
 }
 
+static void handle(int signal)
+{
+    (void)step(signal);
+}
+
+NOT_RECORDED static void *send_signals(void *to)
+{
+    while (pthread_kill(*(pthread_t *)to, SIGUSR1) == 0 && working)
+        ;
+    return NULL;
+}
+
+// Most of the thread's time is spent in the recorder, so the signals mostly come there.
 static void crash_among_signals(void)
 {
-    const struct itimerval often = { { 0, 100 }, { 0, 100 } };
-    struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
-    sigaction(SIGPROF, &action, NULL);
-    setitimer(ITIMER_PROF, &often, NULL);
+    const struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
+    pthread_t self = pthread_self();
+    pthread_t sender;
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_create(&sender, NULL, send_signals, &self);
     for (int i = 0; i < 2000; i++)
         (void)read_sections();
-    setitimer(ITIMER_PROF, &(struct itimerval){ 0 }, NULL);
+    working = 0;
+    pthread_join(sender, NULL);
     (void)descend(DEPTH, NULL);
 }
 
@@ -172,12 +187,6 @@ static void crash_after_many_calls(void)
     for (int i = 0; i < 2000; i++)
         (void)read_sections();
     (void)descend(DEPTH, NULL);
-}
-
-__attribute__((noinline)) static int step(int value)
-{
-    __asm__ volatile("" : "+r"(value));
-    return value + 1;
 }
 
 NOT_RECORDED static void *step_for_ever(void *unused)
