@@ -88,7 +88,7 @@ static size_t choose_round(struct batch *batch)
         if (!batch->planned[i].done)
             batch->order[left++] = &batch->planned[i];
     }
-    qsort(batch->order, left, sizeof(*batch->order), by_id);
+    qsort(batch->order, left, sizeof(struct planned *), by_id);
     const char *last = "";
     for (size_t i = 0; i < left; i++) {
         struct planned *planned = batch->order[i];
@@ -152,7 +152,7 @@ static void take_group(void *context, const struct sql_row *row)
 static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
 {
     size_t group = 0;
-    qsort(batch->order, count, sizeof(*batch->order), by_fingerprint);
+    qsort(batch->order, count, sizeof(struct planned *), by_fingerprint);
     for (size_t start = 0; start < count;) {
         const struct entry *entry = batch->order[start]->upload->entry;
         int64_t first_ms = entry->time_ms;
