@@ -24,7 +24,7 @@ struct addresses {
 struct flight_report {
     struct capture *capture;
     struct json_writer *w;
-    const struct flight_source *source;
+    struct flight_source source;
     struct flight_calls calls;
     struct addresses addresses;
 };
@@ -55,7 +55,7 @@ static void write_hex_member(struct json_writer *w, const char *key, uint64_t va
 
 static uint64_t function_at(const struct flight_report *report, uint32_t number)
 {
-    return report->source->function(report->source->context, number);
+    return report->source.function(report->source.context, number);
 }
 
 // write_function writes what is known of an event's function.
@@ -73,7 +73,7 @@ static void write_function(struct flight_report *report,
 static void write_time(struct flight_report *report, const struct flight_event *event)
 {
     const struct target_crash *crash = report->capture->crash;
-    int64_t ns = flight_clock_ns(&report->source->clock, event->tsc);
+    int64_t ns = flight_clock_ns(&report->source.clock, event->tsc);
     json_write_key(report->w, "t_ns");
     json_write_int(report->w, ns - (int64_t)crash->monotonic_ns);
     write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
@@ -157,8 +157,8 @@ static void write_thread(struct flight_report *report, size_t index,
     struct json_writer *w = report->w;
     uint64_t dropped = thread->dropped;
     flight_calls_clear(&report->calls);
-    if (report->source->read(report->source->context, index, &report->calls,
-                             &dropped) != CH_OK)
+    if (report->source.read(report->source.context, index, &report->calls, &dropped) !=
+        CH_OK)
         capture_problem(report->capture, "flight", "out of memory", 0);
     json_write_object(w);
     write_member(w, "tid", (uint64_t)thread->tid);
@@ -183,7 +183,7 @@ static bool is_crashed(const struct flight_report *report,
 // write_these writes the thread that crashed, or all others.
 static void write_these(struct flight_report *report, bool crashed, size_t limit)
 {
-    const struct flight_source *source = report->source;
+    const struct flight_source *source = &report->source;
     for (size_t i = 0; i < source->count; i++) {
         struct flight_thread thread;
         if (source->thread(source->context, i, &thread) &&
@@ -195,7 +195,7 @@ static void write_these(struct flight_report *report, bool crashed, size_t limit
 static void write_threads(struct flight_report *report)
 {
     struct json_writer *w = report->w;
-    size_t others = report->source->count;
+    size_t others = report->source.count;
     size_t limit = others != 0 ? OTHER_EVENTS / others : 0;
     limit = limit > OTHER_EVENTS_MAX ? OTHER_EVENTS_MAX : limit;
     limit = limit < OTHER_EVENTS_MIN ? OTHER_EVENTS_MIN : limit;
@@ -240,8 +240,8 @@ static enum ch_status write_source(struct flight_report *report)
         json_write_key(w, "flight");
         json_write_object(w);
         write_member(w, "cycles_per_second",
-                     flight_clock_frequency(&report->source->clock));
-        write_member(w, "threads_missed", report->source->threads_missed);
+                     flight_clock_frequency(&report->source.clock));
+        write_member(w, "threads_missed", report->source.threads_missed);
         write_threads(report);
         write_functions(report);
         json_write_end(w, '}');
@@ -256,15 +256,13 @@ static enum ch_status write_source(struct flight_report *report)
 static enum ch_status write_scanned(struct flight_report *report)
 {
     struct flight_scan scan;
-    struct flight_source source;
     if (report->capture->settings->flight_bytes == 0)
         return CH_OK;
-    enum ch_status status = flight_scan_open(&scan, report->capture, &source);
+    enum ch_status status = flight_scan_open(&scan, report->capture, &report->source);
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK;
     if (status != CH_OK)
         return status;
-    report->source = &source;
     status = write_source(report);
     flight_scan_close(&scan);
     return status;
@@ -273,11 +271,9 @@ static enum ch_status write_scanned(struct flight_report *report)
 static enum ch_status write_recorded(struct flight_report *report)
 {
     struct flight_rings rings;
-    struct flight_source source;
-    enum ch_status status = flight_rings_open(&rings, report->capture, &source);
+    enum ch_status status = flight_rings_open(&rings, report->capture, &report->source);
     if (status != CH_OK)
         return status;
-    report->source = &source;
     status = write_source(report);
     flight_rings_close(&rings);
     return status;

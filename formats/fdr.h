@@ -59,17 +59,17 @@ struct fdr_record {
     enum fdr_kind kind;
     enum fdr_action action; // FUNCTION
     uint32_t function;      // FUNCTION: its id
+    int32_t tid;            // NEW_BUFFER, and all that follow it in its buffer
     int64_t delta;          // FUNCTION, TYPED_EVENT, CUSTOM_EVENT from version 5
-    uint64_t tsc;     // NEW_CPU, TSC_WRAP, CUSTOM_EVENT; else the counter as it runs
-    uint16_t cpu;     // NEW_CPU; CUSTOM_EVENT of version 4
-    uint64_t seconds; // WALL_CLOCK
+    uint64_t tsc;      // NEW_CPU, TSC_WRAP, CUSTOM_EVENT; else the counter as it runs
+    uint64_t seconds;  // WALL_CLOCK
+    uint64_t argument; // CALL_ARGUMENT
     uint32_t microseconds; // WALL_CLOCK
-    uint64_t argument;     // CALL_ARGUMENT
-    int32_t tid;           // NEW_BUFFER, and all that follow it in its buffer
     int32_t pid;           // PID
     uint64_t size;         // BUFFER_EXTENTS, CUSTOM_EVENT, TYPED_EVENT
-    uint16_t type;         // TYPED_EVENT
     const uint8_t *data;   // size bytes of an event, in the input
+    uint16_t cpu;          // NEW_CPU; CUSTOM_EVENT of version 4
+    uint16_t type;         // TYPED_EVENT
 };
 
 // An fdr_problem is what fdr_next_record did not like.
