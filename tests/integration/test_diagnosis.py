@@ -4,14 +4,19 @@
 # a sentence, in which function, and that the program died of it as it would have.
 
 import contextlib
+import json
 import os
 import select
 import signal
 import unittest
 
+import jsonschema
+
 import harness
 from harness import Scene, crashed_thread, names_of
 
+with open(os.path.join(harness.SOURCE, "docs", "report.schema.json"), encoding="utf-8") as file:
+    SCHEMA = json.load(file)
 SEGV, BUS, FPE = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE
 ADDRESS = r"0x[0-9a-f]+"
 
@@ -106,6 +111,7 @@ class Diagnosis(unittest.TestCase):
         self.assertEqual(ended.signal, number, ended.stderr)
         self.assertLess(ended.seconds, 10)
         self.assertEqual(len(reports), 1, ended.stderr)
+        jsonschema.validate(reports[0], SCHEMA)
         return reports[0]
 
     def test_each_way_to_crash_is_told_by_kind_sentence_and_function(self):
