@@ -20,7 +20,7 @@ HEAD = """# What is survived
 
 Each row is a real program that crashed under the handler on {machine}, while this page was made by
 `tests/integration/write_survival.py`: what its report said, the signal it ended by, and how long it lived from its start
-to its death, the report's making included. Where a case is about children or about another user's spool, the program's
+to its death, the report's making included, beside whatever else the machine had to do. Where a case is about children or about another user's spool, the program's
 own report is missing or not the point. The list of all faults with the tests that show them, those of uploads, pages and
 formats too, is `tests/integration/faults.txt`; `integration.survival` asserts every row of this table.
 
