@@ -6,8 +6,9 @@
 //
 // All of the function is decoded, and every path counts, those backwards too. An
 // indirect jump may go anywhere in the function; a call writes all that calls need not
-// keep. Code that cannot be decoded, or that leaves the function and comes back, proves
-// nothing. Functions of more than 64 KiB are not looked at.
+// keep. Parts that the compiler has moved out of the function, and that come back,
+// count with all they write. Code that cannot be decoded proves nothing. Functions of
+// more than 64 KiB are not looked at.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,7 @@ struct argument_scan {
     uint64_t entry; // vaddr
     uint64_t size;
     bool usable;
+    uint16_t written_outside; // by parts of the function that lie elsewhere
     struct argument_scan_step *steps;
     size_t count;
 };
