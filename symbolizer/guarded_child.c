@@ -87,6 +87,27 @@ static enum ch_status end_child(pid_t child, enum ch_status status)
                                                                 : CH_ERR_FAULT;
 }
 
+// append_json is a json_dump_callback_t.
+static int append_json(const char *bytes, size_t size, void *text)
+{
+    text_append(text, bytes, size);
+    return text_ok(text) ? 0 : -1;
+}
+
+enum ch_status guarded_child_answer(const json_t *value, int to_parent)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    if (json_dump_callback(value, append_json, &text, JSON_COMPACT) != 0)
+        return CH_ERR_NO_MEMORY;
+    for (size_t done = 0; done < text.size;) {
+        ssize_t count = write(to_parent, text.bytes + done, text.size - done);
+        if (count < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return CH_OK;
+}
+
 static _Noreturn void run_child(guarded_child_fn *work, void *context,
                                 int64_t deadline_ms, int to_parent)
 {

@@ -6,6 +6,8 @@
 #pragma once
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/status.h"
 #include "base/text.h"
 
@@ -20,6 +22,9 @@ int64_t guarded_child_now_ms(void);
 // in time. What work returns otherwise.
 CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
                                             int64_t deadline_ms, struct text *result);
+
+// guarded_child_answer writes value as JSON to_parent, in large pieces.
+CH_CHECKED enum ch_status guarded_child_answer(const json_t *value, int to_parent);
 
 // guarded_child_enter sets the calling process's limits: address space, seconds of
 // processor time, no core file, no handler of ours for its crashes.

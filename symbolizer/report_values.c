@@ -31,8 +31,8 @@ static enum ch_status make_values(void *context, int to_parent)
                             : json_array();
     json_t *all = json_pack("{s:o, s:o}", "watches", watches, "arguments", arguments);
     enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    if (status == CH_OK && json_dumpfd(all, to_parent, JSON_COMPACT) != 0)
-        status = CH_ERR_IO;
+    if (status == CH_OK)
+        status = guarded_child_answer(all, to_parent);
     json_decref(all);
     return status;
 }

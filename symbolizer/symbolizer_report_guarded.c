@@ -31,8 +31,8 @@ static enum ch_status write_names(const struct naming *naming, int to_parent)
     for (size_t i = 0; status == CH_OK && i < naming->lookup_count; i++)
         if (json_array_append(all, naming->lookups[i].names) != 0)
             status = CH_ERR_NO_MEMORY;
-    if (status == CH_OK && json_dumpfd(all, to_parent, JSON_COMPACT) != 0)
-        status = CH_ERR_IO;
+    if (status == CH_OK)
+        status = guarded_child_answer(all, to_parent);
     json_decref(all);
     return status;
 }

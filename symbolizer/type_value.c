@@ -29,19 +29,30 @@ struct making {
     struct item *items; // first in, first out
     size_t first;
     size_t count;
+    size_t capacity;
     size_t made;
-    uint64_t seen[SEEN_SLOTS]; // hashes of objects that pointers led to; 0: free
+    uint64_t *seen; // hashes of objects that pointers led to; 0: free
     size_t seen_count;
     json_t *hidden; // what is in a structure of a secret name goes here
     json_t *kept;   // every object and array
 };
 
+// push lists an item. Most values are a single number, so room is made as it is needed.
 static void push(struct making *m, const struct item *item)
 {
-    if (m->count < ITEMS_MAX)
-        m->items[m->count++] = *item;
-    else
-        json_decref(item->ready);
+    if (m->count == m->capacity) {
+        size_t capacity = m->capacity != 0 ? m->capacity * 4 : 16;
+        struct item *items = capacity <= ITEMS_MAX
+                                 ? realloc(m->items, capacity * sizeof(m->items[0]))
+                                 : NULL;
+        if (items == NULL) {
+            json_decref(item->ready);
+            return;
+        }
+        m->items = items;
+        m->capacity = capacity;
+    }
+    m->items[m->count++] = *item;
 }
 
 static json_t *address_value(uint64_t address)
@@ -71,6 +82,10 @@ static bool note_seen(struct making *m, uint64_t address, uint32_t type)
 {
     uint64_t hash = (address ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u | 1;
     size_t at = (size_t)(hash >> 40) & (SEEN_SLOTS - 1);
+    if (m->seen == NULL)
+        m->seen = calloc(SEEN_SLOTS, sizeof(m->seen[0]));
+    if (m->seen == NULL)
+        return true; // without memory nothing more is followed
     while (m->seen[at] != 0 && m->seen[at] != hash)
         at = (at + 1) & (SEEN_SLOTS - 1);
     if (m->seen[at] == hash)
@@ -335,11 +350,11 @@ static json_t *make_all(struct making *m, const struct item *root)
 {
     push(m, root);
     for (; m->first < m->count; m->first++) {
-        const struct item *item = &m->items[m->first];
+        const struct item item = m->items[m->first]; // making it may move the others
         json_t *value;
-        bool limited = item->ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
-        value = limited ? json_pack("{s:s}", "error", "limit") : make_value(m, item);
-        attach(m, item, value);
+        bool limited = item.ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
+        value = limited ? json_pack("{s:s}", "error", "limit") : make_value(m, &item);
+        attach(m, &item, value);
     }
     return json_incref(json_array_get(root->container, 0));
 }
@@ -349,24 +364,20 @@ json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t ad
 {
     if (how->sanitize && sanitize_is_secret_name(name, strlen(name)))
         return json_string("***");
-    struct making *m = calloc(1, sizeof(*m));
-    struct item *items = calloc(ITEMS_MAX, sizeof(*items));
+    struct making m = { .how = how, .hidden = json_object(), .kept = json_array() };
     json_t *holder = json_array();
     json_t *value = NULL;
-    if (m != NULL && items != NULL && holder != NULL) {
+    if (m.hidden != NULL && m.kept != NULL && holder != NULL) {
         const struct item root = { .container = holder,
                                    .place = { .type = type, .address = address } };
-        m->how = how;
-        m->items = items;
-        m->hidden = json_object();
-        m->kept = json_array();
-        (void)note_seen(m, address, type_strip(how->table, type));
-        value = make_all(m, &root);
-        json_decref(m->hidden);
-        json_decref(m->kept);
+        if (how->pointers > 0)
+            (void)note_seen(&m, address, type_strip(how->table, type));
+        value = make_all(&m, &root);
     }
     json_decref(holder);
-    free(items);
-    free(m);
+    json_decref(m.hidden);
+    json_decref(m.kept);
+    free(m.items);
+    free(m.seen);
     return value;
 }
