@@ -20,6 +20,7 @@ struct item {
     const char *key;   // of an object
     json_t *ready;     // the value, where it is known
     struct type_place place;
+    bool secret;       // by its name: where it is may be shown, what it is may not
     uint8_t pointers;  // that were followed to come here
     uint8_t dimension; // of an array: how many of its dimensions are chosen
 };
@@ -53,6 +54,26 @@ static void push(struct making *m, const struct item *item)
         m->capacity = capacity;
     }
     m->items[m->count++] = *item;
+}
+
+// is_secret is whether a value of that name is masked. How long a secret is is none.
+static bool is_secret(const struct type_value *how, const char *name)
+{
+    static const char *const measures[] = { "len", "length", "size", "count", "bytes" };
+    size_t length = strlen(name);
+    if (!how->sanitize || !sanitize_is_secret_name(name, length))
+        return false;
+    for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
+        size_t end = strlen(measures[i]);
+        if (length > end && strcmp(name + length - end, measures[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
+static json_t *masked_value(void)
+{
+    return json_string("***");
 }
 
 static json_t *address_value(uint64_t address)
@@ -161,6 +182,8 @@ static json_t *pointed_string(const struct making *m, const struct item *item,
     char bytes[TYPE_VALUE_STRING + 1] = "";
     enum ch_status status =
         memory_read_string(m->how->memory, address, bytes, sizeof(bytes));
+    if (item->secret)
+        return pointer_object(address, "value", masked_value());
     // What came before a hole is worth showing; nothing at all is not.
     if (status == CH_ERR_FAULT && bytes[0] == 0)
         return m->how->pointers == 0
@@ -185,7 +208,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     if (is_char(table, target))
         return pointed_string(m, item, address);
     bool shown = type_size(table, target, &size) == CH_OK && size != 0;
-    if (!shown || item->pointers >= m->how->pointers)
+    if (!shown || item->secret || item->pointers >= m->how->pointers)
         return address_value(address);
     if (note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
@@ -216,13 +239,14 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
     while (type_members_next(&members, &member)) {
         depth -= member.closes;
         const char *name = member.part->name;
-        bool secret = m->how->sanitize && sanitize_is_secret_name(name, strlen(name));
+        bool secret = is_secret(m->how, name);
         struct item next = { .container = containers[depth],
                              .key = name,
                              .place = { .type = member.part->type,
                                         .address = item->place.address +
                                                    member.offset_bits / 8,
                                         .shift = member.offset_bits % 8 },
+                             .secret = secret,
                              .pointers = item->pointers };
         if (member.opens)
             containers[depth + 1] = containers[depth];
@@ -233,8 +257,8 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
             json_decref(next.ready);
             containers[depth] = m->hidden;
         }
-        if (secret)
-            next.ready = json_string("***");
+        if (secret && next.ready != NULL)
+            next.ready = masked_value();
         if (name[0] != 0)
             push(m, &next);
     }
@@ -313,7 +337,10 @@ static json_t *make_value(struct making *m, const struct item *item)
     json_t *value;
     if (item->ready != NULL)
         return item->ready;
-    switch (m->how->table->types[index].kind) {
+    enum type_kind kind = m->how->table->types[index].kind;
+    if (item->secret && kind != TYPE_POINTER)
+        return masked_value();
+    switch (kind) {
     case TYPE_STRUCT:
     case TYPE_UNION:
         return structure_value(m, item);
@@ -362,13 +389,12 @@ static json_t *make_all(struct making *m, const struct item *root)
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name)
 {
-    if (how->sanitize && sanitize_is_secret_name(name, strlen(name)))
-        return json_string("***");
     struct making m = { .how = how, .hidden = json_object(), .kept = json_array() };
     json_t *holder = json_array();
     json_t *value = NULL;
     if (m.hidden != NULL && m.kept != NULL && holder != NULL) {
         const struct item root = { .container = holder,
+                                   .secret = is_secret(how, name),
                                    .place = { .type = type, .address = address } };
         if (how->pointers > 0)
             (void)note_seen(&m, address, type_strip(how->table, type));

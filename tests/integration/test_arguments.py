@@ -88,7 +88,7 @@ class Arguments(unittest.TestCase):
     def test_arguments_with_the_names_of_secrets_are_masked(self):
         with Scene() as scene:
             found, report = arguments(scene, compile_program(scene, "-g", "-O0"))
-            self.assertEqual(found["middle"][2]["value"], "***")
+            self.assertEqual(found["middle"][2]["value"]["value"], "***")
             self.assertNotIn("hunter2", str(found["middle"]))
 
     def test_a_core_and_a_live_process_have_them_as_well(self):

@@ -56,7 +56,7 @@ class Watches(unittest.TestCase):
         self.assertEqual(value["unmapped"], {"address": "0x12345678",
                                              "error": "unreadable"})
         self.assertEqual(value["dangling"]["error"], "unreadable")
-        self.assertEqual(value["password"], "***")
+        self.assertEqual(value["password"]["value"], "***")
 
     def check_ring(self, value):
         """Nodes in order, as deep as pointers are followed, and no deeper."""

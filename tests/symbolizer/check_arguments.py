@@ -174,7 +174,8 @@ class Program:
     def frames(self, core, exe):
         ran = subprocess.run([self.crashhook, "core", core, "--exe", exe, "--json",
                               "--limit", "256"], check=True, capture_output=True,
-                             text=True, timeout=120)
+                             text=True, timeout=120,
+                             env=dict(os.environ, CRASHHOOK_SANITIZE="no"))
         report = json.loads(ran.stdout)
         images = report["images"]
         found = []
