@@ -45,7 +45,8 @@ static uint32_t *bucket_of(struct copier *copier, uint64_t address)
 // begins_near is whether a piece that begins in the page of near has address.
 static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
 {
-    for (uint32_t i = *bucket_of(copier, near); i != 0; i = copier->pieces[i - 1].next)
+    uint32_t first = copier->pieces != NULL ? *bucket_of(copier, near) : 0;
+    for (uint32_t i = first; i != 0; i = copier->pieces[i - 1].next)
         if (address - copier->pieces[i - 1].address < copier->pieces[i - 1].size)
             return true;
     return false;

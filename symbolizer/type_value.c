@@ -148,7 +148,7 @@ static json_t *string_value(const struct making *m, const char *bytes, bool more
     json_t *value = json_string(text.bytes != NULL ? text.bytes : "");
     if (value == NULL) {
         struct text escaped = { 0 };
-        for (size_t i = 0; i < text.size; i++)
+        for (size_t i = 0; text.bytes != NULL && i < text.size; i++)
             text_appendf(&escaped, (uint8_t)text.bytes[i] < 0x80 ? "%c" : "\\x%02x",
                          (uint8_t)text.bytes[i]);
         value = json_string(escaped.bytes != NULL ? escaped.bytes : "");
