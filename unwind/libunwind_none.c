@@ -35,7 +35,8 @@ void libunwind_walk_destroy(struct libunwind_walk *walk)
 }
 
 enum ch_status libunwind_walk_begin(struct libunwind_walk *walk,
-                                    const struct unwind_registers *registers, bool exact)
+                                    const struct unwind_registers *registers,
+                                    bool exact)
 {
     (void)walk;
     (void)registers;
