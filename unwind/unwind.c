@@ -379,8 +379,13 @@ static enum ch_status step(struct walk *w)
             w->lost = !find_lost(w);
             status = try_step(w, step_by_cfi);
         }
-        // A frame pointer of 0 ends a chain, but not one that rules say goes on.
-        bool ends = status == CH_END && !(way == step_by_frame_pointer && had_rule);
+        // A frame pointer of 0 ends a chain of frame records. It does not where rules say
+        // that the stack goes on, nor where a thread stands in code that may keep no
+        // frame pointer at all: there the register holds anything, and the stack is
+        // looked through, if that is a means at all.
+        bool is_last = i + 1 == MEANS_MAX || means[w->how][i + 1] == NULL;
+        bool in_chain = !had_rule && (!w->first || is_last);
+        bool ends = status == CH_END && (way != step_by_frame_pointer || in_chain);
         if (status == CH_OK || ends)
             return status;
         if (reason == CH_ERR_NOT_FOUND && status != CH_END)

@@ -151,6 +151,29 @@ static void scan_believes_no_word_that_no_call_precedes(void **state)
     assert_int_equal(count, 1);
 }
 
+static void
+walk_looks_through_the_stack_where_a_zero_need_be_no_frame_pointer(void **state)
+{
+    (void)state;
+    struct target *t = make();
+    target_rule(t, outermost, 2);
+    t->registers.value[16] =
+        target_function(9); // as a library's without frame pointers
+    t->registers.value[6] = 0;
+    t->stack[7] = target_function(0);
+    enum unwind_end end = target_walk(t, SETTING_UNWIND_AUTO);
+    size_t count = t->frame_count;
+    enum unwind_trust trust = t->trust[1];
+    enum unwind_end by_chain = target_walk(t, SETTING_UNWIND_FP);
+    size_t chained = t->frame_count;
+    free(t);
+    assert_int_equal(end, UNWIND_END_OF_STACK);
+    assert_int_equal(count, 2);
+    assert_int_equal(trust, UNWIND_TRUST_SCAN);
+    assert_int_equal(by_chain, UNWIND_END_OF_STACK);
+    assert_int_equal(chained, 1);
+}
+
 static void walk_leaves_code_without_rules_by_its_frame_pointer(void **state)
 {
     (void)state;
@@ -395,6 +418,8 @@ int main(void)
         cmocka_unit_test(walk_does_not_follow_a_return_into_data),
         cmocka_unit_test(walk_goes_on_by_scan_behind_a_smashed_return_address),
         cmocka_unit_test(scan_believes_no_word_that_no_call_precedes),
+        cmocka_unit_test(
+            walk_looks_through_the_stack_where_a_zero_need_be_no_frame_pointer),
         cmocka_unit_test(walk_leaves_code_without_rules_by_its_frame_pointer),
         cmocka_unit_test(walk_undoes_a_call_into_nowhere),
         cmocka_unit_test(walk_goes_through_a_signal_return_without_rules),
