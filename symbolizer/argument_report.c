@@ -15,10 +15,12 @@ static json_t *list_call(const struct argument_stack *stack, size_t index)
     return list.all;
 }
 
-static json_t *list_thread(const struct argument_stack *stack)
+// list_thread lists the calls of one thread, and takes them off what is left to list.
+static json_t *list_thread(const struct argument_stack *stack, size_t *left)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < stack->count; i++) {
+    for (size_t i = 0; i<stack->count && * left> 0; i++) {
+        --*left;
         json_t *arguments = list_call(stack, i);
         if (arguments != NULL)
             (void)json_array_append_new(
@@ -28,28 +30,56 @@ static json_t *list_thread(const struct argument_stack *stack)
     return all;
 }
 
+// What is listed from, and into.
+struct listing {
+    const json_t *threads;
+    const struct report_images *images;
+    struct argument_image *opened;
+    struct argument_stack *stack;
+    size_t left; // calls that may still be listed
+    json_t *all;
+};
+
+// list_threads lists the threads that crashed, or the others.
+static void list_threads(struct listing *listing, bool crashed)
+{
+    for (size_t i = 0; i < json_array_size(listing->threads) && listing->left > 0;
+         i++) {
+        const json_t *thread = json_array_get(listing->threads, i);
+        if (json_is_true(json_object_get(thread, "crashed")) != crashed)
+            continue;
+        argument_stack_read(listing->stack, thread, listing->images, listing->opened);
+        (void)json_array_set_new(listing->all, i,
+                                 list_thread(listing->stack, &listing->left));
+    }
+}
+
 json_t *argument_report_all(const json_t *report, struct held_file *held,
                             const struct report_images *images,
                             const struct symbolizer_options *options)
 {
-    const json_t *threads = json_object_get(report, "threads");
     const struct memory_reader memory = held_file_reader(held);
-    struct argument_image *opened = calloc(images->count + 1, sizeof(*opened));
-    struct argument_stack *stack = calloc(1, sizeof(*stack));
-    json_t *all = json_array();
-    if (opened != NULL && stack != NULL) {
-        stack->memory = &memory;
-        stack->options = options;
-        for (size_t i = 0; i < json_array_size(threads); i++) {
-            argument_stack_read(stack, json_array_get(threads, i), images, opened);
-            (void)json_array_append_new(all, list_thread(stack));
-        }
+    struct listing listing = {
+        .threads = json_object_get(report, "threads"),
+        .images = images,
+        .opened = calloc(images->count + 1, sizeof(*listing.opened)),
+        .stack = calloc(1, sizeof(*listing.stack)),
+        .left = ARGUMENT_REPORT_CALLS_MAX,
+        .all = json_array(),
+    };
+    for (size_t i = 0; i < json_array_size(listing.threads); i++)
+        (void)json_array_append_new(listing.all, json_array());
+    if (listing.opened != NULL && listing.stack != NULL) {
+        listing.stack->memory = &memory;
+        listing.stack->options = options;
+        list_threads(&listing, true);
+        list_threads(&listing, false);
         for (size_t i = 0; i < images->count; i++)
-            argument_image_close(&opened[i]);
+            argument_image_close(&listing.opened[i]);
     }
-    free(stack);
-    free(opened);
-    return all;
+    free(listing.stack);
+    free(listing.opened);
+    return listing.all;
 }
 
 // is_arguments: a child that read a hostile file is not to be trusted.

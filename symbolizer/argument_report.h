@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of every frame of a report: each from the best that is there, and each
-// says what it rests on.
+// The arguments of a report's frames: each from the best that is there, and each says
+// what it rests on. Those of the crashed thread come first; what goes beyond
+// ARGUMENT_REPORT_CALLS_MAX frames goes without, so that a thousand threads cost no
+// more than some.
 #pragma once
 #include <jansson.h>
 
 #include "report/held_file.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbolizer.h"
+
+enum { ARGUMENT_REPORT_CALLS_MAX = 1024 };
 
 // argument_report_all gives for each thread of report an array of {"frame",
 // "arguments"} as a new array. NULL: there is no memory for it.
