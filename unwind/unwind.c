@@ -379,9 +379,9 @@ static enum ch_status step(struct walk *w)
             w->lost = !find_lost(w);
             status = try_step(w, step_by_cfi);
         }
-        // A frame pointer of 0 ends a chain of frame records. It does not where rules say
-        // that the stack goes on, nor where a thread stands in code that may keep no
-        // frame pointer at all: there the register holds anything, and the stack is
+        // A frame pointer of 0 ends a chain of frame records. It does not where rules
+        // say that the stack goes on, nor where a thread stands in code that may keep
+        // no frame pointer at all: there the register holds anything, and the stack is
         // looked through, if that is a means at all.
         bool is_last = i + 1 == MEANS_MAX || means[w->how][i + 1] == NULL;
         bool in_chain = !had_rule && (!w->first || is_last);
