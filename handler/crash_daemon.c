@@ -26,10 +26,13 @@ static bool is_there(void)
 // send_descriptor sends a byte and with it a descriptor over a socket.
 static long send_descriptor(int socket, int fd)
 {
-    struct {
+    union {
         struct cmsghdr head;
-        int fd;
-    } control = { { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS }, fd };
+        char bytes[CMSG_SPACE(sizeof(fd))];
+    } control = { .head = { .cmsg_len = CMSG_LEN(sizeof(fd)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS } };
+    *(int *)(void *)CMSG_DATA(&control.head) = fd;
     char byte = 'C';
     struct iovec piece = { &byte, 1 };
     const struct msghdr message = { .msg_iov = &piece,
