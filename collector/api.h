@@ -28,6 +28,9 @@ void api_get_group(struct http_request *request);
 // api_post_group takes what people decided about a group, and answers with the group.
 void api_post_group(struct http_request *request);
 
+// api_get_symbols sends a debug file back; asked by HEAD it says how long that is.
+void api_get_symbols(struct http_request *request);
+
 // api_begin_symbols, api_take_symbols and api_put_symbols take a debug file: before its
 // body, piece by piece, and when all of it is there.
 void api_begin_symbols(struct http_request *request);

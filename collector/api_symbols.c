@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/api.h"
 #include "collector/collector.h"
@@ -24,6 +26,25 @@ static void fail_upload(struct http_request *request, enum ch_status status)
     default:
         http_fail(request, 503, "the debug file could not be stored");
     }
+}
+
+void api_get_symbols(struct http_request *request)
+{
+    struct http_answer *answer = &request->answer;
+    struct stat file;
+    int fd = symbol_folder_open(collector_of(request)->symbols, request->id);
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        if (fd >= 0)
+            close(fd);
+        http_fail(request, 404, "there is no debug file of build ID %.140s",
+                  request->id);
+        return;
+    }
+    answer->status = 200;
+    answer->content_type = "application/octet-stream";
+    answer->is_file = true;
+    answer->file = fd;
+    answer->file_size = (uint64_t)file.st_size;
 }
 
 void api_begin_symbols(struct http_request *request)

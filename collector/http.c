@@ -336,9 +336,11 @@ static enum MHD_Result send_answer(struct call *call)
     struct http_answer *answer = &request->answer;
     if (!text_ok(&answer->body))
         http_fail(request, 503, "the answer does not fit into memory");
-    size_t sent = answer->body.size;
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        sent, answer->body.bytes, MHD_RESPMEM_MUST_FREE);
+    size_t sent = answer->is_file ? answer->file_size : answer->body.size;
+    struct MHD_Response *response =
+        answer->is_file ? MHD_create_response_from_fd64(sent, answer->file)
+                        : MHD_create_response_from_buffer(sent, answer->body.bytes,
+                                                          MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         return MHD_NO;
     answer->body = (struct text){ 0 }; // the response's now

@@ -68,6 +68,9 @@ struct http_answer {
     bool cacheable;
     char location[HTTP_TARGET_SIZE]; // empty: none
     struct text cookie;              // empty: none
+    bool is_file;                    // the answer is a file in place of body
+    int file;                        // its descriptor, closed when it is sent
+    uint64_t file_size;
 };
 
 struct http_request {

@@ -29,6 +29,7 @@ const struct http_route routes_table[] = {
       .handle = api_post_report, .begin = api_begin_report },
     { "POST", "/api/v1/groups/*", HTTP_WRITE, .body_limit = FORM_MAX,
       .handle = api_post_group },
+    { "GET", "/api/v1/symbols/*", HTTP_READ, .handle = api_get_symbols },
     { "PUT", "/api/v1/symbols/*", HTTP_WRITE, .body_limit = DEBUG_FILE_MAX,
       .handle = api_put_symbols, .begin = api_begin_symbols, .body = api_take_symbols },
 };

@@ -29,6 +29,14 @@ static bool file_path(const char *folder, const char *id, char *out)
     return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
 }
 
+int symbol_folder_open(const char *folder, const char *id)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    if (!symbol_folder_id_ok(id) || !file_path(folder, id, path))
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
 bool symbol_folder_has(const char *folder, const char *id)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];

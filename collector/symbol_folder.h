@@ -34,6 +34,9 @@ bool symbol_folder_id_ok(const char *id);
 // symbol_folder_has says whether there is a file of build ID id.
 bool symbol_folder_has(const char *folder, const char *id);
 
+// symbol_folder_open opens the file of build ID id for reading; -1: there is none.
+int symbol_folder_open(const char *folder, const char *id);
+
 // symbol_folder_cache writes where the symbol caches of folder are, and returns out, or
 // NULL where that does not fit.
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE]);

@@ -105,6 +105,20 @@ class Symbols(unittest.TestCase):
         with open(debug, "rb") as file:
             return collector.json("PUT", "/api/v1/symbols/" + build_id, file.read())[0]
 
+    def test_a_debug_file_can_be_asked_for_and_measured(self):
+        with tempfile.TemporaryDirectory() as folder, Collector(BINARY) as collector:
+            debug, build_id, _ = build(folder)
+            address = "/api/v1/symbols/" + build_id
+            self.assertEqual(collector.json("GET", address)[0], 404)
+            self.put(collector, build_id, debug)
+            with open(debug, "rb") as file:
+                self.assertEqual(collector.request("GET", address)[2], file.read())
+            status, headers, body = collector.request("HEAD", address)
+            self.assertEqual((status, body), (200, b""))
+            self.assertEqual(int(headers["Content-Length"]), os.path.getsize(debug))
+            self.assertEqual(collector.json("GET", "/api/v1/symbols/..%2fx")[0], 404)
+            self.assertEqual(collector.stop(), (0, ""))
+
     def test_later_views_are_answered_by_a_symbol_cache(self):
         with tempfile.TemporaryDirectory() as folder, Collector(BINARY) as collector:
             debug, build_id, found = build(folder)

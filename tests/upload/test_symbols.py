@@ -198,7 +198,9 @@ class WithTheCollector(Folder):
             with open(stored, "rb") as one, open(file, "rb") as other:
                 self.assertEqual(one.read(), other.read())
             again = self.upload(found.group(0), file)
-            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertEqual((again.returncode, again.stdout),
+                             (0, f"{file}: the collector has build ID abcdef0123 already\n"),
+                             again.stderr)
         finally:
             collector.terminate()
             collector.communicate()
