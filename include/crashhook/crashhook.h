@@ -145,7 +145,7 @@ CRASHHOOK_API void crashhook_test_crash(enum crashhook_test how)
 // *pointer in words, "struct session"; the program needs debug information or CTF
 // (docs/types.md). name is what the report calls it. Both are copied; the object must
 // stay until crashhook_unwatch. It takes no lock and may be called anywhere, also in a
-// signal handler. 0, or an errno value: ENOSPC when there are 128 already, EINVAL for a
+// signal handler. 0, or an errno value: ENOSPC when there are 64 already, EINVAL for a
 // NULL, a name of more than 47 characters or a type of more than 119.
 #define crashhook_watch(name, pointer, type)                                           \
     crashhook_watch_object((name), (pointer), (type), sizeof(*(pointer)))
