@@ -12,6 +12,8 @@ import subprocess
 import threading
 import time
 
+from listener import Listener
+
 
 class Request:
     def __init__(self, head, body):
@@ -128,31 +130,14 @@ endless_headers = forever(b"X-More: " + b"x" * 1000 + b"\r\n", b"HTTP/1.1 201 x\
 endless_continue = forever(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-class FaultServer:
+class FaultServer(Listener):
     def __init__(self, *behaviours, tls=None):
         self.tls = tls  # an ssl.SSLContext: it speaks https
         self.behaviours = list(behaviours) or [take]
         self.requests = []
         self.arrived = threading.Condition()
-        self.socket = socket.create_server(("127.0.0.1", 0))
         scheme = "https" if tls else "http"
-        self.url = f"{scheme}://127.0.0.1:{self.socket.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        self.url = f"{scheme}://127.0.0.1:{self.listen()}"
 
     def _behave_next(self):
         with self.arrived:

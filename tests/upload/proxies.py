@@ -8,6 +8,8 @@ import socket
 import threading
 from urllib.parse import urlsplit
 
+from listener import Listener
+
 
 def pump(source, sink):
     try:
@@ -40,30 +42,13 @@ def read_exactly(connection, count):
     return data
 
 
-class Proxy:
+class Proxy(Listener):
     def __init__(self, password=None):
         self.password = password
         self.passed = []  # where connections went
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.socket.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.address = f"127.0.0.1:{self.listen()}"
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._guard, args=(connection,), daemon=True).start()
-
-    def _guard(self, connection):
+    def _serve(self, connection):
         try:
             self.serve(connection)
         except OSError:
