@@ -61,7 +61,7 @@ static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
            dwarf_formref_die(&attribute, out) != NULL;
 }
 
-static const char *linkage_name(Dwarf_Die *die)
+const char *argument_site_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
@@ -90,8 +90,8 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
             !referred(&of, DW_AT_specification, &of))
             break;
     }
-    const char *name = linkage_name(origin);
-    const char *own = linkage_name(function);
+    const char *name = argument_site_name(origin);
+    const char *own = argument_site_name(function);
     return is_external(origin) && is_external(function) && name != NULL &&
            own != NULL && strcmp(name, own) == 0;
 }
