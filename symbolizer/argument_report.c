@@ -41,12 +41,14 @@ static json_t *list_call(const struct argument_stack *stack, size_t index)
     return list.all;
 }
 
-// list_thread lists the calls of one thread, and takes them off what is left to list.
+// list_thread lists the calls of one thread but for those that started it, and takes
+// them off what is left to list.
 static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
                            size_t *left)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i<stack->count && * left> 0; i++) {
+    for (size_t i = 0; i<stack->start && * left> 0; i++) {
+        (void)argument_stack_resolve(stack, i);
         list_inlined(stack, i, frames, left, all);
         if (*left == 0)
             break;
@@ -91,7 +93,7 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         .threads = json_object_get(report, "threads"),
         .images = images,
         .opened = calloc(images->count + 1, sizeof(*listing.opened)),
-        .stack = calloc(1, sizeof(*listing.stack)),
+        .stack = argument_stack_create(),
         .left = ARGUMENT_REPORT_CALLS_MAX,
         .all = json_array(),
     };
@@ -105,7 +107,7 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         for (size_t i = 0; i < images->count; i++)
             argument_image_close(&listing.opened[i]);
     }
-    free(listing.stack);
+    argument_stack_destroy(listing.stack);
     free(listing.opened);
     return listing.all;
 }

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbolizer/argument_start.h"
+
 enum { SCOPE_DEPTH_MAX = 64 };
 
 static bool is_site(Dwarf_Die *die)
@@ -171,7 +173,11 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
         return CH_ERR_NOT_FOUND;
     const struct argument_call *call = &site->stack->calls[site->index];
     const struct argument_call *caller = call + 1;
-    if (!call->has_function || !caller->has_function || caller->frame.activation)
+    if (!call->has_function || caller->frame.activation)
+        return CH_ERR_NOT_FOUND;
+    if (argument_start_word(site->stack, site->index, reg, out))
+        return CH_OK;
+    if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
     Dwarf_Die function = caller->function;
     Dwarf_Die die;
