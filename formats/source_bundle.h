@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A source bundle is the source files of one build in one file: an index of paths and
+// sizes, then the files one behind the other (docs/formats/source-bundle.md).
+//
+// Who wants some lines reads the index and that part of the file; nothing is
+// decompressed, so nothing grows. Paths are names to compare with those of frames, and
+// are never opened. Written by `crashhook symbols upload --sources`, read by the
+// collector.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/status.h"
+#include "base/text.h"
+
+enum {
+    SOURCE_BUNDLE_FILES = 16384,         // in one bundle
+    SOURCE_BUNDLE_FILE_BYTES = 16 << 20, // of one of them
+    SOURCE_BUNDLE_BYTES = 256 << 20,     // of a bundle
+    SOURCE_BUNDLE_INDEX_BYTES = 4 << 20,
+    SOURCE_BUNDLE_PATH_BYTES = 4095,
+};
+
+struct source_bundle_file {
+    const char *path; // path_size bytes, without a NUL
+    size_t path_size;
+    uint64_t offset; // from the end of the index
+    uint64_t size;
+};
+
+struct source_bundle_reader {
+    struct cursor input;
+    uint64_t offset; // of the next file
+    size_t count;
+};
+
+// source_bundle_read begins with the index of a bundle that starts with size bytes;
+// they may end behind the index. CH_ERR_UNSUPPORTED: it is no bundle of this version.
+CH_CHECKED enum ch_status source_bundle_read(struct source_bundle_reader *reader,
+                                             const void *bytes, size_t size);
+
+// source_bundle_next gives the next file, CH_END behind the last one. CH_ERR_TRUNCATED:
+// the index goes on behind the bytes. CH_ERR_LIMIT: more than a bundle may hold.
+CH_CHECKED enum ch_status source_bundle_next(struct source_bundle_reader *reader,
+                                             struct source_bundle_file *out);
+
+// source_bundle_index_size is how long the index is, known once source_bundle_next
+// gave CH_END.
+size_t source_bundle_index_size(const struct source_bundle_reader *reader);
+
+// source_bundle_check reads the index of a whole bundle of size bytes, and says whether
+// it accounts for each of them.
+CH_CHECKED enum ch_status source_bundle_check(const void *bytes, size_t size);
+
+// source_bundle_write_begin starts an index, source_bundle_write_file adds a file to
+// it, source_bundle_write_end ends it; the contents follow. CH_ERR_MALFORMED: the path
+// cannot be written, and was not.
+void source_bundle_write_begin(struct text *out);
+CH_CHECKED enum ch_status source_bundle_write_file(struct text *out, const char *path,
+                                                   uint64_t size);
+void source_bundle_write_end(struct text *out);
