@@ -8,15 +8,9 @@
 
 #include "symbolizer/naming.h"
 
-// load opens what it may be expensive to open, once it is asked for.
-static void load(struct argument_image *image)
+static void open_debug(struct argument_image *image)
 {
     uint64_t base;
-    if (image->loaded || !image->opened)
-        return;
-    image->loaded = true;
-    if (type_image_load(&image->types) != CH_OK)
-        return;
     const struct debug_elf *file = image->types.files.image.elf != NULL
                                        ? &image->types.files.image
                                        : debug_files_dwarf(&image->types.files);
@@ -35,17 +29,12 @@ void argument_image_open(struct argument_image *image, const struct report_image
     if (image->opened)
         return;
     image->opened = true;
-    if (type_image_find_files(&image->types, path, &from->id, &search) != CH_OK)
+    if (type_image_open(&image->types, path, &from->id, &search) != CH_OK)
         return;
     image->bias = from->base - image->types.linked_base;
     if (image->types.files.image.elf != NULL)
         image->eh_frame = dwarf_getcfi_elf(image->types.files.image.elf);
-}
-
-Dwarf_CFI *argument_image_debug_frame(struct argument_image *image)
-{
-    load(image);
-    return image->debug_frame;
+    open_debug(image);
 }
 
 void argument_image_close(struct argument_image *image)
@@ -132,7 +121,6 @@ static bool find_function(const struct unit_scopes *scopes, uint64_t vaddr,
 enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
                                        Dwarf_Die *out)
 {
-    load(image);
     if (image->types.dwarf == NULL || image->text[1] == 0)
         return CH_ERR_NOT_FOUND;
     if (find_function(listed_scopes(image, vaddr), vaddr, out) ||

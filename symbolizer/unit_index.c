@@ -247,16 +247,15 @@ static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
 
 // read_lines reads the line table that die, the entry of a unit, refers to.
 static void read_lines(const struct unit_index *index, struct unit *unit,
-                       Dwarf_Die *die, struct line_table *out)
+                       Dwarf_Die *die, bool files_only, struct line_table *out)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
     Dwarf_Attribute attribute;
     Dwarf_Word offset = 0;
-    bool files_only = die != &unit->die;
     // A split unit's table is the only one of its file.
     if ((dwarf_attr(die, DW_AT_stmt_list, &attribute) == NULL ||
          dwarf_formudata(&attribute, &offset) != 0) &&
-        !files_only)
+        die == &unit->die)
         return;
     struct line_source source = {
         .lines = dwarf_section(dwarf, "debug_line"),
@@ -276,9 +275,16 @@ static void need_lines(const struct unit_index *index, struct unit *unit)
     if (unit->lines_read)
         return;
     unit->lines_read = true;
-    read_lines(index, unit, &unit->die, &unit->lines);
+    read_lines(index, unit, &unit->die, false, &unit->lines);
     if (unit->split)
-        read_lines(index, unit, &unit->whole, &unit->split_files);
+        read_lines(index, unit, &unit->whole, true, &unit->split_files);
+}
+
+void unit_files(const struct unit_index *index, struct unit *unit,
+                struct line_table *out)
+{
+    *out = (struct line_table){ 0 };
+    read_lines(index, unit, &unit->die, true, out);
 }
 
 static struct unit_site read_site(const struct unit_index *index, struct unit *unit,

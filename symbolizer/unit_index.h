@@ -100,3 +100,8 @@ void unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr
 // unit->lines.
 const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
                                  uint64_t vaddr);
+
+// unit_files reads the files of the unit's line table, and no rows. The caller owns
+// out (line_table_deinit); what cannot be read is empty.
+void unit_files(const struct unit_index *index, struct unit *unit,
+                struct line_table *out);
