@@ -35,6 +35,14 @@ void progress_show(struct progress *progress, const char *what, uint64_t done_by
     progress->shown = true;
 }
 
+void progress_announce(struct progress *progress, const char *what)
+{
+    if (!progress->terminal)
+        return;
+    fprintf(stderr, "\r\033[K%s", what);
+    progress->shown = true;
+}
+
 void progress_clear(struct progress *progress)
 {
     if (progress->shown)

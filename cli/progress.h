@@ -21,6 +21,10 @@ void progress_init(struct progress *progress);
 void progress_show(struct progress *progress, const char *what, uint64_t done_bytes,
                    uint64_t size_bytes);
 
+// progress_announce shows at once what is known to take long and cannot say how far it
+// is.
+void progress_announce(struct progress *progress, const char *what);
+
 // progress_clear takes the line away, before others are written.
 void progress_clear(struct progress *progress);
 

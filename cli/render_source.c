@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render_source.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/source_file.h"
 #include "report/report.h"
 
 enum { CONTEXT_LINES = 2, SOURCE_MAX_BYTES = 8 << 20 };
 
-// is_source goes by the name: a report of a stranger may name any file, and what is no
-// source is not to be shown with it.
-static bool is_source(const char *path)
-{
-    static const char *const endings[] = { "c",   "cc", "cpp", "cxx", "c++", "C",
-                                           "h",   "hh", "hpp", "hxx", "ipp", "tcc",
-                                           "inc", "rs", "d",   "m",   "mm",  "S" };
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof(endings) / sizeof(endings[0]); i++) {
-        if (strcmp(dot + 1, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-// open_source opens a plain file; a `~` that sanitizing put there is our home again.
+// open_source opens a source file; a `~` that sanitizing put there is our home again.
 static FILE *open_source(const char *path)
 {
     char expanded[PATH_MAX];
-    struct stat status;
+    FILE *file = NULL;
     const char *home = getenv("HOME");
     if (strncmp(path, "~/", 2) == 0 && home != NULL) {
         int size = snprintf(expanded, sizeof(expanded), "%s%s", home, path + 1);
@@ -40,18 +24,7 @@ static FILE *open_source(const char *path)
             return NULL;
         path = expanded;
     }
-    if (path[0] != '/' || !is_source(path))
-        return NULL;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    FILE *file = NULL;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size <= SOURCE_MAX_BYTES)
-        file = fdopen(fd, "r");
-    if (file == NULL)
-        (void)close(fd);
-    return file;
+    return source_file_open(path, SOURCE_MAX_BYTES, &file) == CH_OK ? file : NULL;
 }
 
 static void write_line(const struct pen *pen, int64_t number, const char *text,

@@ -12,15 +12,21 @@
 #include "cli/delivery.h"
 #include "cli/pen.h"
 #include "cli/progress.h"
+#include "cli/symbol_sources.h"
 #include "formats/elf.h"
 #include "upload/symbols.h"
 
-enum { BUILD_ID_MAX_BYTES = 64 };
+enum {
+    BUILD_ID_MAX_BYTES = 64,
+    LARGE_BYTES = 64 << 20, // a debug file whose line tables take a while
+};
 
 struct symbols_upload {
     struct delivery delivery;
     struct progress progress;
+    bool sources;     // are sent too
     const char *path; // of the file on its way
+    struct symbols_sending sending;
 };
 
 static void close_file(FILE *const *file)
@@ -44,10 +50,19 @@ static void show_progress(void *context, uint64_t sent, uint64_t size)
     progress_show(&upload->progress, path.bytes != NULL ? path.bytes : "", sent, size);
 }
 
-static int cannot_send(struct symbols_upload *upload, const char *why)
+static int cannot_send(struct symbols_upload *upload, const char *what, const char *why)
 {
     progress_clear(&upload->progress);
-    return command_fail("cannot send '%s': %s", upload->path, why);
+    return command_fail("cannot send %s'%s': %s", what, upload->path, why);
+}
+
+static void tick(void *context)
+{
+    struct symbols_upload *upload = context;
+    struct text CH_CLEANUP(text_deinit) what = { 0 };
+    text_append_string(&what, "reading the sources of ");
+    pen_escape(upload->path, &what);
+    progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
 // read_build_id finds the build ID among size bytes of fd; false: there is none.
@@ -90,46 +105,103 @@ static FILE *open_debug_file(const char *path, uint64_t *out_size, const char **
 }
 
 // say_outcome is the one line about a file that was not refused.
-static void say_outcome(struct symbols_upload *upload, const char *build_id, bool known)
+static void say_outcome(struct symbols_upload *upload, const char *outcome)
 {
     const struct pen pen = { .to = stdout };
     progress_clear(&upload->progress);
     pen_text(&pen, upload->path);
-    pen_plain(&pen,
-              known ? ": the collector has build ID %s already\n"
-                    : ": sent, build ID %s\n",
-              build_id);
+    pen_plain(&pen, ": %s\n", outcome);
     (void)fflush(stdout);
 }
 
-// send_file sends one file to one collector. out_down: no other would get there either.
-static int send_file(struct symbols_upload *upload, const struct target *target,
-                     bool *out_down)
+static const char *words_for(enum ch_status status)
+{
+    switch (status) {
+    case CH_ERR_NOT_FOUND:
+        return "it has no line tables";
+    case CH_ERR_FAULT:
+    case CH_ERR_MALFORMED:
+        return "its line tables are damaged";
+    case CH_ERR_LIMIT:
+        return "its line tables take too long to read";
+    case CH_ERR_IO:
+        return strerror(errno);
+    default:
+        return "out of memory";
+    }
+}
+
+// send_bundle sends what was packed. out_down as in send_file.
+static int send_bundle(struct symbols_upload *upload, const char *build_id,
+                       const struct symbol_sources *sources, bool *out_down)
+{
+    static const char what[] = "the sources of ";
+    char why[256] = "";
+    char line[512];
+    struct text CH_CLEANUP(text_deinit) about = { 0 };
+    const struct symbols_file file = { .build_id = build_id,
+                                       .file = sources->bundle,
+                                       .size = sources->size,
+                                       .sources = true };
+    symbol_sources_describe(sources, &about);
+    if (sources->taken == 0)
+        return cannot_send(upload, what, about.bytes != NULL ? about.bytes : "none");
+    enum symbols_outcome outcome =
+        symbols_send(&upload->sending, &file, why, sizeof(why));
+    *out_down = outcome == SYMBOLS_DOWN;
+    if (outcome == SYMBOLS_DOWN || outcome == SYMBOLS_REFUSED)
+        return cannot_send(upload, what, why);
+    (void)snprintf(line, sizeof(line),
+                   outcome == SYMBOLS_KNOWN ? "the collector has its sources already"
+                                            : "sources sent, %s",
+                   about.bytes);
+    say_outcome(upload, line);
+    return COMMAND_DONE;
+}
+
+// send_sources sends the sources of an opened debug file.
+static int send_sources(struct symbols_upload *upload, const struct symbols_file *file,
+                        bool *out_down)
+{
+    struct symbol_sources CH_CLEANUP(symbol_sources_deinit) sources = { 0 };
+    struct stat status = { 0 };
+    (void)fstat(fileno(file->file), &status);
+    if (file->size >= LARGE_BYTES)
+        progress_announce(&upload->progress, "reading line tables");
+    enum ch_status packed =
+        symbol_sources_pack(upload->path, status.st_mtime, tick, upload, &sources);
+    if (packed != CH_OK)
+        return cannot_send(upload, "the sources of ", words_for(packed));
+    return send_bundle(upload, file->build_id, &sources, out_down);
+}
+
+// send_file sends one file, and where that is wanted its sources. out_down: no other
+// would get there either.
+static int send_file(struct symbols_upload *upload, bool *out_down)
 {
     char build_id[2 * BUILD_ID_MAX_BYTES + 1];
     char why[256] = "";
+    char line[2 * BUILD_ID_MAX_BYTES + 64];
     const char *trouble = NULL;
     struct symbols_file file = { .build_id = build_id };
     FILE *CH_CLEANUP(close_file) opened =
         open_debug_file(upload->path, &file.size, &trouble);
     if (opened == NULL)
-        return cannot_send(upload, trouble);
+        return cannot_send(upload, "", trouble);
     if (!read_build_id(fileno(opened), file.size, build_id))
-        return cannot_send(upload, "it is no ELF file with a build ID");
+        return cannot_send(upload, "", "it is no ELF file with a build ID");
     file.file = opened;
-    const struct symbols_sending sending = {
-        .target = target,
-        .token = upload->delivery.queue.token,
-        .timeout_ms = upload->delivery.queue.timeout_ms,
-        .progress = show_progress,
-        .context = upload,
-    };
-    enum symbols_outcome outcome = symbols_send(&sending, &file, why, sizeof(why));
+    enum symbols_outcome outcome =
+        symbols_send(&upload->sending, &file, why, sizeof(why));
     *out_down = outcome == SYMBOLS_DOWN;
     if (outcome == SYMBOLS_DOWN || outcome == SYMBOLS_REFUSED)
-        return cannot_send(upload, why);
-    say_outcome(upload, build_id, outcome == SYMBOLS_KNOWN);
-    return COMMAND_DONE;
+        return cannot_send(upload, "", why);
+    (void)snprintf(line, sizeof(line),
+                   outcome == SYMBOLS_KNOWN ? "the collector has build ID %s already"
+                                            : "sent, build ID %s",
+                   build_id);
+    say_outcome(upload, line);
+    return upload->sources ? send_sources(upload, &file, out_down) : COMMAND_DONE;
 }
 
 // send_all sends every file to one collector; it gives up where that is down.
@@ -138,9 +210,16 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
 {
     int result = COMMAND_DONE;
     bool down = false;
+    upload->sending = (struct symbols_sending){
+        .target = target,
+        .token = upload->delivery.queue.token,
+        .timeout_ms = upload->delivery.queue.timeout_ms,
+        .progress = show_progress,
+        .context = upload,
+    };
     for (size_t i = 0; i < options->argument_count && !down; i++) {
         upload->path = options->arguments[i];
-        result |= send_file(upload, target, &down);
+        result |= send_file(upload, &down);
         if (down && i + 1 < options->argument_count)
             (void)command_fail("left out the other files: %zu of them",
                                options->argument_count - i - 1);
@@ -151,7 +230,8 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
 static int run_symbols_upload(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
-    struct symbols_upload upload = { .path = "" };
+    struct symbols_upload upload = { .path = "",
+                                     .sources = options_given(options, "sources") };
     int result = COMMAND_DONE;
     size_t collectors = 0;
     session_init(&session, options);
@@ -176,6 +256,7 @@ static int run_symbols_upload(const struct options *options)
 
 static const struct option symbols_upload_options[] = {
     { "url", "URL", "the collector (as CRASHHOOK_URL)", 0 },
+    { "sources", NULL, "send the source files that are on this machine too", 0 },
     { "token-file", "FILE", "file with the collector's token", 0 },
     { 0 },
 };

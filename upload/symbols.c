@@ -59,7 +59,8 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
 {
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    text_appendf(&url, "%s/api/v1/symbols/%s", sending->target->url, file->build_id);
+    text_appendf(&url, "%s/api/v1/%s/%s", sending->target->url,
+                 file->sources ? "sources" : "symbols", file->build_id);
     if (!text_ok(&url)) {
         (void)snprintf(why, why_size, "out of memory");
         return SYMBOLS_DOWN;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A debug file's way to a collector: PUT BASE/api/v1/symbols/BUILD_ID.
+// A debug file's way to a collector, PUT BASE/api/v1/symbols/BUILD_ID, and that of a
+// bundle of its sources, PUT BASE/api/v1/sources/BUILD_ID.
 //
 // The collector is asked first what it has of that build: a file of the same size is
 // taken for the same file. A collector that cannot say is sent it; it keeps one file a
@@ -17,6 +18,7 @@ struct symbols_file {
     const char *build_id; // in hex
     FILE *file;           // at its beginning
     uint64_t size;
+    bool sources; // it is a source bundle
 };
 
 enum symbols_outcome {

@@ -180,6 +180,122 @@ class Refusals(Folder):
         self.assertIn("--url", done.stderr)
 
 
+class Sources(Folder):
+    def build_from(self, text, build_id="aa01"):
+        source = self.path("one.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run(["gcc", "-g", f"-Wl,--build-id=0x{build_id}", "-o",
+                        self.path("one"), source], check=True)
+        return self.path("one")
+
+    def send(self, file, *behaviours):
+        """Uploads file with its sources: what was said, and the files in the bundle."""
+        with FaultServer(answer(404), answer(201, STORED), *behaviours) as server:
+            done = self.upload(server.url, "--sources", file)
+            bundles = [r for r in server.requests if r.line.startswith("PUT") and
+                       "/api/v1/sources/aa01" in r.line]
+            return done, bundles[0].body if bundles else None
+
+    def files_of(self, bundle):
+        index, contents = bundle.split(b"\n\n", 1)
+        first, *lines = index.decode().split("\n")
+        self.assertEqual(first, "crashhook sources 1")
+        files = {}
+        for line in lines:
+            size, path = line.split(" ", 1)
+            files[path], contents = contents[:int(size)], contents[int(size):]
+        self.assertEqual(contents, b"")
+        return files
+
+    def test_the_files_that_line_tables_name_are_sent_in_one_bundle(self):
+        with open(self.path("add.h"), "w", encoding="latin-1") as file:
+            file.write("// \u00e9\nstatic int add(int a) { return a + 1; }\n")
+        text = '#include "add.h"\nint main(int argc, char **argv) { (void)argv; ' \
+               'return add(argc); }\n'
+        file = self.build_from(text)
+        done, bundle = self.send(file, answer(404), answer(201, STORED))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, f"{file}: sent, build ID aa01\n"
+                         f"{file}: sources sent, 2 files of 0.1 KiB\n$")
+        files = self.files_of(bundle)
+        self.assertEqual(files[self.path("one.c")], text.encode())
+        self.assertEqual(files[self.path("add.h")][3:4], b"\xe9")
+
+    def test_sources_that_the_collector_has_are_not_sent_again(self):
+        file = self.build_from("int main(void) { return 0; }\n")
+        _, bundle = self.send(file, answer(404), answer(201, STORED))
+
+        def has(connection, _):
+            connection.sendall(f"HTTP/1.1 200 x\r\nContent-Length: {len(bundle)}\r\n"
+                               "Connection: close\r\n\r\n".encode())
+        done, again = self.send(file, has)
+        self.assertEqual((done.returncode, again), (0, None))
+        self.assertIn(f"{file}: the collector has its sources already\n", done.stdout)
+
+    def test_what_is_no_source_of_this_machine_is_left_out_and_counted(self):
+        os.mkfifo(self.path("pipe.c"))
+        os.mkdir(self.path("folder.c"))
+        with open(self.path("binary.h"), "wb") as file:
+            file.write(b"a\0b")
+        with open(self.path("large.h"), "wb") as file:
+            file.truncate((16 << 20) + 1)
+        with open(self.path("secret"), "wb") as file:
+            file.write(b"password")
+        named = ["pipe.c", "folder.c", "missing.c", "binary.h", "large.h", "secret"]
+        text = "".join(f'#line 1 "{self.path(name)}"\nint f{i}(void) {{ return {i}; }}\n'
+                       for i, name in enumerate([*named, "one.c"]))
+        file = self.build_from(text + '#line 9 "relative.c"\n'
+                                      "int main(void) { return 0; }\n")
+        done, bundle = self.send(file, answer(404), answer(201, STORED))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(self.files_of(bundle)), [self.path("one.c")])
+        self.assertIn("1 file of ", done.stdout)
+        self.assertIn("left out: 4 not on this machine, 1 no source by name, 1 no text, "
+                      "1 over 16 MiB\n", done.stdout)
+
+    def test_a_source_changed_after_the_build_is_said(self):
+        file = self.build_from("int main(void) { return 0; }\n")
+        os.utime(file, (1000, 1000))
+        done, _ = self.send(file, answer(404), answer(201, STORED))
+        self.assertIn("1 file of 0.0 KiB; 1 changed after the debug file\n", done.stdout)
+
+    def test_without_any_sources_it_fails_in_one_line(self):
+        file = self.build_from("int main(void) { return 0; }\n")
+        os.unlink(self.path("one.c"))
+        done, bundle = self.send(file)
+        self.assertEqual((done.returncode, bundle), (1, None))
+        self.assertEqual(done.stderr, f"crashhook: cannot send the sources of '{file}': "
+                                      "there are none: 1 not on this machine\n")
+        subprocess.run(["strip", file], check=True)
+        done, _ = self.send(file)
+        self.assertEqual(done.stderr, f"crashhook: cannot send the sources of '{file}': "
+                                      "it has no line tables\n")
+
+    def test_damaged_line_tables_are_survived(self):
+        file = self.build_from("int main(void) { return 0; }\n")
+        headers = subprocess.run(["readelf", "-SW", file], text=True, check=True,
+                                 stdout=subprocess.PIPE).stdout
+        at = re.search(r"\.debug_line +PROGBITS +\w+ +(\w+) +(\w+)", headers)
+        start, size = int(at.group(1), 16), int(at.group(2), 16)
+        with open(file, "rb") as whole:
+            good = whole.read()
+        for i in range(0, size, 3):
+            damaged = bytearray(good)
+            damaged[start + i] ^= 0xFF
+            with open(file, "wb") as out:
+                out.write(damaged)
+            done, _ = self.send(file, answer(404), answer(201, STORED))
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertLessEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_a_refusal_is_said_by_its_name(self):
+        file = self.build_from("int main(void) { return 0; }\n")
+        done, _ = self.send(file, answer(404), answer(404, b'{"error":"nothing here"}'))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, f"cannot send the sources of '{file}': .*404")
+
+
 class WithTheCollector(Folder):
     def test_the_collector_stores_what_is_sent(self):
         file = self.build("one", "abcdef0123")
