@@ -37,6 +37,11 @@ void api_begin_symbols(struct http_request *request);
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
 void api_put_symbols(struct http_request *request);
 
+// api_get_sources and api_begin_sources do the same for a build's source bundle, whose
+// body the functions above take.
+void api_get_sources(struct http_request *request);
+void api_begin_sources(struct http_request *request);
+
 // api_metrics and api_health tell how the collector is.
 void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);

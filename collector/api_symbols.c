@@ -14,29 +14,42 @@ static void release(void *state)
     free(state);
 }
 
-static void fail_upload(struct http_request *request, enum ch_status status)
+// How the two kinds are called in messages.
+static const struct {
+    const char *name;
+    const char *names;
+    const char *malformed;
+} words[] = {
+    [SYMBOL_DEBUG_FILE] = { "debug file", "debug files", "the body is no ELF file" },
+    [SYMBOL_SOURCES] = { "source bundle", "source bundles",
+                         "the body is no whole source bundle" },
+};
+
+static void fail_upload(struct http_request *request, enum symbol_kind kind,
+                        enum ch_status status)
 {
     switch (status) {
-    case CH_ERR_MALFORMED:
-        http_fail(request, 400, "the body is no ELF file");
-        break;
     case CH_ERR_NOT_FOUND:
         http_fail(request, 400, "the file is not of build ID %.140s", request->id);
         break;
+    case CH_ERR_IO:
+    case CH_ERR_NO_MEMORY:
+        http_fail(request, 503, "the %s could not be stored", words[kind].name);
+        break;
     default:
-        http_fail(request, 503, "the debug file could not be stored");
+        http_fail(request, 400, "%s", words[kind].malformed);
     }
 }
 
-void api_get_symbols(struct http_request *request)
+static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
-    int fd = symbol_folder_open(collector_of(request)->symbols, request->id);
+    int fd = symbol_folder_open(collector_of(request)->symbols, kind, request->id);
     if (fd < 0 || fstat(fd, &file) != 0) {
         if (fd >= 0)
             close(fd);
-        http_fail(request, 404, "there is no debug file of build ID %.140s",
+        http_fail(request, 404, "there is no %s of build ID %.140s", words[kind].name,
                   request->id);
         return;
     }
@@ -47,7 +60,17 @@ void api_get_symbols(struct http_request *request)
     answer->file_size = (uint64_t)file.st_size;
 }
 
-void api_begin_symbols(struct http_request *request)
+void api_get_symbols(struct http_request *request)
+{
+    get_file(request, SYMBOL_DEBUG_FILE);
+}
+
+void api_get_sources(struct http_request *request)
+{
+    get_file(request, SYMBOL_SOURCES);
+}
+
+static void begin_upload(struct http_request *request, enum symbol_kind kind)
 {
     if (!symbol_folder_id_ok(request->id)) {
         http_fail(request, 400, "a build ID is 4 to 128 lower-case hexadecimal digits");
@@ -55,7 +78,8 @@ void api_begin_symbols(struct http_request *request)
     }
     if (request->content_encoding != NULL &&
         strcmp(request->content_encoding, "identity") != 0) {
-        http_fail(request, 415, "debug files are taken as they are, not encoded");
+        http_fail(request, 415, "%s are taken as they are, not encoded",
+                  words[kind].names);
         return;
     }
     struct symbol_upload *upload = calloc(1, sizeof(*upload));
@@ -65,19 +89,30 @@ void api_begin_symbols(struct http_request *request)
     }
     upload->fd = -1;
     enum ch_status status =
-        symbol_upload_begin(collector_of(request)->symbols, request->id, upload);
+        symbol_upload_begin(collector_of(request)->symbols, kind, request->id, upload);
     request->state = upload;
     request->state_destroy = release;
     if (status != CH_OK) {
         upload->temporary[0] = 0;
-        fail_upload(request, status);
+        fail_upload(request, kind, status == CH_ERR_LIMIT ? CH_ERR_IO : status);
     }
+}
+
+void api_begin_symbols(struct http_request *request)
+{
+    begin_upload(request, SYMBOL_DEBUG_FILE);
+}
+
+void api_begin_sources(struct http_request *request)
+{
+    begin_upload(request, SYMBOL_SOURCES);
 }
 
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size)
 {
-    if (symbol_upload_write(request->state, bytes, size) != CH_OK)
-        fail_upload(request, CH_ERR_IO);
+    struct symbol_upload *upload = request->state;
+    if (symbol_upload_write(upload, bytes, size) != CH_OK)
+        fail_upload(request, upload->kind, CH_ERR_IO);
 }
 
 void api_put_symbols(struct http_request *request)
@@ -85,10 +120,12 @@ void api_put_symbols(struct http_request *request)
     struct symbol_upload *upload = request->state;
     enum ch_status status = symbol_upload_finish(upload);
     if (status != CH_OK) {
-        fail_upload(request, status);
+        fail_upload(request, upload->kind, status);
         return;
     }
-    metrics_count(&collector_of(request)->metrics.debug_files);
+    struct metrics *metrics = &collector_of(request)->metrics;
+    metrics_count(upload->kind == SYMBOL_SOURCES ? &metrics->source_bundles
+                                                 : &metrics->debug_files);
     api_answer_json(request, upload->existed ? 200 : 201,
                     json_pack("{s:s}", "build_id", upload->build_id));
 }

@@ -55,6 +55,8 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
                 read_counter(&metrics->store_failures));
     write_plain(out, "crashhook_debug_files_total", "counter", "Debug files received.",
                 read_counter(&metrics->debug_files));
+    write_plain(out, "crashhook_source_bundles_total", "counter",
+                "Source bundles received.", read_counter(&metrics->source_bundles));
     if (totals == NULL)
         return;
     write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",

@@ -18,6 +18,7 @@ struct metrics {
     atomic_uint_least64_t store_failures;
     atomic_uint_least64_t body_bytes; // of reports, as sent
     atomic_uint_least64_t debug_files;
+    atomic_uint_least64_t source_bundles;
 };
 
 // metrics_count adds one to a counter.

@@ -40,6 +40,14 @@ static const struct {
     { "scan", "by looking for return addresses: may be left over from before", true },
 };
 
+// The frames of one thread on their way to a page.
+struct frame_list {
+    struct text *out;
+    const json_t *report;
+    const json_t *frames;
+    struct page_sources *sources; // NULL: none are shown
+};
+
 static bool is_system(const json_t *frame)
 {
     return report_flag(frame, "system") && report_frame_is_code(frame);
@@ -115,7 +123,6 @@ static const char *reason_of(const json_t *argument)
         const char *words;
     } reasons[] = {
         { "clobbered", "its register was overwritten" },
-        { "optimized-out", "the compiler left it out" },
         { "unreadable", "its memory could not be read" },
         { "aggregate-split", "it is passed in several places" },
         { "clone", "the compiler changed the function's parameters" },
@@ -211,11 +218,19 @@ static uint64_t frame_number(const json_t *frames, size_t index)
     return number;
 }
 
-// write_frame writes the frame at index; fault marks the one to look at first.
-static void write_frame(struct text *out, const json_t *report, const json_t *frames,
-                        size_t index, bool fault)
+// How a frame is shown.
+enum frame_look {
+    FRAME_FAULT, // the one to look at first
+    FRAME_OPEN,
+    FRAME_FOLDED,
+    FRAME_REPEATED, // as another, with its lines
+};
+
+static void write_frame(const struct frame_list *list, size_t index,
+                        enum frame_look look)
 {
-    const json_t *frame = json_array_get(frames, index);
+    struct text *out = list->out;
+    const json_t *frame = json_array_get(list->frames, index);
     if (!report_frame_is_code(frame)) {
         write_gap(out, frame);
         return;
@@ -224,15 +239,17 @@ static void write_frame(struct text *out, const json_t *report, const json_t *fr
     html_write(out,
                "<li class=\"frame%s%s\"><span class=\"index\">%llu</span><div>"
                "<div class=\"function\">",
-               is_system(frame) ? " system" : "", fault ? " fault" : "",
-               (unsigned long long)frame_number(frames, index));
-    write_name(out, report, frame);
+               is_system(frame) ? " system" : "", look == FRAME_FAULT ? " fault" : "",
+               (unsigned long long)frame_number(list->frames, index));
+    write_name(out, list->report, frame);
     if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
     html_write(out, "</div>");
-    write_place(out, report, frame);
+    write_place(out, list->report, frame);
     write_arguments(out, frame);
+    if (look != FRAME_REPEATED)
+        page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");
 }
 
@@ -259,17 +276,17 @@ static void write_fold_names(struct text *out, const json_t *frames, size_t star
         html_write(out, " \u2026");
 }
 
-static void write_fold(struct text *out, const json_t *report, const json_t *frames,
-                       size_t start, size_t end)
+static void write_fold(const struct frame_list *list, size_t start, size_t end)
 {
+    struct text *out = list->out;
     html_write(out,
                "<li class=\"fold\"><details><summary><span>%zu system %s</span>"
                "<span class=\"names\">",
                end - start, end - start == 1 ? "frame" : "frames");
-    write_fold_names(out, frames, start, end);
+    write_fold_names(out, list->frames, start, end);
     html_write(out, "</span></summary><ol class=\"frames\">\n");
     for (size_t i = start; i < end; i++)
-        write_frame(out, report, frames, i, false);
+        write_frame(list, i, FRAME_FOLDED);
     html_write(out, "</ol></details></li>\n");
 }
 
@@ -290,12 +307,13 @@ static size_t repeat_end(const json_t *frames, size_t start)
 
 // write_repeat writes a frame once and folds its repetitions, when
 // there are enough; it gives the index behind what it wrote.
-static size_t write_repeat(struct text *out, const json_t *report, const json_t *frames,
-                           size_t start, size_t shown, bool fault)
+static size_t write_repeat(const struct frame_list *list, size_t start, size_t shown,
+                           bool fault)
 {
-    size_t end = repeat_end(frames, start);
+    struct text *out = list->out;
+    size_t end = repeat_end(list->frames, start);
     end = end < shown ? end : shown;
-    write_frame(out, report, frames, start, fault);
+    write_frame(list, start, fault ? FRAME_FAULT : FRAME_OPEN);
     if (end < start + 1 + REPEATS_FOLDED)
         return start + 1;
     html_write(out,
@@ -303,7 +321,7 @@ static size_t write_repeat(struct text *out, const json_t *report, const json_t 
                " more</span></summary><ol class=\"frames\">\n",
                end - start - 1);
     for (size_t i = start + 1; i < end; i++)
-        write_frame(out, report, frames, i, false);
+        write_frame(list, i, FRAME_REPEATED);
     html_write(out, "</ol></details></li>\n");
     return end;
 }
@@ -332,9 +350,11 @@ static void write_ending(struct text *out, const json_t *thread)
     }
 }
 
-void page_frames_write(struct text *out, const json_t *report, const json_t *thread)
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread,
+                       struct page_sources *sources)
 {
     const json_t *frames = report_frames(thread);
+    const struct frame_list list = { out, report, frames, sources };
     size_t count = json_array_size(frames);
     size_t shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
     bool folding = has_own_frames(frames);
@@ -346,10 +366,10 @@ void page_frames_write(struct text *out, const json_t *report, const json_t *thr
         size_t end = folding ? fold_end(frames, i) : i;
         end = end < shown ? end : shown;
         if (end > i) {
-            write_fold(out, report, frames, i, end);
+            write_fold(&list, i, end);
             i = end;
         } else {
-            i = write_repeat(out, report, frames, i, shown, open++ == 0);
+            i = write_repeat(&list, i, shown, open++ == 0);
         }
     }
     html_write(out, "</ol>\n");

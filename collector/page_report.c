@@ -224,7 +224,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     const json_t *report = viewed->opened.json;
     page_begin(out, viewed->title, "Report");
     write_hero(out, viewed, id);
-    page_threads_write_crashed(out, report);
+    page_threads_write_crashed(out, viewed, address);
     page_missing_write(out, report, address);
     page_watches_write(out, report);
     page_flight_write(out, report);

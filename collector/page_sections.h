@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "collector/page_source.h"
 #include "collector/viewed_report.h"
 
 // page_report_write writes the whole page of report id; address is the collector's own,
@@ -32,15 +33,19 @@ void page_watches_write(struct text *out, const json_t *report);
 void page_memory_write(struct text *out, const json_t *report);
 
 // page_frames_write writes a thread's frames: its own open, runs of system frames
-// folded (unless there are no others), inline frames marked, and why the unwind ended.
-void page_frames_write(struct text *out, const json_t *report, const json_t *thread);
+// folded (unless there are no others), inline frames marked, lines of source where
+// there are sources (NULL: none), and why the unwind ended.
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread,
+                       struct page_sources *sources);
 
 // page_frames_headline is the function a thread is best called by, or NULL: the
 // innermost own frame's, else the innermost one's.
 const char *page_frames_headline(const json_t *thread);
 
-// page_threads_write_crashed writes the crashed thread and its registers.
-void page_threads_write_crashed(struct text *out, const json_t *report);
+// page_threads_write_crashed writes the crashed thread, with lines of source, and its
+// registers; address as in page_report_write.
+void page_threads_write_crashed(struct text *out, const struct viewed_report *viewed,
+                                const char *address);
 
 // page_threads_write_others writes the other threads, equal stacks once.
 void page_threads_write_others(struct text *out, const json_t *report);

@@ -48,6 +48,20 @@ static void write_function(struct text *out, const json_t *report, const json_t 
     text_deinit(&name);
 }
 
+// write_source writes the frame's line of source under it.
+static void write_source(struct text *out, struct page_sources *sources,
+                         const json_t *frame)
+{
+    struct text line = { 0 };
+    page_source_line(&line, sources, frame);
+    if (line.size != 0) {
+        text_append_string(out, "       > ");
+        append_plain(out, line.bytes, PAGE_SHORT);
+        text_append_string(out, "\n");
+    }
+    text_deinit(&line);
+}
+
 static void write_frame(struct text *out, const json_t *report, const json_t *frame,
                         size_t number)
 {
@@ -73,6 +87,9 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     const json_t *crash = json_object_get(report, "crash");
     const json_t *thread = report_crashed_thread(report);
     const json_t *frames = report_frames(thread);
+    CH_CLEANUP(page_sources_deinit) struct page_sources sources;
+    page_sources_init(&sources, viewed->symbols, report);
+    bool sourced = false;
     write_line(out, "crash", viewed->title);
     write_line(out, "summary", report_string(crash, "summary"));
     write_line(out, "message", report_unsaid_message(crash));
@@ -89,8 +106,14 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
         text_appendf(out, "\nthread %lld crashed\n",
                      (long long)report_integer(thread, "tid", 0));
     size_t count = json_array_size(frames);
-    for (size_t i = 0; i < count && i < FRAMES_WRITTEN; i++)
-        write_frame(out, report, json_array_get(frames, i), i);
+    for (size_t i = 0; i < count && i < FRAMES_WRITTEN; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        write_frame(out, report, frame, i);
+        if (sourced || report_frame_is_system(report, frame))
+            continue;
+        sourced = true;
+        write_source(out, &sources, frame);
+    }
     if (count > FRAMES_WRITTEN)
         text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);
 }

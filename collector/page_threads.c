@@ -119,7 +119,7 @@ static void write_stack(struct text *out, const json_t *report,
     html_write(out, "%s%.*s</span></summary>\n",
                state != NULL && stack->count == 1 ? " \u00b7 state " : "",
                stack->count == 1 ? 8 : 0, state);
-    page_frames_write(out, report, stack->thread);
+    page_frames_write(out, report, stack->thread, NULL);
     if (stack->count > 1)
         html_write(out,
                    "<p class=\"cut\">Lines and addresses are those of thread %lld.</p>",
@@ -182,9 +182,13 @@ static void write_registers(struct text *out, const json_t *thread)
     html_write(out, "</dl></details>");
 }
 
-void page_threads_write_crashed(struct text *out, const json_t *report)
+void page_threads_write_crashed(struct text *out, const struct viewed_report *viewed,
+                                const char *address)
 {
+    const json_t *report = viewed->opened.json;
     const json_t *thread = report_crashed_thread(report);
+    CH_CLEANUP(page_sources_deinit) struct page_sources sources;
+    page_sources_init(&sources, viewed->symbols, report);
     if (thread == NULL)
         return;
     const char *name = report_string(thread, "name");
@@ -192,7 +196,8 @@ void page_threads_write_crashed(struct text *out, const json_t *report)
                "<section class=\"card crashed\" id=\"crashed\"><h2>Crashed thread"
                " <small>%.*s %lld</small></h2>\n",
                40, name, (long long)report_integer(thread, "tid", 0));
-    page_frames_write(out, report, thread);
+    page_frames_write(out, report, thread, &sources);
+    page_source_write_missing(out, &sources, address);
     write_registers(out, thread);
     html_write(out, "</section>\n");
 }

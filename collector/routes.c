@@ -4,6 +4,7 @@
 #include "collector/api.h"
 #include "collector/collector.h"
 #include "collector/pages.h"
+#include "formats/source_bundle.h"
 
 enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 };
 
@@ -32,6 +33,9 @@ const struct http_route routes_table[] = {
     { "GET", "/api/v1/symbols/*", HTTP_READ, .handle = api_get_symbols },
     { "PUT", "/api/v1/symbols/*", HTTP_WRITE, .body_limit = DEBUG_FILE_MAX,
       .handle = api_put_symbols, .begin = api_begin_symbols, .body = api_take_symbols },
+    { "GET", "/api/v1/sources/*", HTTP_READ, .handle = api_get_sources },
+    { "PUT", "/api/v1/sources/*", HTTP_WRITE, .body_limit = SOURCE_BUNDLE_BYTES,
+      .handle = api_put_symbols, .begin = api_begin_sources, .body = api_take_symbols },
 };
 
 const size_t routes_count = sizeof(routes_table) / sizeof(routes_table[0]);

@@ -12,6 +12,7 @@
 
 #include "base/hex.h"
 #include "formats/elf.h"
+#include "formats/source_bundle.h"
 #include "symbolizer/symbol_cache_folder.h"
 
 bool symbol_folder_id_ok(const char *id)
@@ -21,18 +22,21 @@ bool symbol_folder_id_ok(const char *id)
            length < SYMBOL_FOLDER_ID_SIZE;
 }
 
-// file_path writes the path of build ID id, or returns false where it does not fit.
-static bool file_path(const char *folder, const char *id, char *out)
+// file_path writes the path of what is kept of build ID id, or returns false where it
+// does not fit.
+static bool file_path(const char *folder, enum symbol_kind kind, const char *id,
+                      char *out)
 {
-    int length = snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s.debug",
-                          folder, id, id + 2);
+    int length =
+        snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s.%s", folder, id,
+                 id + 2, kind == SYMBOL_SOURCES ? "sources" : "debug");
     return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
 }
 
-int symbol_folder_open(const char *folder, const char *id)
+int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
-    if (!symbol_folder_id_ok(id) || !file_path(folder, id, path))
+    if (!symbol_folder_id_ok(id) || !file_path(folder, kind, id, path))
         return -1;
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
@@ -40,7 +44,7 @@ int symbol_folder_open(const char *folder, const char *id)
 bool symbol_folder_has(const char *folder, const char *id)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
-    return symbol_folder_id_ok(id) && file_path(folder, id, path) &&
+    return symbol_folder_id_ok(id) && file_path(folder, SYMBOL_DEBUG_FILE, id, path) &&
            access(path, R_OK) == 0;
 }
 
@@ -88,14 +92,15 @@ static enum ch_status make_folders(const char *path)
     return CH_OK;
 }
 
-enum ch_status symbol_upload_begin(const char *folder, const char *build_id,
-                                   struct symbol_upload *out)
+enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
+                                   const char *build_id, struct symbol_upload *out)
 {
     if (!symbol_folder_id_ok(build_id))
         return CH_ERR_MALFORMED;
-    if (!file_path(folder, build_id, out->final))
+    if (!file_path(folder, kind, build_id, out->final))
         return CH_ERR_LIMIT;
     out->folder = folder;
+    out->kind = kind;
     snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
     int length = snprintf(out->temporary, sizeof(out->temporary),
                           "%s/.build-id/.upload-XXXXXX", folder);
@@ -153,7 +158,9 @@ static enum ch_status check_file(const struct symbol_upload *upload)
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, upload->fd, 0);
     if (bytes == MAP_FAILED)
         return CH_ERR_IO;
-    enum ch_status status = check_build(upload, bytes, size);
+    enum ch_status status = upload->kind == SYMBOL_SOURCES
+                                ? source_bundle_check(bytes, size)
+                                : check_build(upload, bytes, size);
     munmap(bytes, size);
     return status;
 }
@@ -181,7 +188,8 @@ enum ch_status symbol_upload_finish(struct symbol_upload *upload)
         rename(upload->temporary, upload->final) != 0)
         return CH_ERR_IO;
     upload->temporary[0] = 0;
-    forget_cache(upload->folder, upload->build_id);
+    if (upload->kind == SYMBOL_DEBUG_FILE)
+        forget_cache(upload->folder, upload->build_id);
     return sync_folder(upload->final);
 }
 

@@ -52,7 +52,7 @@ static unsigned find(struct collector *collector, const char *id, struct copied 
 unsigned viewed_report_open(struct viewed_report *out, struct collector *collector,
                             const char *id, struct viewed_report_error *error)
 {
-    *out = (struct viewed_report){ 0 };
+    *out = (struct viewed_report){ .symbols = collector->symbols };
     CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
     unsigned refused = find(collector, id, &copied, error);
     if (refused != 0)

@@ -15,7 +15,8 @@ struct viewed_report {
     char group[ENTRY_GROUP_SIZE];
     char title[256];
     int64_t received_ms;
-    bool renamed; // names were made here
+    bool renamed;        // names were made here
+    const char *symbols; // the folder of debug files and sources; NULL: none
 };
 
 struct viewed_report_error {
