@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/spool_prune.h"
 #include "upload/http.h"
+#include "upload/otlp_headers.h"
 #include "upload/token.h"
 
 static void say(const struct delivery *delivery, const char *format, ...)
@@ -47,6 +49,36 @@ static void prepare(void *context, json_t *report)
     session_symbolize(delivery->session, report);
 }
 
+static bool has_log_intake(const struct target_list *list)
+{
+    bool found = false;
+    for (size_t i = 0; i < list->count; i++)
+        found |= list->targets[i].kind == TARGET_KIND_OTLP;
+    return found;
+}
+
+// read_otlp_headers takes them from OpenTelemetry's own variables, of which the one for
+// logs alone goes first. They are other programs' too: without a log intake they are
+// not looked at.
+static void read_otlp_headers(struct delivery *delivery)
+{
+    static const char *const variables[] = { "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+                                             "OTEL_EXPORTER_OTLP_HEADERS" };
+    const char *list = NULL;
+    const char *why = "";
+    size_t i = 0;
+    for (; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        list = getenv(variables[i]);
+        if (list != NULL && *list != 0)
+            break;
+    }
+    if (list == NULL || *list == 0 || !has_log_intake(&delivery->queue.targets))
+        return;
+    if (otlp_headers_read(list, &delivery->otlp_headers, &why) != CH_OK)
+        say(delivery, "cannot use %s: %s", variables[i], why);
+    delivery->queue.otlp_headers = delivery->otlp_headers.bytes;
+}
+
 enum ch_status delivery_init(struct delivery *delivery, struct session *session,
                              queue_say_fn *to, void *context)
 {
@@ -74,15 +106,19 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
     delivery->queue.token = delivery->token.bytes;
     status = target_list_parse(settings->url, refuse_target, delivery,
                                &delivery->queue.targets);
-    if (status != CH_OK)
+    if (status != CH_OK) {
         say(delivery, "cannot upload: out of memory");
-    return status;
+        return status;
+    }
+    read_otlp_headers(delivery);
+    return CH_OK;
 }
 
 void delivery_deinit(struct delivery *delivery)
 {
     target_list_deinit(&delivery->queue.targets);
     text_deinit(&delivery->token);
+    text_deinit(&delivery->otlp_headers);
     http_close();
 }
 

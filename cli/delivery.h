@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue as the commands use it: targets and token from the settings, raw reports
-// symbolized on their way, lines to a say function. Users: finish, upload.
+// A queue as the commands use it: targets and token from the settings, a log intake's
+// headers from OpenTelemetry's variables, raw reports symbolized on their way, lines to
+// a say function. Users: finish, upload.
 #pragma once
 #include "base/status.h"
 #include "base/text.h"
@@ -12,13 +13,14 @@ struct delivery {
     struct session *session;
     struct queue queue;
     struct text token;
+    struct text otlp_headers;
     queue_say_fn *say;
     queue_progress_fn *progress; // NULL: none; may be set after delivery_init
     void *context;
 };
 
 // delivery_init fills queue from the session, whose spool is open. What is wrong with
-// targets or token is said; a token that cannot be read fails.
+// targets, token or headers is said; a token that cannot be read fails.
 CH_CHECKED enum ch_status delivery_init(struct delivery *delivery,
                                         struct session *session, queue_say_fn *say,
                                         void *context);

@@ -26,6 +26,8 @@ static const char *const passed_on[] = {
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "CURL_CA_BUNDLE",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
     "DEBUGINFOD_URLS",
     "DEBUGINFOD_TIMEOUT",
     "DEBUGINFOD_CACHE_PATH",

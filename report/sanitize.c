@@ -105,10 +105,11 @@ bool sanitize_is_secret_name(const char *name, size_t length)
         "pass",   "pwd",   "key", "keys",          "auth",       "bearer", "cookie",
         "secret", "token", "pin", "authorization", "credential", NULL
     };
-    static const char *const ends[] = { "password",   "passwd",      "passphrase",
-                                        "secret",     "token",       "apikey",
-                                        "accesskey",  "secretkey",   "privatekey",
-                                        "credential", "credentials", NULL };
+    static const char *const ends[] = { "password",     "passwd",      "passphrase",
+                                        "secret",       "token",       "apikey",
+                                        "accesskey",    "secretkey",   "privatekey",
+                                        "credential",   "credentials", "otlp_headers",
+                                        "logs_headers", NULL };
     if (ends_in_one_of(ends, name, length))
         return true;
     for (size_t i = 0; i < length;) {

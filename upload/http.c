@@ -157,6 +157,19 @@ static struct curl_slist *add_header(struct curl_slist *headers, const char *nam
     return longer != NULL ? longer : headers;
 }
 
+// add_lines appends the headers of lines.
+static struct curl_slist *add_lines(struct curl_slist *headers, const char *lines)
+{
+    while (*lines != 0) {
+        char line[10240];
+        size_t length = strcspn(lines, "\n");
+        (void)snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+        headers = add_header(headers, line, "");
+        lines += length + (lines[length] == '\n');
+    }
+    return headers;
+}
+
 static struct curl_slist *request_headers(const struct http_request *request)
 {
     struct curl_slist *headers = add_header(NULL, "Expect:", "");
@@ -167,8 +180,8 @@ static struct curl_slist *request_headers(const struct http_request *request)
         headers = add_header(headers, "Content-Encoding: ", request->encoding);
     if (request->token != NULL && request->token[0] != 0)
         headers = add_header(headers, "Authorization: Bearer ", request->token);
-    if (request->header != NULL)
-        headers = add_header(headers, request->header, "");
+    if (request->headers != NULL)
+        headers = add_lines(headers, request->headers);
     return headers;
 }
 

@@ -23,7 +23,7 @@ struct http_request {
     const char *token;        // "" or NULL: none
     const char *content_type; // of the body
     const char *encoding;     // of the body; NULL: as it is
-    const char *header;       // one more line, such as "X-A: b"; NULL: none
+    const char *headers;      // more lines, as in "X-A: b\nX-C: d"; NULL: none
     const char *keep;         // a header of the answer to keep: "x-b"; NULL: none
     const void *body;         // NULL: none
     FILE *file;               // instead, read from where it is; NULL: none

@@ -65,6 +65,7 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     struct http_request request = { .content_type = "application/json",
+                                    .headers = shipment->otlp_headers,
                                     .timeout_ms = shipment->timeout_ms,
                                     .progress = shipment->progress,
                                     .context = shipment->context };

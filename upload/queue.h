@@ -42,7 +42,8 @@ typedef void queue_progress_fn(void *context, const struct queue_step *step);
 struct queue {
     const struct spool *spool;
     struct target_list targets;
-    const char *token;    // "" or NULL: none
+    const char *token;        // a collector's; "" or NULL: none
+    const char *otlp_headers; // log intakes', one a line; NULL: none
     uint64_t deadline_ms; // on CLOCK_MONOTONIC; 0: each request has its own time alone
     uint64_t timeout_ms;  // of one request
     struct spool_rate rate;

@@ -81,7 +81,7 @@ static enum ch_status post(const struct target *target, const struct shipment *s
     if (status != CH_OK || !text_ok(&url) || !text_ok(&key))
         return CH_ERR_NO_MEMORY;
     request.url = url.bytes;
-    request.header = key.bytes;
+    request.headers = key.bytes;
     return http_send(&request, reply);
 }
 

@@ -19,8 +19,9 @@ struct shipment {
     const json_t *report;
     const char *json; // the same as it lies in the spool
     size_t size;
-    const char *token; // a collector's; "" or NULL: none
-    bool attach;       // where a report travels beside an event: send it too
+    const char *token;        // a collector's; "" or NULL: none
+    const char *otlp_headers; // a log intake's, as http_request takes them; NULL: none
+    bool attach;              // where a report travels beside an event: send it too
     uint64_t timeout_ms;
     http_progress_fn *progress; // NULL: nobody wants to know
     void *context;

@@ -43,12 +43,16 @@ static void the_agent_gets_the_variables_it_needs_and_no_others(void **state)
     run.variables[3] = "SECRET_KEY=do-not-pass";
     run.variables[4] = "HOMEPAGE=x";
     run.variables[5] = "CRASHHOOK_TAGS=a=b";
+    run.variables[6] = "OTEL_EXPORTER_OTLP_HEADERS=a=b";
+    run.variables[7] = "OTEL_EXPORTER_OTLP_LOGS_HEADERS=a=b";
     real_crash(&run);
     assert_segv();
     assert_non_null(strstr(run.records, "HOME,"));
     assert_non_null(strstr(run.records, "DEBUGINFOD_URLS,"));
     assert_non_null(strstr(run.records, "https_proxy,"));
     assert_non_null(strstr(run.records, "CRASHHOOK_TAGS,"));
+    assert_non_null(strstr(run.records, "OTEL_EXPORTER_OTLP_HEADERS,"));
+    assert_non_null(strstr(run.records, "OTEL_EXPORTER_OTLP_LOGS_HEADERS,"));
     assert_null(strstr(run.records, "SECRET_KEY"));
     assert_null(strstr(run.records, "HOMEPAGE"));
 }

@@ -75,6 +75,10 @@ static void sanitize_arguments_mask_values_of_secret_options(void **state)
     assert_string_equal(LINE("app", "--api-key=1", "DB_PASS=2"),
                         "app|--api-key=***|DB_PASS=***");
     assert_string_equal(LINE("app", "--accessToken", "abc"), "app|--accessToken|***");
+    assert_string_equal(LINE("env", "OTEL_EXPORTER_OTLP_HEADERS=a=b,c=d e"),
+                        "env|OTEL_EXPORTER_OTLP_HEADERS=***");
+    assert_string_equal(LINE("env", "OTEL_EXPORTER_OTLP_LOGS_HEADERS=a=b"),
+                        "env|OTEL_EXPORTER_OTLP_LOGS_HEADERS=***");
     assert_string_equal(LINE("curl", "-u", "ann:pw", "-v"), "curl|-u|ann:***|-v");
 }
 

@@ -46,6 +46,7 @@ class Proxy(Listener):
     def __init__(self, password=None):
         self.password = password
         self.passed = []  # where connections went
+        self.heads = []  # what an HTTP proxy was told
         self.address = f"127.0.0.1:{self.listen()}"
 
     def _serve(self, connection):
@@ -68,6 +69,7 @@ class HttpProxy(Proxy):
             if not more:
                 return
             head += more
+        self.heads.append(head.partition(b"\r\n\r\n")[0])
         wanted = b"Basic " + base64.b64encode((self.password or "").encode())
         if self.password and wanted not in head:
             connection.sendall(b"HTTP/1.1 407 who?\r\nProxy-Authenticate: Basic realm=x\r\n"
