@@ -2,11 +2,16 @@
 #
 # Strict readers of the bodies that other systems take: Sentry's envelope and event, and
 # OpenTelemetry's JSON for log records. They know every member we may write, its type
-# and what it has to agree with; anything else is an error.
+# and what it has to agree with; anything else is an error. Sentry's own reader of
+# envelopes and protobuf's reader of JSON have to read the same.
 
 import base64
 import json
 import re
+
+import otlp_schema
+from google.protobuf import json_format
+from sentry_sdk.envelope import Envelope
 
 ADDRESS = re.compile(r"0x[0-9a-f]{1,16}\Z")
 EVENT_ID = re.compile(r"[0-9a-f]{32}\Z")
@@ -72,6 +77,14 @@ def read_envelope(data):
         need(rest[:1] == b"\n", "an item is longer than it says")
         rest = rest[1:]
         items.append((item, payload))
+    taken = Envelope.deserialize(data)
+    need(taken.headers == header, "Sentry's reader finds another header")
+    need([item.headers for item in taken.items] == [item for item, _ in items],
+         "Sentry's reader finds other items")
+    for item, (_, payload) in zip(taken.items, items):
+        same = (item.payload.json == json.loads(payload) if item.type == "event"
+                else item.get_bytes() == payload)
+        need(same, f"Sentry's reader finds another {item.type}")
     return header, items
 
 
@@ -232,6 +245,12 @@ def attributes(values, where):
 def read_logs(data):
     """The resource's and the one record's attributes, and the record; all checked."""
     request = json.loads(data)
+    try:
+        message = otlp_schema.read(data)
+    except json_format.ParseError as error:
+        raise Wrong(f"protobuf refuses it: {error}") from error
+    back = json_format.MessageToDict(message, use_integers_for_enums=True)
+    need(back == request, "protobuf understands something else")
     members(request, "request", {"resourceLogs"})
     need(len(request["resourceLogs"]) == 1, "one resource")
     logs = request["resourceLogs"][0]

@@ -549,6 +549,32 @@ class Bodies(unittest.TestCase):
             with self.subTest(number), self.assertRaises(bodies.Wrong):
                 bodies.check_event(event)
 
+    def test_the_readers_refuse_what_is_no_request_with_log_records(self):
+        good = json.loads(self.export("otlp", self.case("named.json")))
+
+        def record(request):
+            return request["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+
+        mistakes = [
+            lambda r: r.update(surprise=1),
+            lambda r: record(r).update(severityNumber="21"),
+            lambda r: record(r).update(severityNumber=2.5),
+            lambda r: record(r).update(timeUnixNano="12 s"),
+            lambda r: record(r).update(timeUnixNano="-1"),
+            lambda r: record(r).update(body="text"),
+            lambda r: record(r)["body"].update(intValue="1"),
+            lambda r: record(r)["attributes"][0].update(value={"intValue": "1e99"}),
+            lambda r: record(r)["attributes"][0].update(value={"bytesValue": "*"}),
+            lambda r: record(r)["attributes"][0].update(value={"mapValue": {}}),
+            lambda r: record(r).update(attributes={"a": "b"}),
+            lambda r: r["resourceLogs"][0].update(resource=[]),
+        ]
+        for number, mistake in enumerate(mistakes):
+            request = json.loads(json.dumps(good))
+            mistake(request)
+            with self.subTest(number), self.assertRaises(bodies.Wrong):
+                bodies.read_logs(json.dumps(request).encode())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
