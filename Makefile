@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all deps demo check check-full bench packages check-packages install clean \
-	asan tsan fuzz valgrind coverage aarch64 trixie
+	asan tsan fuzz valgrind coverage aarch64 trixie receivers
 
 all:
 	cmake --preset release
@@ -42,6 +42,12 @@ fuzz: deps
 valgrind coverage aarch64 trixie: deps
 	packaging/install-packages packaging/more-packages.txt
 	tests/check-$@ $(JOBS)
+
+# Receivers of Sentry's and OpenTelemetry's that others wrote, from npm.
+receivers: deps all
+	packaging/install-packages packaging/more-packages.txt
+	command -v npm || echo npm | packaging/install-packages /dev/stdin
+	tests/check-receivers
 
 # Measures what docs/performance.md quotes.
 bench: deps all

@@ -249,8 +249,7 @@ def read_logs(data):
         message = otlp_schema.read(data)
     except json_format.ParseError as error:
         raise Wrong(f"protobuf refuses it: {error}") from error
-    back = json_format.MessageToDict(message, use_integers_for_enums=True)
-    need(back == request, "protobuf understands something else")
+    need(otlp_schema.as_json(message) == request, "protobuf understands something else")
     members(request, "request", {"resourceLogs"})
     need(len(request["resourceLogs"]) == 1, "one resource")
     logs = request["resourceLogs"][0]

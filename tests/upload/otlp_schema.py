@@ -75,11 +75,18 @@ def make_pool():
 POOL = make_pool()
 
 
-def read(data, name="ExportLogsServiceRequest", pool=POOL, package=PACKAGE):
-    """The message that JSON stands for; json_format.ParseError where it does not."""
-    kind = pool.FindMessageTypeByName(f"{package}.{name}")
+def make(pool=POOL, name=f"{PACKAGE}.ExportLogsServiceRequest"):
+    """An empty message."""
+    kind = pool.FindMessageTypeByName(name)
     if hasattr(message_factory, "GetMessageClass"):
-        message = message_factory.GetMessageClass(kind)()
-    else:
-        message = message_factory.MessageFactory(pool).GetPrototype(kind)()
-    return json_format.Parse(data, message)
+        return message_factory.GetMessageClass(kind)()
+    return message_factory.MessageFactory(pool).GetPrototype(kind)()
+
+
+def read(data, *kind):
+    """The message that JSON stands for; json_format.ParseError where it does not."""
+    return json_format.Parse(data, make(*kind))
+
+
+def as_json(message):
+    return json_format.MessageToDict(message, use_integers_for_enums=True)
