@@ -12,10 +12,10 @@
 
 struct real_crash {
     // What to run.
-    const char *program;      // NULL: victim
-    const char *way;          // its first argument
-    const char *agent_way;    // of probe_agent; NULL: answers at once
-    const char *agent;        // path; NULL: probe_agent
+    const char *program;       // NULL: victim
+    const char *way;           // its first argument
+    const char *agent_way;     // of probe_agent; NULL: answers at once
+    const char *agent;         // path; NULL: probe_agent
     const char *variables[12]; // NAME=value, until NULL
     bool dlopens; // the program loads the library itself, instead of a preload
     bool bare;    // no library at all: what the kernel alone does
