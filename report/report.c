@@ -9,131 +9,8 @@
 #include <unistd.h>
 
 #include "report/report_id.h"
+#include "report/report_shape.h"
 #include "report/system_image.h"
-
-#define SCHEMA "crashhook.report/1"
-
-enum shape {
-    SHAPE_STRING,
-    SHAPE_ADDRESS,
-    SHAPE_INTEGER,
-    SHAPE_FLAG,
-    SHAPE_OBJECT,
-    SHAPE_ARRAY
-};
-
-struct member {
-    const char *key;
-    enum shape shape;
-    bool required;
-};
-
-static const struct member report_members[] = {
-    { "schema", SHAPE_STRING, true },
-    { "id", SHAPE_STRING, true },
-    { "revision", SHAPE_INTEGER, true },
-    { "time", SHAPE_STRING, true },
-    { "crash", SHAPE_OBJECT, false },
-    { "process", SHAPE_OBJECT, false },
-    { "host", SHAPE_OBJECT, false },
-    { "release", SHAPE_STRING, false },
-    { "environment", SHAPE_STRING, false },
-    { "tags", SHAPE_OBJECT, false },
-    { "breadcrumbs", SHAPE_ARRAY, false },
-    { "user_data", SHAPE_OBJECT, false },
-    { "attachments", SHAPE_ARRAY, false },
-    { "threads", SHAPE_ARRAY, true },
-    { "images", SHAPE_ARRAY, true },
-    { "image_map", SHAPE_STRING, false },
-    { "watches", SHAPE_ARRAY, false },
-    { "flight", SHAPE_OBJECT, false },
-    { "memory", SHAPE_ARRAY, false },
-    { "fingerprint", SHAPE_STRING, false },
-    { "problems", SHAPE_ARRAY, false },
-    { "agent", SHAPE_OBJECT, false },
-    { 0 },
-};
-
-static const struct member crash_members[] = {
-    { "signal", SHAPE_INTEGER, true },
-    { "name", SHAPE_STRING, true },
-    { "code", SHAPE_INTEGER, false },
-    { "code_name", SHAPE_STRING, false },
-    { "address", SHAPE_ADDRESS, false },
-    { "thread", SHAPE_INTEGER, true },
-    { "kind", SHAPE_STRING, false },
-    { "summary", SHAPE_STRING, false },
-    { "message", SHAPE_STRING, false },
-    { "exception", SHAPE_OBJECT, false },
-    { 0 },
-};
-
-static const struct member process_members[] = {
-    { "pid", SHAPE_INTEGER, false },
-    { "ppid", SHAPE_INTEGER, false },
-    { "executable", SHAPE_STRING, false },
-    { "arguments", SHAPE_ARRAY, false },
-    { "started", SHAPE_STRING, false },
-    { "uptime_ms", SHAPE_INTEGER, false },
-    { "rss_bytes", SHAPE_INTEGER, false },
-    { "uid", SHAPE_INTEGER, false },
-    { "cgroup", SHAPE_STRING, false },
-    { "working_directory", SHAPE_STRING, false },
-    { 0 },
-};
-
-static const struct member thread_members[] = {
-    { "tid", SHAPE_INTEGER, true },
-    { "name", SHAPE_STRING, false },
-    { "state", SHAPE_STRING, false },
-    { "crashed", SHAPE_FLAG, false },
-    { "registers", SHAPE_OBJECT, false },
-    { "backtrace", SHAPE_OBJECT, false },
-    { 0 },
-};
-
-static const struct member backtrace_members[] = {
-    { "cbf", SHAPE_STRING, false },
-    { "ended", SHAPE_STRING, false },
-    { "frames", SHAPE_ARRAY, true },
-    { 0 },
-};
-
-static const struct member frame_members[] = {
-    { "kind", SHAPE_STRING, true },
-    { "address", SHAPE_ADDRESS, false },
-    { "trust", SHAPE_STRING, false },
-    { "image", SHAPE_INTEGER, false },
-    { "image_offset", SHAPE_ADDRESS, false },
-    { "function", SHAPE_STRING, false },
-    { "raw_name", SHAPE_STRING, false },
-    { "function_offset", SHAPE_INTEGER, false },
-    { "file", SHAPE_STRING, false },
-    { "line", SHAPE_INTEGER, false },
-    { "column", SHAPE_INTEGER, false },
-    { "inline", SHAPE_FLAG, false },
-    { "system", SHAPE_FLAG, false },
-    { "arguments", SHAPE_ARRAY, false },
-    { "count", SHAPE_INTEGER, false },
-    { 0 },
-};
-
-static const struct member image_members[] = {
-    { "name", SHAPE_STRING, false },
-    { "path", SHAPE_STRING, false },
-    { "build_id", SHAPE_STRING, false },
-    { "base", SHAPE_ADDRESS, true },
-    { "end_of_text", SHAPE_ADDRESS, false },
-    { "has_sframe", SHAPE_FLAG, false },
-    { 0 },
-};
-
-static const struct member problem_members[] = {
-    { "stage", SHAPE_STRING, true },
-    { "status", SHAPE_STRING, true },
-    { "address", SHAPE_ADDRESS, false },
-    { 0 },
-};
 
 static void error_set(struct report_error *error, const char *format, ...)
     CH_PRINTF(2, 3);
@@ -167,35 +44,35 @@ static bool parse_address(const char *text, uint64_t *out)
     return true;
 }
 
-static const char *shape_name(enum shape shape)
+static const char *shape_name(enum report_shape shape)
 {
     static const char *const names[] = {
-        [SHAPE_STRING] = "a string",
-        [SHAPE_ADDRESS] = "an address such as \"0x1f\"",
-        [SHAPE_INTEGER] = "a whole number",
-        [SHAPE_FLAG] = "true or false",
-        [SHAPE_OBJECT] = "an object",
-        [SHAPE_ARRAY] = "an array",
+        [REPORT_SHAPE_STRING] = "a string",
+        [REPORT_SHAPE_ADDRESS] = "an address such as \"0x1f\"",
+        [REPORT_SHAPE_INTEGER] = "a whole number",
+        [REPORT_SHAPE_FLAG] = "true or false",
+        [REPORT_SHAPE_OBJECT] = "an object",
+        [REPORT_SHAPE_ARRAY] = "an array",
     };
     return names[shape];
 }
 
-static bool has_shape(const json_t *value, enum shape shape)
+static bool has_shape(const json_t *value, enum report_shape shape)
 {
     uint64_t address;
     switch (shape) {
-    case SHAPE_STRING:
+    case REPORT_SHAPE_STRING:
         return json_is_string(value);
-    case SHAPE_ADDRESS:
+    case REPORT_SHAPE_ADDRESS:
         return json_is_string(value) &&
                parse_address(json_string_value(value), &address);
-    case SHAPE_INTEGER:
+    case REPORT_SHAPE_INTEGER:
         return json_is_integer(value);
-    case SHAPE_FLAG:
+    case REPORT_SHAPE_FLAG:
         return json_is_boolean(value);
-    case SHAPE_OBJECT:
+    case REPORT_SHAPE_OBJECT:
         return json_is_object(value);
-    case SHAPE_ARRAY:
+    case REPORT_SHAPE_ARRAY:
         return json_is_array(value);
     }
     return false;
@@ -203,7 +80,8 @@ static bool has_shape(const json_t *value, enum shape shape)
 
 // check_members checks that object is one and each known member has its shape; null is
 // as good as missing.
-static enum ch_status check_members(const json_t *object, const struct member *members,
+static enum ch_status check_members(const json_t *object,
+                                    const struct report_shape_member *members,
                                     struct report_error *error)
 {
     if (!json_is_object(object)) {
@@ -246,7 +124,7 @@ static enum ch_status check_each(const json_t *array, const char *name, size_t i
 static enum ch_status check_frame(const json_t *frame, size_t images,
                                   struct report_error *error)
 {
-    enum ch_status status = check_members(frame, frame_members, error);
+    enum ch_status status = check_members(frame, report_shape_frame, error);
     if (status != CH_OK)
         return status;
     uint64_t address;
@@ -266,11 +144,11 @@ static enum ch_status check_frame(const json_t *frame, size_t images,
 static enum ch_status check_thread(const json_t *thread, size_t images,
                                    struct report_error *error)
 {
-    enum ch_status status = check_members(thread, thread_members, error);
+    enum ch_status status = check_members(thread, report_shape_thread, error);
     const json_t *backtrace = json_object_get(thread, "backtrace");
     if (status != CH_OK || !json_is_object(backtrace))
         return status;
-    status = check_members(backtrace, backtrace_members, error);
+    status = check_members(backtrace, report_shape_backtrace, error);
     if (status != CH_OK)
         return status;
     return check_each(report_frames(thread), "frames", images, check_frame, error);
@@ -280,19 +158,19 @@ static enum ch_status check_image(const json_t *image, size_t images,
                                   struct report_error *error)
 {
     (void)images;
-    return check_members(image, image_members, error);
+    return check_members(image, report_shape_image, error);
 }
 
 static enum ch_status check_problem(const json_t *problem, size_t images,
                                     struct report_error *error)
 {
     (void)images;
-    return check_members(problem, problem_members, error);
+    return check_members(problem, report_shape_problem, error);
 }
 
 // check_object checks a member that is an object, where there is one.
 static enum ch_status check_object(const json_t *report, const char *key,
-                                   const struct member *members,
+                                   const struct report_shape_member *members,
                                    struct report_error *error)
 {
     const json_t *object = json_object_get(report, key);
@@ -309,8 +187,9 @@ static enum ch_status check_object(const json_t *report, const char *key,
 static enum ch_status check_identity(const json_t *report, struct report_error *error)
 {
     const char *schema = report_string(report, "schema");
-    if (schema == NULL || strncmp(schema, SCHEMA, sizeof(SCHEMA)) != 0) {
-        error_set(error, "its schema is not " SCHEMA);
+    if (schema == NULL ||
+        strncmp(schema, REPORT_SHAPE_SCHEMA, sizeof(REPORT_SHAPE_SCHEMA)) != 0) {
+        error_set(error, "its schema is not " REPORT_SHAPE_SCHEMA);
         return CH_ERR_UNSUPPORTED;
     }
     const char *id = report_string(report, "id");
@@ -326,11 +205,11 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
     const json_t *images = json_object_get(report, "images");
     enum ch_status status = check_identity(report, error);
     if (status == CH_OK)
-        status = check_members(report, report_members, error);
+        status = check_members(report, report_shape_report, error);
     if (status == CH_OK)
-        status = check_object(report, "crash", crash_members, error);
+        status = check_object(report, "crash", report_shape_crash, error);
     if (status == CH_OK)
-        status = check_object(report, "process", process_members, error);
+        status = check_object(report, "process", report_shape_process, error);
     if (status == CH_OK)
         status = check_each(images, "images", 0, check_image, error);
     if (status == CH_OK)
