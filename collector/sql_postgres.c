@@ -246,11 +246,12 @@ static bool begin_session(struct postgres *postgres)
              "SET default_transaction_read_only = %s; SET statement_timeout = %lld",
              postgres->reading ? "on" : "off", (long long)postgres->query_limit_ms);
     // Writing goes by keys alone. A plan is made once, perhaps while tables are still
-    // empty, and must be right when they hold millions of rows.
+    // empty, and must be right when they hold millions of rows. What is disabled counts
+    // as so costly that plans would be compiled, which takes longer than they do.
     return run_plain(postgres, settings) &&
            (postgres->reading ||
             run_plain(postgres, "SET plan_cache_mode = force_generic_plan;"
-                                "SET enable_seqscan = off")) &&
+                                "SET enable_seqscan = off; SET jit = off")) &&
            PQsetnonblocking(postgres->connection, 1) == 0;
 }
 

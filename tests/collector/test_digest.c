@@ -158,6 +158,17 @@ static void digest_stops_at_depth_without_an_end(void **state)
     size_t head = (size_t)snprintf(text, ROOM, HEAD "\"x\":");
     memset(text + head, '[', ROOM - 1 - head);
     assert_int_equal(verdict_of(text), DIGEST_SILENT);
+
+    // JSON all the same, which is read whole.
+    memset(text + head, '[', 100);
+    memset(text + head + 100, ']', 100);
+    (void)strcpy(text + head + 200, "," THREADS(FRAME) IMAGES "}");
+    struct report_error error;
+    json_t *report = NULL;
+    enum ch_status status = report_parse(text, strlen(text), &report, &error);
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(verdict_of(text), DIGEST_SILENT);
 }
 
 static int is_accepted(const uint8_t *bytes, size_t size, void *context)
