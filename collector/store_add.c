@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A batch goes in with three waits for the database: what is known of its ids, its
-// groups and rows, and the commit with all that is counted. Counting is done by the
-// database, once for all rows of the batch.
+// groups and rows, and the commit with all that is counted. What the reports of a batch
+// have in common is counted before it is sent, so that it is written once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/release_order.h"
 #include "collector/store_internal.h"
+#include "collector/store_tally.h"
 
 // What becomes of an upload, and what is known of the report whose place it takes.
 struct planned {
@@ -38,7 +39,7 @@ struct batch {
     struct found_group *groups;
     struct text replaced;   // numbers of reports that are replaced
     struct text old_groups; // and of the groups they were in
-    struct text numbers;    // of all reports that were written
+    struct store_tally tally;
 };
 
 static void batch_deinit(struct batch *batch)
@@ -48,7 +49,7 @@ static void batch_deinit(struct batch *batch)
     free(batch->groups);
     text_deinit(&batch->replaced);
     text_deinit(&batch->old_groups);
-    text_deinit(&batch->numbers);
+    store_tally_deinit(&batch->tally);
 }
 
 static void take_found_report(void *context, const struct sql_row *row)
@@ -246,25 +247,25 @@ static void regress(struct sql *sql, const struct planned *planned)
     sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
 }
 
-// count_in counts what was written, and looks again at groups that lost reports.
-static void count_in(struct sql *sql, struct batch *batch)
+// count_in counts what was written, and looks again at groups that lost reports. The
+// commit waits for all of it.
+static enum ch_status count_in(struct sql *sql, struct batch *batch)
 {
-    struct sql_value written = store_list_end(sql, &batch->numbers);
-    sql_queue(sql, STORE_GAIN_DAYS, &written, 1, NULL, NULL);
-    sql_queue(sql, STORE_GAIN_FACETS, &written, 1, NULL, NULL);
-    if (batch->old_groups.size == 0)
-        return;
+    enum ch_status status = store_tally_queue(&batch->tally, sql);
+    if (status != CH_OK || batch->old_groups.size == 0)
+        return status;
     struct sql_value old = store_list_end(sql, &batch->old_groups);
     sql_queue(sql, STORE_SEE_AGAIN, &old, 1, NULL, NULL);
     sql_queue(sql, STORE_DROP_FACETS, &old, 1, NULL, NULL);
     store_remove_empty(sql, &old);
+    return CH_OK;
 }
 
 static void clear_lists(struct batch *batch)
 {
     text_clear(&batch->replaced);
     text_clear(&batch->old_groups);
-    text_clear(&batch->numbers);
+    store_tally_clear(&batch->tally);
 }
 
 // add_round stores the chosen uploads, of which no two have the same id.
@@ -295,10 +296,9 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
         write_parts(sql, planned);
         regress(sql, planned);
-        store_list_append(&batch->numbers, planned->number);
+        store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
     }
-    count_in(sql, batch);
-    return CH_OK; // the commit waits for all of it
+    return count_in(sql, batch);
 }
 
 static enum ch_status add_batch(struct sql *sql, void *context)

@@ -47,16 +47,20 @@ enum store_facet {
     " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition              \
     ") carried WHERE value <> ''"
 
+// STORE_GAIN_FACETS_MERGE ends a statement that counts facets, which may be there.
+#define STORE_GAIN_FACETS_MERGE                                                        \
+    " ON CONFLICT(group_number, kind, value) DO UPDATE SET"                            \
+    " count = facets.count + excluded.count, last_seen ="                              \
+    " CASE WHEN facets.last_seen < excluded.last_seen"                                 \
+    " THEN excluded.last_seen ELSE facets.last_seen END"
+
 // STORE_GAIN_FACETS counts what reports carry in their groups.
 #define STORE_GAIN_FACETS(condition)                                                   \
     "INSERT INTO facets(group_number, kind, value, count, last_seen)"                  \
     " SELECT group_number, kind, value, count(*), max(time) FROM (" STORE_FACETS_OF(   \
         condition) ") gained"                                                          \
-                   " GROUP BY group_number, kind, value ORDER BY 1, 2, 3"              \
-                   " ON CONFLICT(group_number, kind, value) DO UPDATE SET"             \
-                   " count = facets.count + excluded.count, last_seen ="               \
-                   " CASE WHEN facets.last_seen < excluded.last_seen"                  \
-                   " THEN excluded.last_seen ELSE facets.last_seen END"
+                   " GROUP BY group_number, kind, value ORDER BY 1, 2, "               \
+                   "3" STORE_GAIN_FACETS_MERGE
 
 // store_schema_open makes the tables, or brings them to this program's layout. error
 // gets one line on failure.

@@ -60,6 +60,14 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                                                                      " status_release,"
                                                                      " status_time",
                            NULL },
+    [STORE_GAIN_DAY] = { "INSERT INTO group_days(group_number, day, count)"
+                         " VALUES(?1, ?2, ?3) ON CONFLICT(group_number, day)"
+                         " DO UPDATE SET count = group_days.count + excluded.count",
+                         NULL },
+    [STORE_GAIN_FACET] = { "INSERT INTO facets(group_number, kind, value, count,"
+                           " last_seen) VALUES(?1, ?2, ?3, ?4, "
+                           "?5)" STORE_GAIN_FACETS_MERGE,
+                           NULL },
     [STORE_GAIN_DAYS] = WITH_LIST(
         "INSERT INTO group_days(group_number, day, count) SELECT group_number,"
         " time / 86400000, count(*) FROM reports WHERE number ",
