@@ -162,7 +162,7 @@ static void digest_stops_at_depth_without_an_end(void **state)
     // JSON all the same, which is read whole.
     memset(text + head, '[', 100);
     memset(text + head + 100, ']', 100);
-    (void)strcpy(text + head + 200, "," THREADS(FRAME) IMAGES "}");
+    (void)snprintf(text + head + 200, ROOM - head - 200, "," THREADS(FRAME) IMAGES "}");
     struct report_error error;
     json_t *report = NULL;
     enum ch_status status = report_parse(text, strlen(text), &report, &error);
