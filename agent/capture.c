@@ -83,6 +83,14 @@ static pid_t stopped_thread(const struct capture *capture)
     return 0;
 }
 
+// living_thread is a thread of process pid that has its memory: a main thread that has
+// exited has not.
+static pid_t living_thread(const struct capture *capture, pid_t pid)
+{
+    pid_t tid = capture->crash != NULL ? capture->crash->tid : stopped_thread(capture);
+    return tid != 0 ? tid : pid;
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();
@@ -96,17 +104,18 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return CH_ERR_IO;
     }
 
-    status = target_memory_init(&capture->memory, pid);
+    pid_t tid = living_thread(capture, pid);
+    status = target_memory_init(&capture->memory, tid);
     if (status != CH_OK)
         return status;
     if (capture->crash != NULL)
         target_memory_set_server(&capture->memory, capture->crash->channel);
     target_memory_set_thread(&capture->memory, stopped_thread(capture));
     capture->reader = target_memory_reader(&capture->memory);
-    status = images_read(&capture->images, pid, &capture->reader);
+    status = images_read(&capture->images, tid, &capture->reader);
     if (status != CH_OK)
         capture_problem(capture, "images", ch_status_name(status), 0);
-    status = link_map_read(&capture->images, pid, &capture->reader);
+    status = link_map_read(&capture->images, tid, &capture->reader);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         capture_problem(capture, "link_map", ch_status_name(status), 0);
     status = images_list_for_unwinder(&capture->images);
@@ -114,8 +123,8 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return status;
     image_frames_find(&capture->images);
     expect_stacks(capture);
-    facts_read_process(&capture->process, pid);
-    facts_read_host(&capture->host, pid);
+    facts_read_process(&capture->process, pid, tid);
+    facts_read_host(&capture->host, tid);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;
 }

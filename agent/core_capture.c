@@ -142,7 +142,7 @@ static void set_process(struct core_capture *all, pid_t pid)
     const struct core_process *process = &all->core.process;
     struct process_facts *facts = &all->capture.process;
     if (pid != 0) {
-        facts_read_process(facts, pid);
+        facts_read_process(facts, pid, pid);
         return;
     }
     const char *executable = all->images.executable;

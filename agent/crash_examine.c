@@ -237,7 +237,7 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
                    strcmp(facts->exception_type, "std::bad_alloc") == 0);
     bool is_null = strcmp(crash_kind(facts), "null-dereference") == 0;
     if (capture->core_name == NULL && (silent || is_null))
-        memory_limits_find(capture->stop.pid,
+        memory_limits_find(capture->memory.pid,
                            silent ? &capture->process.cgroup : &no_cgroup,
                            &facts->memory);
 }

@@ -73,7 +73,7 @@ static void read_text(pid_t pid, const char *name, size_t limit_bytes, struct te
         text_clear(out);
 }
 
-void facts_read_process(struct process_facts *out, pid_t pid)
+void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
 {
     static const char deleted[] = " (deleted)";
     size_t suffix = sizeof(deleted) - 1;
@@ -82,16 +82,18 @@ void facts_read_process(struct process_facts *out, pid_t pid)
     *out = (struct process_facts){ .pid = pid };
     read_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
-    out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
     read_times(out, stat_field(&stat, STAT_START_TIME));
+    text_clear(&stat);
+    read_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+    out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
     text_deinit(&stat);
 
     out->uid = read_uid(pid);
-    read_text(pid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
-    read_text(pid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
-    if (read_process_link(pid, "cwd", &out->working_directory) != CH_OK)
+    read_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
+    read_text(tid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
+    if (read_process_link(tid, "cwd", &out->working_directory) != CH_OK)
         text_clear(&out->working_directory);
-    if (read_process_link(pid, "exe", &out->executable) != CH_OK)
+    if (read_process_link(tid, "exe", &out->executable) != CH_OK)
         text_clear(&out->executable);
     struct text *exe = &out->executable;
     if (exe->size > suffix &&
@@ -111,12 +113,12 @@ void facts_deinit_process(struct process_facts *facts)
 }
 
 // read_os takes PRETTY_NAME out of the os-release that the process itself would see.
-static void read_os(struct text *out, pid_t pid)
+static void read_os(struct text *out, pid_t tid)
 {
     static const char key[] = "\nPRETTY_NAME=";
     struct text release = { 0 };
     text_append(&release, "\n", 1);
-    if (read_process_file(pid, "root/etc/os-release", SMALL_LIMIT_BYTES, &release) ==
+    if (read_process_file(tid, "root/etc/os-release", SMALL_LIMIT_BYTES, &release) ==
         CH_OK) {
         const char *line = strstr(release.bytes, key);
         const char *value = line != NULL ? line + sizeof(key) - 1 : "";
@@ -127,7 +129,7 @@ static void read_os(struct text *out, pid_t pid)
 }
 
 // read_container guesses the container runtime from the names it gives its cgroups.
-static void read_container(struct text *out, pid_t pid)
+static void read_container(struct text *out, pid_t tid)
 {
     static const char *const marks[][2] = {
         { "kubepods", "kubernetes" },
@@ -138,7 +140,7 @@ static void read_container(struct text *out, pid_t pid)
         { "/machine.slice", "machine" },
     };
     struct text cgroup = { 0 };
-    read_text(pid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
+    read_text(tid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && cgroup.size != 0; i++) {
         if (strstr(cgroup.bytes, marks[i][0]) != NULL) {
             text_append_string(out, marks[i][1]);
@@ -148,7 +150,7 @@ static void read_container(struct text *out, pid_t pid)
     text_deinit(&cgroup);
 }
 
-void facts_read_host(struct host_facts *out, pid_t pid)
+void facts_read_host(struct host_facts *out, pid_t tid)
 {
     struct sysinfo info;
     cpu_set_t cpus;
@@ -159,8 +161,8 @@ void facts_read_host(struct host_facts *out, pid_t pid)
         out->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
         out->cpus = (uint32_t)CPU_COUNT(&cpus);
-    read_os(&out->os, pid);
-    read_container(&out->container, pid);
+    read_os(&out->os, tid);
+    read_container(&out->container, tid);
 }
 
 void facts_deinit_host(struct host_facts *facts)

@@ -33,10 +33,11 @@ struct host_facts {
     uint64_t memory_bytes;
 };
 
-// facts_read_process reads what is known of process pid.
-void facts_read_process(struct process_facts *out, pid_t pid);
+// facts_read_process reads what is known of process pid. tid is a thread of it that has
+// not exited: a main thread that has knows no program any more.
+void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 void facts_deinit_process(struct process_facts *facts);
 
-// facts_read_host reads what is known of the machine as process pid sees it.
-void facts_read_host(struct host_facts *out, pid_t pid);
+// facts_read_host reads what is known of the machine as thread tid sees it.
+void facts_read_host(struct host_facts *out, pid_t tid);
 void facts_deinit_host(struct host_facts *facts);

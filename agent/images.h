@@ -64,7 +64,8 @@ struct target_images {
     struct unwind_image *unwind; // the same images, for the unwinder
 };
 
-// images_read lists the mappings and images of process pid, which memory reads.
+// images_read lists the mappings and images of the process of pid, any thread of it
+// that has not exited; memory reads it.
 // CH_ERR_IO: its memory map cannot be read. CH_ERR_LIMIT: there are more than can be
 // listed; those found are there.
 CH_CHECKED enum ch_status images_read(struct target_images *out, pid_t pid,

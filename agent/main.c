@@ -217,6 +217,8 @@ int main(int argc, char **argv)
     agent.log_fd = open_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
+    // A file size limit that we could not lift is an error of write(2), no death.
+    (void)signal(SIGXFSZ, SIG_IGN);
     // The report is of use to its owner alone, wherever the umask came from.
     umask(077);
 

@@ -104,7 +104,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     if (status != CH_OK)
         return status;
 
-    status = target_memory_init(&memory, message.pid);
+    status = target_memory_init(&memory, message.tid);
     if (status != CH_OK)
         return status;
     target_memory_set_server(&memory, channel);

@@ -68,7 +68,8 @@ struct target_memory {
     size_t next_fill; // bytes the next fill of the window asks for; 0: the first
 };
 
-// target_memory_init prepares to read process pid, which the caller keeps stopped.
+// target_memory_init prepares to read the process of pid, which the caller keeps
+// stopped. pid may be any thread of it that has not exited.
 CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t pid);
 void target_memory_deinit(struct target_memory *memory);
 

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/link_map.h"
@@ -45,11 +46,13 @@ static void destroy(struct local_space *space)
 
 static enum ch_status read_images(struct local_space *space)
 {
-    enum ch_status status = images_read(&space->target, getpid(), &space->reader);
+    // The main thread may have exited, and lists nothing then.
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    enum ch_status status = images_read(&space->target, tid, &space->reader);
     if (status != CH_OK && status != CH_ERR_LIMIT)
         return status;
     // A static program has no such list; what is there was found by its mappings.
-    if (link_map_read(&space->target, getpid(), &space->reader) == CH_ERR_NO_MEMORY)
+    if (link_map_read(&space->target, tid, &space->reader) == CH_ERR_NO_MEMORY)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < space->target.count; i++)
         space->any_sframe |= space->target.images[i].sframe_size != 0;

@@ -49,16 +49,16 @@ static const struct stopped_thread *find_thread(const struct stop *stop, pid_t t
     return NULL;
 }
 
-static enum ch_status read_target(struct held *held, pid_t pid)
+static enum ch_status read_target(struct held *held, pid_t tid)
 {
-    enum ch_status status = target_memory_init(&held->memory, pid);
+    enum ch_status status = target_memory_init(&held->memory, tid);
     if (status != CH_OK)
         return status;
     held->reader = target_memory_reader(&held->memory);
-    status = images_read(&held->images, pid, &held->reader);
+    status = images_read(&held->images, tid, &held->reader);
     if (status != CH_OK && status != CH_ERR_LIMIT)
         return status;
-    if (link_map_read(&held->images, pid, &held->reader) == CH_ERR_NO_MEMORY)
+    if (link_map_read(&held->images, tid, &held->reader) == CH_ERR_NO_MEMORY)
         return CH_ERR_NO_MEMORY;
     return images_list_for_unwinder(&held->images);
 }
@@ -102,7 +102,7 @@ static int hold_and_walk(struct held *held, const struct remote *remote)
     else if (thread->state != STOP_STOPPED)
         error = held->stop.refused != 0 ? held->stop.refused : ESRCH;
     if (error == 0) {
-        status = read_target(held, remote->pid);
+        status = read_target(held, remote->tid);
         if (status == CH_OK)
             status = walk_thread(held, remote, &thread->registers);
         error = stored_errno(status);

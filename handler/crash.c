@@ -65,7 +65,7 @@ void crash_handle(int signal, siginfo_t *info, void *context)
 
     enum crash_claim claim = crash_claim_take(self);
     if (claim == CRASH_CLAIM_TAKEN) {
-        crash_die_on_return(signal, info);
+        crash_die_on_return(signal, info, context);
         return;
     }
     if (claim == CRASH_CLAIM_RE_ENTERED)
@@ -73,7 +73,7 @@ void crash_handle(int signal, siginfo_t *info, void *context)
     crash_state.signal = signal;
     crash_record(signal, info, context, verdict == CRASH_DIES);
     if (tell(info, context) && verdict == CRASH_DIES)
-        crash_die_on_return(signal, crash_plan->page->siginfo);
+        crash_die_on_return(signal, crash_plan->page->siginfo, context);
     else
         crash_claim_give_back();
 }

@@ -154,8 +154,9 @@ bool crash_put_contents(int fd, enum record_reason reason);
 // crash_put_dumpable_back undoes what was done to let the agent read the process.
 void crash_put_dumpable_back(void);
 
-// crash_die_on_return leaves things so that returning to the program ends it.
-void crash_die_on_return(int signal, const void *siginfo);
+// crash_die_on_return leaves things so that returning to the program, as context says,
+// ends it.
+void crash_die_on_return(int signal, const void *siginfo, void *context);
 
 // crash_die_now ends the process by the signal it was handling: the handler itself has
 // crashed and cannot return anywhere.

@@ -91,7 +91,8 @@ static void put_file(struct writer *w, enum record_kind kind, const char *path)
 
 static void put_executable(struct writer *w)
 {
-    long length = sys_readlink("/proc/self/exe", crash_plan->scratch, CRASH_SCRATCH);
+    long length =
+        sys_readlink("/proc/thread-self/exe", crash_plan->scratch, CRASH_SCRATCH);
     if (length > 0)
         put_chunk(w, RECORD_EXECUTABLE, (uintptr_t)crash_plan->scratch, (size_t)length);
 }
@@ -182,14 +183,14 @@ bool crash_put_contents(int fd, enum record_reason reason)
         put_chunk(w, RECORD_VARIABLE, (uintptr_t)crash_plan->kept[i],
                   length_of(crash_plan->kept[i]) + 1);
     put_executable(w);
-    put_file(w, RECORD_MAPS, "/proc/self/maps");
+    put_file(w, RECORD_MAPS, "/proc/thread-self/maps");
     if (crash_plan->page->context_page != 0)
         put_chunk(w, RECORD_CONTEXT, crash_plan->page->context_page,
                   sizeof(struct context_page));
     uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
     put_frames(w, machine_frame_pointer(registers), stack_end);
     put_message(w, crash_plan->page->abort_message);
-    put_file(w, RECORD_AUXV, "/proc/self/auxv");
+    put_file(w, RECORD_AUXV, "/proc/thread-self/auxv");
     sys_truncate(w->fd, w->at);
     return true;
 }

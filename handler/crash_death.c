@@ -33,11 +33,20 @@ static void restore_default(int signal)
     sys_sigaction(signal, &standard, NULL);
 }
 
-void crash_die_on_return(int signal, const void *siginfo)
+// block_others has nothing but signal come between the return and the fault: what was
+// sent meanwhile would end the program in its place, or run a handler of it first.
+static void block_others(ucontext_t *context, int signal)
+{
+    *(uint64_t *)&context->uc_sigmask = ~(UINT64_C(1) << (signal - 1));
+}
+
+void crash_die_on_return(int signal, const void *siginfo, void *context)
 {
     restore_default(signal);
-    if (happens_again(signal, siginfo))
+    if (happens_again(signal, siginfo)) {
+        block_others(context, signal);
         return;
+    }
     // A default action does nothing to the first process of a PID namespace.
     if (sys_getpid() == 1)
         sys_exit_group(128 + signal);

@@ -115,6 +115,8 @@ int main(void)
         raise(SIGKILL);
     if (strcmp(how, "hang") == 0)
         pause();
+    if (strcmp(how, "terminate") == 0)
+        kill(message.pid, SIGTERM);
     if (strcmp(how, "slow") == 0)
         usleep(300000); // the time in which a program could notice what it must not
     const char answers[] = { REQUEST_WRITTEN, REQUEST_RELEASE };

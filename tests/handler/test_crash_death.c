@@ -196,6 +196,18 @@ a_handler_that_may_not_start_anything_ends_in_the_original_signal(void **state)
     assert_true(run.ms < SOON_MS);
 }
 
+static void
+a_signal_that_comes_meanwhile_does_not_end_it_in_place_of_the_fault(void **state)
+{
+    (void)state;
+    run.agent_way = "terminate";
+    dies("null-write", SIGSEGV);
+    real_crash_end(&run);
+    memset(&run, 0, sizeof(run));
+    run.agent_way = "terminate";
+    dies("abort", SIGABRT);
+}
+
 static void locks_that_the_program_holds_are_no_trouble(void **state)
 {
     (void)state;
@@ -231,6 +243,7 @@ int main(void)
         CRASH_TEST(a_crash_of_the_handler_ends_in_the_original_signal),
         CRASH_TEST(a_crash_of_the_handler_does_not_hide_what_it_was_called_for),
         CRASH_TEST(a_handler_that_may_not_start_anything_ends_in_the_original_signal),
+        CRASH_TEST(a_signal_that_comes_meanwhile_does_not_end_it_in_place_of_the_fault),
         CRASH_TEST(locks_that_the_program_holds_are_no_trouble),
         CRASH_TEST(a_process_that_may_map_no_more_is_reported),
     };

@@ -59,6 +59,10 @@ def is_interrupted(report):
     return kinds.count("pc") == 2
 
 
+def knows_its_program(report):
+    return report["process"]["executable"].endswith("/worst") and len(report["images"]) > 2
+
+
 def has_many_threads(report):
     return sum(1 for t in report["threads"] if t.get("crashed")) == 1
 
@@ -127,6 +131,11 @@ CASES = [
          core=False),
     Case("without-folder", worst("without-folder"), SEGV, "null-dereference", seen="crash",
          core=False),
+    Case("without-main-thread", worst("without-main-thread"), SEGV, "null-dereference",
+         seen="crash_without", check=knows_its_program),
+    Case("without-main-thread-and-agent", worst("without-main-thread"), SEGV,
+         "null-dereference", seen="crash_without", check=knows_its_program, tier="record",
+         variables={"CRASHHOOK_AGENT": "/nonexistent/crashhook-agent"}),
     Case("preloads-nothing", worst("plain"), SEGV, "null-dereference",
          variables={"LD_PRELOAD": f"{harness.HANDLER}:/nonexistent/library.so"}),
     Case("agent-missing", worst("plain"), SEGV, "null-dereference", seen="crash",

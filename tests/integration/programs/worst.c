@@ -237,6 +237,27 @@ static void without_folder(void)
     crash();
 }
 
+static void *crash_without(void *main_thread)
+{
+    pthread_join(*(pthread_t *)main_thread, NULL);
+    // What can be read of the process by its number goes a little later.
+    char byte;
+    while (readlink("/proc/self/exe", &byte, 1) > 0)
+        sched_yield();
+    crash();
+    return NULL;
+}
+
+// without_main_thread crashes in a thread that has outlived the first one.
+static void without_main_thread(void)
+{
+    static pthread_t main_thread;
+    pthread_t thread;
+    main_thread = pthread_self();
+    pthread_create(&thread, NULL, crash_without, &main_thread);
+    pthread_exit(NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -258,6 +279,7 @@ static const struct {
     { "keeps-errno", keeps_errno },
     { "gone-handler", gone_handler },
     { "without-folder", without_folder },
+    { "without-main-thread", without_main_thread },
 };
 
 int main(int argc, char **argv)
