@@ -334,10 +334,8 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
         json_write_key(w, "state");
         json_write_bytes(w, &thread->run_state, 1);
     }
-    if (crashed) {
-        json_write_key(w, "crashed");
-        json_write_bool(w, true);
-    }
+    json_write_key(w, "crashed");
+    json_write_bool(w, crashed);
     backtrace_limit_reset(&t->backtrace);
     if (readable) {
         write_registers(w, t->capture->arch, registers,

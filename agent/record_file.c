@@ -23,22 +23,6 @@ struct reading {
     size_t capacity; // of the segments
 };
 
-static enum ch_status read_all(int fd, struct text *out)
-{
-    char block[16 << 10];
-    while (out->size < EVERYTHING_LIMIT_BYTES) {
-        ssize_t count = pread(fd, block, sizeof(block), (off_t)out->size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return CH_ERR_IO;
-        if (count == 0)
-            break;
-        text_append(out, block, (size_t)count);
-    }
-    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
-}
-
 static enum ch_status read_header(struct cursor *left, struct record_header *out)
 {
     const uint8_t *bytes = cursor_take(left, sizeof(*out));
@@ -160,8 +144,10 @@ enum ch_status record_file_open(struct record_file *record, int fd)
 {
     struct reading reading = { 0 };
     *record = (struct record_file){ 0 };
-    enum ch_status status = read_all(fd, &reading.bytes);
-    if (status == CH_OK)
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return CH_ERR_IO;
+    enum ch_status status = text_read(&reading.bytes, fd, EVERYTHING_LIMIT_BYTES);
+    if (status == CH_OK || status == CH_ERR_LIMIT)
         status = read_record(record, &reading);
     text_deinit(&reading.bytes);
     if (status != CH_OK)

@@ -19,6 +19,7 @@ enum value_kind {
     VALUE_RATE,     // 10/1m
     VALUE_SIZE,     // no, or 64K
     VALUE_PAIRS,    // k=v,k=v
+    VALUE_URLS,     // http://... sentry+https://...
 };
 
 // What the text of a rule consists of. The rules are in the program's library, where
@@ -39,8 +40,9 @@ static const struct variable_rule rules[] = {
     { "CRASHHOOK_ENABLE\0" "yes\0" "yes, no or tty\0"
       "no yes tty",
       VALUE_WORD, MEMBER(enable) },
-    { "CRASHHOOK_URL\0" "\0" "URLs separated by spaces\0",
-      VALUE_STRING, MEMBER(url) },
+    { "CRASHHOOK_URL\0" "\0"
+      "URLs separated by spaces, each http, sentry+http or otlp+http (or https)\0",
+      VALUE_URLS, MEMBER(url) },
     { "CRASHHOOK_TOKEN_FILE\0" "\0" "a path\0",
       VALUE_STRING, MEMBER(token_file) },
     { "CRASHHOOK_TOKEN\0" "\0" "a token\0",
@@ -295,6 +297,34 @@ static bool pairs_ok(const char *value)
     }
 }
 
+// skip is where text goes on behind prefix, or text where it does not begin so.
+static const char *skip(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) == 0 ? text + length : text;
+}
+
+// is_url: value begins as the URL of a target does.
+static bool is_url(const char *value)
+{
+    const char *plain = skip(value, *value == 's' ? "sentry+" : "otlp+");
+    const char *secure = skip(plain, "https://");
+    const char *host = secure != plain ? secure : skip(plain, "http://");
+    return host != plain && *host != 0 && *host != ' ' && *host != '/';
+}
+
+// urls_ok: a word among them is a URL. Who uploads tells which are none, and goes on
+// with the others.
+static bool urls_ok(const char *value)
+{
+    for (value += strspn(value, " "); *value != 0; value += strspn(value, " ")) {
+        if (is_url(value))
+            return true;
+        value += strcspn(value, " ");
+    }
+    return false;
+}
+
 static bool read_value(const struct variable_rule *rule, const char *value,
                        struct settings *out)
 {
@@ -320,6 +350,10 @@ static bool read_value(const struct variable_rule *rule, const char *value,
         return read_size(value, (uint64_t *)member);
     case VALUE_PAIRS:
         if (!pairs_ok(value))
+            return false;
+        break;
+    case VALUE_URLS:
+        if (!urls_ok(value))
             return false;
         break;
     case VALUE_STRING:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 
@@ -82,4 +84,24 @@ void text_appendf(struct text *text, const char *format, ...)
     vsnprintf(text->bytes + text->size, (size_t)length + 1, format, arguments);
     va_end(arguments);
     text->size += (size_t)length;
+}
+
+enum ch_status text_read(struct text *text, int fd, size_t limit_bytes)
+{
+    char block[16 << 10];
+    for (size_t left = limit_bytes;;) {
+        ssize_t count = read(fd, block, sizeof(block));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return CH_ERR_IO;
+        if (count == 0)
+            return CH_OK;
+        text_append(text, block, (size_t)count < left ? (size_t)count : left);
+        if (!text_ok(text))
+            return CH_ERR_NO_MEMORY;
+        if ((size_t)count > left)
+            return CH_ERR_LIMIT;
+        left -= (size_t)count;
+    }
 }

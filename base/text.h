@@ -37,3 +37,8 @@ void text_append_string(struct text *text, const char *string);
 
 // text_appendf adds what printf would print.
 void text_appendf(struct text *text, const char *format, ...) CH_PRINTF(2, 3);
+
+// text_read appends what fd has up to its end, at most limit_bytes of it.
+// CH_ERR_LIMIT: there is more, the first limit_bytes are in text. CH_ERR_IO: errno says
+// why. CH_ERR_NO_MEMORY: text did not keep all.
+CH_CHECKED enum ch_status text_read(struct text *text, int fd, size_t limit_bytes);

@@ -20,17 +20,6 @@ static const struct option attach_options[] = {
     { 0 },
 };
 
-static bool parse_pid(const char *text, pid_t *out)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || value <= 0 || value > INT32_MAX)
-        return false;
-    *out = (pid_t)value;
-    return true;
-}
-
 // why_not says why a process could not be stopped, and what to do about it.
 static const char *why_not(int error)
 {
@@ -49,7 +38,7 @@ static int run_attach(const struct options *options)
     struct text CH_CLEANUP(text_deinit) held = { 0 };
     pid_t pid;
 
-    if (!parse_pid(options->arguments[0], &pid))
+    if (!command_parse_pid(options->arguments[0], &pid))
         return command_misused("attach: '%s' is no process id", options->arguments[0]);
     session_init(&session, options);
     if (attach_report(pid, &session.settings, getenv("HOME"), &raw, &held) != CH_OK)

@@ -105,7 +105,7 @@ static void fill(json_t *attachment, const struct settings *settings)
     if (cut && lseek(fd, info.st_size - limit, SEEK_SET) < 0)
         return;
     // Somebody may write to it still: no more than was asked for.
-    enum ch_status status = report_read_bytes(fd, (size_t)limit, &bytes);
+    enum ch_status status = text_read(&bytes, fd, (size_t)limit);
     if ((status != CH_OK && status != CH_ERR_LIMIT) || !text_ok(&bytes)) {
         (void)json_object_set_new(attachment, "problem", json_string(why()));
         return;

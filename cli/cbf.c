@@ -210,6 +210,7 @@ static const char *parse_frame(const json_t *json, unsigned word_bits,
 
 static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *frames)
 {
+    bool truncated = false;
     size_t index;
     json_t *json;
     json_array_foreach(frames, index, json)
@@ -219,6 +220,9 @@ static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *fra
         if (wrong == NULL && frame.kind == CBF_OMIT && frame.value == 0 &&
             writer->dialect == CBF_SWIFT_6_2)
             wrong = "Swift cannot omit 0 frames";
+        if (wrong == NULL && truncated)
+            wrong = "it stands behind \"trunc\"";
+        truncated |= frame.kind == CBF_TRUNC;
         if (wrong != NULL) {
             command_fail("cbf encode: frame %zu: %s", index, wrong);
             return CH_ERR_MALFORMED;
@@ -296,6 +300,8 @@ static int run_encode(const struct options *options)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "frames")))
         return command_fail("cbf encode: stdin has no \"frames\"");
+    if (json_integer_value(json_object_get(json, "version")) != 0)
+        return command_fail("cbf encode: \"version\" is not 0");
     unsigned word_bits = parse_word_size(option, json);
     if (word_bits == 0)
         return command_fail("cbf encode: \"word_size\" is none of 16, 32 and 64");

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,34 +44,16 @@ const struct option *command_options(const struct command *command)
     return command->make_options != NULL ? command->make_options() : command->options;
 }
 
-static enum ch_status read_all(int fd, struct text *out)
-{
-    static char block[1 << 16];
-    for (;;) {
-        ssize_t count = read(fd, block, sizeof(block));
-        if (count == 0)
-            return CH_OK;
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return CH_ERR_IO;
-        text_append(out, block, (size_t)count);
-        if (!text_ok(out)) {
-            errno = EFBIG;
-            return CH_ERR_LIMIT;
-        }
-    }
-}
-
 enum ch_status command_read_file(const char *path, struct text *out)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (out->limit_bytes == 0)
-        out->limit_bytes = INPUT_MAX_BYTES;
-    enum ch_status status = fd < 0 ? CH_ERR_IO : read_all(fd, out);
+    enum ch_status status = fd < 0 ? CH_ERR_IO : text_read(out, fd, INPUT_MAX_BYTES);
     if (status != CH_OK)
-        command_fail("cannot read '%s': %s", path, strerror(errno));
+        command_fail("cannot read '%s': %s", path,
+                     status == CH_ERR_IO      ? strerror(errno)
+                     : status == CH_ERR_LIMIT ? "it is larger than 4 GiB"
+                                              : "out of memory");
     if (!is_stdin && fd >= 0)
         close(fd);
     return status;
@@ -107,5 +90,16 @@ bool command_parse_address(const char *text, uint64_t *out)
     if (errno != 0)
         return false;
     *out = value;
+    return true;
+}
+
+bool command_parse_pid(const char *text, pid_t *out)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || value <= 0 || value > INT_MAX)
+        return false;
+    *out = (pid_t)value;
     return true;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "base/text.h"
@@ -59,6 +60,9 @@ CH_CHECKED enum ch_status command_read_json(const char *path, json_t **out);
 // command_parse_address reads an address in hex, with or without 0x, and says whether
 // it was one.
 bool command_parse_address(const char *text, uint64_t *out);
+
+// command_parse_pid reads a process id in decimal and says whether it was one.
+bool command_parse_pid(const char *text, pid_t *out);
 
 extern const struct command attach_command;
 extern const struct command cbf_decode_command;

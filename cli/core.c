@@ -216,17 +216,6 @@ static void mask_home(struct core_command *command)
         command->options.home = NULL;
 }
 
-static bool parse_pid(const char *text, pid_t *out)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || value <= 0 || value > INT_MAX)
-        return false;
-    *out = (pid_t)value;
-    return true;
-}
-
 static int report_core(struct core_command *command, bool as_json)
 {
     struct core_capture core;
@@ -251,7 +240,7 @@ static int run_core(const struct options *options)
         fill_descriptors();
     session_init(&command.session, options);
     command.options.settings = &command.session.settings;
-    if (pid != NULL && !parse_pid(pid, &command.options.pid))
+    if (pid != NULL && !command_parse_pid(pid, &command.options.pid))
         return command_misused("core: '%s' is no process id", pid);
     if (command.store && session_open_spool(&command.session, SPOOL_CREATE) != CH_OK)
         return COMMAND_FAILED;

@@ -197,6 +197,8 @@ static int run_encode(const struct options *options)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "images")))
         return command_fail("images encode: stdin has no \"images\"");
+    if (json_integer_value(json_object_get(json, "version")) != 0)
+        return command_fail("images encode: \"version\" is not 0");
     return encode_map(json);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/session.h"
 
 // The table of commands, in the order --help lists them: a row a line.
 // clang-format off
@@ -124,6 +125,8 @@ static int run_row(const struct command *command, char **argv)
     if (options.argument_count > command->arguments_max)
         return command_misused("%s: '%s' is one argument too many", command->name,
                                options.arguments[command->arguments_max]);
+    if (!session_options_understood(&options, command->name))
+        return COMMAND_USAGE;
     return command->run(&options);
 }
 

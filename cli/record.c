@@ -206,21 +206,20 @@ static int run_record(const struct options *options)
     struct session CH_CLEANUP(session_deinit) session;
     struct capture capture = { 0 };
     const char *text = options->arguments[0];
-    char *end;
-    long pid = strtol(text, &end, 10);
-    if (end == text || *end != 0 || pid <= 0 || pid > INT32_MAX)
+    pid_t pid;
+    if (!command_parse_pid(text, &pid))
         return command_misused("record: '%s' is no process id", text);
 
     session_init(&session, options);
     capture.settings = &session.settings;
-    enum ch_status status = capture_take(&capture, (pid_t)pid);
+    enum ch_status status = capture_take(&capture, pid);
     if (status == CH_OK)
         status = record_thread(&capture, options->arguments[1]);
     int error = errno;
     capture_release(&capture);
     capture_deinit(&capture);
     if (status != CH_OK)
-        return command_fail("cannot record process %ld: %s", pid,
+        return command_fail("cannot record process %d: %s", pid,
                             status == CH_ERR_IO ? strerror(error)
                                                 : ch_status_name(status));
     return COMMAND_DONE;

@@ -68,30 +68,6 @@ static const struct option *run_options(void)
     return rows;
 }
 
-// Which of the variables that options set was not understood.
-struct refused {
-    const struct options *options;
-    const char *variable;
-    const char *value;
-    const char *accepted;
-};
-
-static void note_refused(void *context, const char *variable, const char *value,
-                         const char *accepted)
-{
-    struct refused *refused = context;
-    size_t count;
-    const struct settings_variable *variables = settings_variables(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(variables[i].name, variable) == 0 && variables[i].option != NULL &&
-            options_given(refused->options, variables[i].option)) {
-            refused->variable = variables[i].option;
-            refused->value = value;
-            refused->accepted = accepted;
-        }
-    }
-}
-
 // absolute writes a path option so that it means the same where the program has gone
 // when it crashes; values of other options, and `stderr`, stay as they are.
 static bool absolute(const char *option, const char *value, struct text *out)
@@ -121,8 +97,6 @@ static int export_option(const struct settings_variable *variable, const char *v
 // export_options sets the variables that options stand for.
 static int export_options(const struct options *options)
 {
-    struct refused refused = { .options = options };
-    struct settings settings;
     size_t count;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
@@ -132,10 +106,6 @@ static int export_options(const struct options *options)
         if (value != NULL && export_option(&variables[i], value) != COMMAND_DONE)
             return COMMAND_FAILED;
     }
-    settings_read(&settings, session_getenv, note_refused, &refused);
-    if (refused.variable != NULL)
-        return command_misused("run: --%s '%s' is not understood: it takes %s",
-                               refused.variable, refused.value, refused.accepted);
     return COMMAND_DONE;
 }
 

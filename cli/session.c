@@ -31,20 +31,64 @@ const char *session_getenv(void *context, const char *variable)
     return getenv(variable);
 }
 
-// get_setting prefers the option that carries a variable's name.
-static const char *get_setting(void *context, const char *variable)
+// option_for is the option that stands for a variable, or NULL.
+static const char *option_for(const char *variable)
 {
-    const struct options *options = context;
     size_t count;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        if (variables[i].option == NULL || strcmp(variables[i].name, variable) != 0)
-            continue;
-        const char *value = options_value(options, variables[i].option);
-        if (value != NULL)
-            return value;
+        if (strcmp(variables[i].name, variable) == 0)
+            return variables[i].option;
     }
-    return getenv(variable);
+    return NULL;
+}
+
+static const char *get_option(void *context, const char *variable)
+{
+    const char *option = option_for(variable);
+    return option != NULL ? options_value(context, option) : NULL;
+}
+
+// get_setting prefers the option that carries a variable's name.
+static const char *get_setting(void *context, const char *variable)
+{
+    const char *value = get_option(context, variable);
+    return value != NULL ? value : getenv(variable);
+}
+
+// What was given for an option and is not among what it takes.
+struct refused {
+    const struct options *options;
+    const char *option;
+    const char *value;
+    const char *accepted;
+};
+
+static const char *get_checked(void *context, const char *variable)
+{
+    const struct refused *refused = context;
+    return get_option((void *)(uintptr_t)refused->options, variable);
+}
+
+static void note_refused(void *context, const char *variable, const char *value,
+                         const char *accepted)
+{
+    struct refused *refused = context;
+    refused->option = option_for(variable);
+    refused->value = value;
+    refused->accepted = accepted;
+}
+
+bool session_options_understood(const struct options *options, const char *command)
+{
+    struct refused refused = { .options = options };
+    struct settings settings;
+    settings_read(&settings, get_checked, note_refused, &refused);
+    if (refused.option == NULL)
+        return true;
+    (void)command_misused("%s: --%s '%s' is not understood: it takes %s", command,
+                          refused.option, refused.value, refused.accepted);
+    return false;
 }
 
 static void complain(void *context, const char *variable, const char *value,

@@ -21,6 +21,10 @@ struct session {
     const char *debug_dir; // looked in before the usual places; NULL: none
 };
 
+// session_options_understood is whether the options that stand for variables have
+// values that those take; where not it has said so, for the command of that name.
+bool session_options_understood(const struct options *options, const char *command);
+
 // session_init reads the settings; what an option of the same name says goes first. A
 // value that is not understood is said on stderr and its default is used.
 void session_init(struct session *session, const struct options *options);

@@ -13,17 +13,6 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-static bool preset_ok(const char *preset)
-{
-    static const char *const presets[] = { "auto", "friendly", "medium", "full" };
-    for (size_t i = 0; preset != NULL && i < sizeof(presets) / sizeof(presets[0]);
-         i++) {
-        if (strcmp(preset, presets[i]) == 0)
-            return true;
-    }
-    return preset == NULL;
-}
-
 // print_as_sent prints what a collector would get, byte for byte.
 static int print_as_sent(const struct session *session, json_t *report)
 {
@@ -41,15 +30,7 @@ static int run_show(const struct options *options)
     struct session CH_CLEANUP(session_deinit) session;
     json_t *CH_CLEANUP(drop_json) report = NULL;
     const char *threads = options_value(options, "threads");
-    const char *preset = options_value(options, "preset");
     session_init(&session, options);
-    if (threads != NULL && strcmp(threads, "all") != 0 &&
-        strcmp(threads, "crashed") != 0)
-        return command_misused("show: --threads '%s': it takes all or crashed",
-                               threads);
-    if (!preset_ok(preset))
-        return command_misused("show: --preset '%s': it takes friendly, medium or full",
-                               preset);
     if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
         return COMMAND_FAILED;
 

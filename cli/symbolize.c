@@ -34,8 +34,18 @@ static void release_json(json_t **json)
     json_decref(*json);
 }
 
-// write_report replaces the file at path by the report as one step.
-static int write_report(const json_t *report, const char *path)
+// write_to writes the report to fd and closes that.
+static bool write_to(const json_t *report, int fd)
+{
+    FILE *file = fdopen(fd, "w");
+    bool written = file != NULL && json_dumpf(report, file, JSON_INDENT(1)) == 0 &&
+                   fputc('\n', file) != EOF;
+    bool closed = file != NULL ? fclose(file) == 0 : close(fd) == 0;
+    return written && closed;
+}
+
+// replace puts the report in the place of the file at path as one step.
+static bool replace(const json_t *report, const char *path)
 {
     char temporary[4096];
     int length = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
@@ -43,17 +53,25 @@ static int write_report(const json_t *report, const char *path)
     if (length > 0 && (size_t)length < sizeof(temporary))
         fd = mkstemp(temporary);
     if (fd < 0)
-        return command_fail("cannot write '%s': %s", path, strerror(errno));
-    FILE *file = fdopen(fd, "w");
-    bool written = file != NULL && json_dumpf(report, file, JSON_INDENT(1)) == 0 &&
-                   fputc('\n', file) != EOF;
-    if (file != NULL ? fclose(file) != 0 : close(fd) != 0)
-        written = false;
-    if (written && rename(temporary, path) == 0)
-        return COMMAND_DONE;
+        return false;
+    if (write_to(report, fd) && rename(temporary, path) == 0)
+        return true;
     int error = errno;
     unlink(temporary);
-    return command_fail("cannot write '%s': %s", path, strerror(error));
+    errno = error;
+    return false;
+}
+
+// write_report replaces a file, and writes into what is none: a device, a pipe, or what
+// a link leads to.
+static int write_report(const json_t *report, const char *path)
+{
+    struct stat there;
+    bool is_file = lstat(path, &there) != 0 || S_ISREG(there.st_mode);
+    int fd = is_file ? -1 : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (fd >= 0 ? write_to(report, fd) : is_file && replace(report, path))
+        return COMMAND_DONE;
+    return command_fail("cannot write '%s': %s", path, strerror(errno));
 }
 
 static int print_report(const json_t *report)

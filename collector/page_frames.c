@@ -123,6 +123,7 @@ static const char *reason_of(const json_t *argument)
         const char *words;
     } reasons[] = {
         { "clobbered", "its register was overwritten" },
+        { "optimized-out", "the compiler left it out" },
         { "unreadable", "its memory could not be read" },
         { "aggregate-split", "it is passed in several places" },
         { "clone", "the compiler changed the function's parameters" },

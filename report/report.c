@@ -248,28 +248,10 @@ enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
     return CH_OK;
 }
 
-enum ch_status report_read_bytes(int fd, size_t limit, struct text *out)
-{
-    char buffer[65536];
-    for (;;) {
-        ssize_t count = read(fd, buffer, sizeof(buffer));
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return CH_ERR_IO;
-        if (count == 0)
-            break;
-        if ((size_t)count > limit - out->size)
-            return CH_ERR_LIMIT;
-        text_append(out, buffer, (size_t)count);
-    }
-    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
-}
-
 enum ch_status report_read(int fd, json_t **out, struct report_error *error)
 {
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    enum ch_status status = report_read_bytes(fd, REPORT_MAX_BYTES, &bytes);
+    enum ch_status status = text_read(&bytes, fd, REPORT_MAX_BYTES);
     if (status == CH_ERR_LIMIT)
         error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
     else if (status == CH_ERR_IO)

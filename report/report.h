@@ -36,9 +36,6 @@ CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **
 // report_read reads a report from fd up to its end.
 CH_CHECKED enum ch_status report_read(int fd, json_t **out, struct report_error *error);
 
-// report_read_bytes reads fd up to its end, at most limit bytes.
-CH_CHECKED enum ch_status report_read_bytes(int fd, size_t limit, struct text *out);
-
 // report_print appends the report on one line with a newline, keys in their order.
 CH_CHECKED enum ch_status report_print(const json_t *report, struct text *out);
 

@@ -55,7 +55,7 @@ json_t *spool_book_read(const struct spool *spool, const char *name)
     json_t *content = NULL;
     (void)snprintf(file, sizeof(file), "%s.json", name);
     if (spool_open_file(spool, file, &fd) == CH_OK &&
-        report_read_bytes(fd, BOOK_MAX_BYTES, &bytes) == CH_OK && bytes.size != 0)
+        text_read(&bytes, fd, BOOK_MAX_BYTES) == CH_OK && bytes.size != 0)
         content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
     if (json_is_object(content))
         return content;

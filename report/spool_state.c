@@ -125,7 +125,7 @@ enum ch_status spool_state_read(const struct spool *spool, const char *id,
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK;
     if (status == CH_OK)
-        status = report_read_bytes(fd, STATE_MAX_BYTES, &bytes);
+        status = text_read(&bytes, fd, STATE_MAX_BYTES);
     if (status == CH_ERR_LIMIT)
         return CH_ERR_MALFORMED;
     if (status != CH_OK)

@@ -14,3 +14,9 @@
 // information has nothing of its function.
 bool argument_dwarf_list(const struct argument_stack *stack, size_t index,
                          struct argument_list *out);
+
+// argument_dwarf_list_inlined lists the arguments of an inlined call that call number
+// index stands in, whose entry is inlined. Nobody passed them: they are what its
+// location lists say, in the registers of the function around it.
+void argument_dwarf_list_inlined(const struct argument_stack *stack, size_t index,
+                                 const Dwarf_Die *inlined, struct argument_list *out);

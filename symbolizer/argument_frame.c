@@ -87,7 +87,7 @@ enum ch_status argument_frame_step(struct argument_frame *frame, Dwarf_CFI *cfi,
         caller.known |= 1u << ARGUMENT_SP;
     }
     if (!argument_frame_knows(&caller, ARGUMENT_PC))
-        return CH_ERR_NOT_FOUND;
+        return CH_END;
     *out_caller = caller;
     return CH_OK;
 }

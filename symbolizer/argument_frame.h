@@ -38,7 +38,8 @@ static inline bool argument_frame_knows(const struct argument_frame *frame,
 
 // argument_frame_step works out the caller's registers from those of frame, by the rule
 // that cfi has for vaddr, and notes in frame its CFA and what it saved.
-// CH_ERR_NOT_FOUND: there is no rule. CH_ERR_FAULT: memory that is not there.
+// CH_END: the rule knows no caller. CH_ERR_NOT_FOUND: there is no rule. CH_ERR_FAULT:
+// memory that is not there.
 CH_CHECKED enum ch_status argument_frame_step(struct argument_frame *frame,
                                               Dwarf_CFI *cfi, uint64_t vaddr,
                                               const struct memory_reader *memory,

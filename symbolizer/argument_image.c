@@ -8,9 +8,15 @@
 
 #include "symbolizer/naming.h"
 
-static void open_debug(struct argument_image *image)
+// load opens what it may be expensive to open, once it is asked for.
+static void load(struct argument_image *image)
 {
     uint64_t base;
+    if (image->loaded || !image->opened)
+        return;
+    image->loaded = true;
+    if (type_image_load(&image->types) != CH_OK)
+        return;
     const struct debug_elf *file = image->types.files.image.elf != NULL
                                        ? &image->types.files.image
                                        : debug_files_dwarf(&image->types.files);
@@ -29,12 +35,17 @@ void argument_image_open(struct argument_image *image, const struct report_image
     if (image->opened)
         return;
     image->opened = true;
-    if (type_image_open(&image->types, path, &from->id, &search) != CH_OK)
+    if (type_image_find_files(&image->types, path, &from->id, &search) != CH_OK)
         return;
     image->bias = from->base - image->types.linked_base;
     if (image->types.files.image.elf != NULL)
         image->eh_frame = dwarf_getcfi_elf(image->types.files.image.elf);
-    open_debug(image);
+}
+
+Dwarf_CFI *argument_image_debug_frame(struct argument_image *image)
+{
+    load(image);
+    return image->debug_frame;
 }
 
 void argument_image_close(struct argument_image *image)
@@ -121,6 +132,7 @@ static bool find_function(const struct unit_scopes *scopes, uint64_t vaddr,
 enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
                                        Dwarf_Die *out)
 {
+    load(image);
     if (image->types.dwarf == NULL || image->text[1] == 0)
         return CH_ERR_NOT_FOUND;
     if (find_function(listed_scopes(image, vaddr), vaddr, out) ||

@@ -21,6 +21,7 @@ struct argument_unit {
 
 struct argument_image {
     bool opened;
+    bool loaded;   // the debug information too
     uint64_t bias; // address - vaddr
     struct type_image types;
     Dwarf_CFI *eh_frame;
@@ -40,9 +41,14 @@ struct argument_image {
 };
 
 // argument_image_open opens the files of an image of a report; what is not there is
-// left out.
+// left out. Debug information is not read before it is asked for: that of a C library
+// costs more than all the rest of a report, and most stacks do not need it.
 void argument_image_open(struct argument_image *image, const struct report_image *from,
                          const struct symbolizer_options *options);
+
+// argument_image_debug_frame is the call frame information of the debug file, for code
+// of which the image itself has none. NULL: there is none.
+Dwarf_CFI *argument_image_debug_frame(struct argument_image *image);
 
 // argument_image_close frees what image holds; a zeroed one is closed.
 void argument_image_close(struct argument_image *image);

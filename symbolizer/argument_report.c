@@ -5,6 +5,32 @@
 
 #include "symbolizer/argument_ctf.h"
 #include "symbolizer/argument_dwarf.h"
+#include "symbolizer/argument_inline.h"
+
+// add_frame notes the arguments of a frame, and takes them over; NULL: it has none.
+static void add_frame(json_t *all, size_t frame, json_t *arguments)
+{
+    if (arguments != NULL)
+        (void)json_array_append_new(all,
+                                    json_pack("{s:I, s:o}", "frame", (json_int_t)frame,
+                                              "arguments", arguments));
+}
+
+// list_inlined lists the calls that were inlined into call number index, and takes them
+// off what is left to list.
+static void list_inlined(const struct argument_stack *stack, size_t index,
+                         const json_t *frames, size_t *left, json_t *all)
+{
+    Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
+    const struct argument_call *call = &stack->calls[index];
+    size_t count = argument_inline_find(call, frames, inlined);
+    for (size_t i = 0; i<count && * left> 0; i++) {
+        struct argument_list list = { 0 };
+        --*left;
+        argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
+        add_frame(all, call->index - count + i, list.all);
+    }
+}
 
 // list_call gives the arguments of a call as an array, or NULL.
 static json_t *list_call(const struct argument_stack *stack, size_t index)
@@ -15,17 +41,19 @@ static json_t *list_call(const struct argument_stack *stack, size_t index)
     return list.all;
 }
 
-// list_thread lists the calls of one thread, and takes them off what is left to list.
-static json_t *list_thread(const struct argument_stack *stack, size_t *left)
+// list_thread lists the calls of one thread but for those that started it, and takes
+// them off what is left to list.
+static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
+                           size_t *left)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i<stack->count && * left> 0; i++) {
+    for (size_t i = 0; i<stack->start && * left> 0; i++) {
+        (void)argument_stack_resolve(stack, i);
+        list_inlined(stack, i, frames, left, all);
+        if (*left == 0)
+            break;
         --*left;
-        json_t *arguments = list_call(stack, i);
-        if (arguments != NULL)
-            (void)json_array_append_new(
-                all, json_pack("{s:I, s:o}", "frame", (json_int_t)stack->calls[i].index,
-                               "arguments", arguments));
+        add_frame(all, stack->calls[i].index, list_call(stack, i));
     }
     return all;
 }
@@ -48,9 +76,11 @@ static void list_threads(struct listing *listing, bool crashed)
         const json_t *thread = json_array_get(listing->threads, i);
         if (json_is_true(json_object_get(thread, "crashed")) != crashed)
             continue;
+        const json_t *frames =
+            json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, listing->images, listing->opened);
         (void)json_array_set_new(listing->all, i,
-                                 list_thread(listing->stack, &listing->left));
+                                 list_thread(listing->stack, frames, &listing->left));
     }
 }
 
@@ -63,7 +93,7 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         .threads = json_object_get(report, "threads"),
         .images = images,
         .opened = calloc(images->count + 1, sizeof(*listing.opened)),
-        .stack = calloc(1, sizeof(*listing.stack)),
+        .stack = argument_stack_create(),
         .left = ARGUMENT_REPORT_CALLS_MAX,
         .all = json_array(),
     };
@@ -77,7 +107,7 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         for (size_t i = 0; i < images->count; i++)
             argument_image_close(&listing.opened[i]);
     }
-    free(listing.stack);
+    argument_stack_destroy(listing.stack);
     free(listing.opened);
     return listing.all;
 }

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbolizer/argument_start.h"
+
 enum { SCOPE_DEPTH_MAX = 64 };
 
 static bool is_site(Dwarf_Die *die)
@@ -61,7 +63,7 @@ static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
            dwarf_formref_die(&attribute, out) != NULL;
 }
 
-static const char *linkage_name(Dwarf_Die *die)
+const char *argument_site_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
@@ -90,8 +92,8 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
             !referred(&of, DW_AT_specification, &of))
             break;
     }
-    const char *name = linkage_name(origin);
-    const char *own = linkage_name(function);
+    const char *name = argument_site_name(origin);
+    const char *own = argument_site_name(function);
     return is_external(origin) && is_external(function) && name != NULL &&
            own != NULL && strcmp(name, own) == 0;
 }
@@ -171,7 +173,11 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
         return CH_ERR_NOT_FOUND;
     const struct argument_call *call = &site->stack->calls[site->index];
     const struct argument_call *caller = call + 1;
-    if (!call->has_function || !caller->has_function || caller->frame.activation)
+    if (!call->has_function || caller->frame.activation)
+        return CH_ERR_NOT_FOUND;
+    if (argument_start_word(site->stack, site->index, reg, out))
+        return CH_OK;
+    if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
     Dwarf_Die function = caller->function;
     Dwarf_Die die;

@@ -16,6 +16,10 @@ struct argument_site {
     int asked; // how many callers were asked already
 };
 
+// argument_site_name is the linker's name of the function that an entry is of, else the
+// one in its source; NULL: it has none.
+const char *argument_site_name(Dwarf_Die *die);
+
 // argument_site_entry is an argument_entry_fn; its data is a struct argument_site.
 enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
                                    uint64_t *out);

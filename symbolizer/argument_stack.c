@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/system_image.h"
 #include "symbolizer/argument_expression.h"
 #include "symbolizer/type_name.h"
 
@@ -34,7 +35,7 @@ static bool read_registers(const json_t *thread, struct argument_frame *out)
     return argument_frame_knows(out, ARGUMENT_PC);
 }
 
-// find_code finds the image and the function of a call whose frame is known.
+// find_code finds the image of a call whose frame is known.
 static void find_code(struct argument_call *call, const struct report_images *from,
                       struct argument_image *images,
                       const struct symbolizer_options *options)
@@ -47,8 +48,16 @@ static void find_code(struct argument_call *call, const struct report_images *fr
     argument_image_open(call->image, &from->items[index], options);
     call->vaddr = call->frame.value[ARGUMENT_PC] - call->image->bias -
                   (call->frame.activation ? 0 : 1);
-    call->has_function =
-        argument_image_function(call->image, call->vaddr, &call->function) == CH_OK;
+}
+
+bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
+{
+    struct argument_call *call = &stack->calls[index];
+    if (!call->resolved && call->image != NULL)
+        call->has_function =
+            argument_image_function(call->image, call->vaddr, &call->function) == CH_OK;
+    call->resolved = true;
+    return call->has_function;
 }
 
 // step goes on to the caller of call.
@@ -62,9 +71,12 @@ static enum ch_status step(struct argument_call *call,
     if (call->image->eh_frame != NULL)
         status = argument_frame_step(&call->frame, call->image->eh_frame, call->vaddr,
                                      memory, out);
-    if (status == CH_ERR_NOT_FOUND && call->image->debug_frame != NULL)
-        status = argument_frame_step(&call->frame, call->image->debug_frame,
-                                     call->vaddr, memory, out);
+    if (status != CH_ERR_NOT_FOUND)
+        return status;
+    Dwarf_CFI *debug_frame = argument_image_debug_frame(call->image);
+    if (debug_frame != NULL)
+        status =
+            argument_frame_step(&call->frame, debug_frame, call->vaddr, memory, out);
     return status;
 }
 
@@ -76,9 +88,28 @@ static bool is_call(const json_t *frame)
            !json_is_true(json_object_get(frame, "inline"));
 }
 
-void argument_stack_read(struct argument_stack *stack, const json_t *thread,
-                         const struct report_images *from,
-                         struct argument_image *images)
+// is_system is whether the call is in code of the system.
+static bool is_system(const struct argument_call *call, const struct report_images *of)
+{
+    const json_t *said = json_object_get(call->from, "system");
+    json_int_t index = json_integer_value(json_object_get(call->from, "image"));
+    return json_is_boolean(said)
+               ? json_is_true(said)
+               : call->image != NULL && system_image(of->items[index].path);
+}
+
+// find_start tells the calls of the program from those that started it: what a libc
+// calls main or a thread's function with is looked up only where that is asked for.
+static void find_start(struct argument_stack *stack, const struct report_images *images)
+{
+    size_t start = stack->count;
+    while (start > 0 && is_system(&stack->calls[start - 1], images))
+        start--;
+    stack->start = start > 0 ? start : stack->count;
+}
+
+static void read_calls(struct argument_stack *stack, const json_t *thread,
+                       const struct report_images *from, struct argument_image *images)
 {
     const json_t *frames =
         json_object_get(json_object_get(thread, "backtrace"), "frames");
@@ -103,6 +134,34 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
         if (step(call, stack->memory, &next) != CH_OK)
             return;
     }
+}
+
+void argument_stack_read(struct argument_stack *stack, const json_t *thread,
+                         const struct report_images *from,
+                         struct argument_image *images)
+{
+    read_calls(stack, thread, from, images);
+    find_start(stack, from);
+}
+
+struct argument_stack *argument_stack_create(void)
+{
+    struct argument_stack *stack = calloc(1, sizeof(*stack));
+    struct argument_call *calls = calloc(ARGUMENT_CALLS_MAX, sizeof(*calls));
+    if (stack == NULL || calls == NULL) {
+        free(calls);
+        free(stack);
+        return NULL;
+    }
+    stack->calls = calls;
+    return stack;
+}
+
+void argument_stack_destroy(struct argument_stack *stack)
+{
+    if (stack != NULL)
+        free(stack->calls);
+    free(stack);
 }
 
 bool argument_stack_frame_base(const struct argument_stack *stack,

@@ -20,6 +20,7 @@ struct argument_call {
     struct argument_frame frame;
     struct argument_image *image; // NULL: none
     uint64_t vaddr;               // of the instruction: for a call, one within it
+    bool resolved;                // what follows was looked for
     bool has_function;
     Dwarf_Die function;
     const json_t *from; // the report's frame
@@ -27,11 +28,16 @@ struct argument_call {
 };
 
 struct argument_stack {
-    struct argument_call calls[ARGUMENT_CALLS_MAX];
+    struct argument_call *calls; // room for ARGUMENT_CALLS_MAX
     size_t count;
+    size_t start; // where those begin that started the program or thread; count: none
     const struct memory_reader *memory;
     const struct symbolizer_options *options;
 };
+
+// argument_stack_create allocates an empty stack; NULL: there is no memory.
+struct argument_stack *argument_stack_create(void);
+void argument_stack_destroy(struct argument_stack *stack);
 
 // argument_stack_read fills stack with the calls of a thread of a report: as far as
 // registers can be restored and agree with the frames there are. images are those of
@@ -39,6 +45,10 @@ struct argument_stack {
 void argument_stack_read(struct argument_stack *stack, const json_t *thread,
                          const struct report_images *from,
                          struct argument_image *images);
+
+// argument_stack_resolve looks for the function of call number index in the debug
+// information of its image, which is read for it. True: it has_function.
+bool argument_stack_resolve(const struct argument_stack *stack, size_t index);
 
 // argument_stack_frame_base gives the address that a function's debug information
 // counts its frame's places from; false: it is not known.

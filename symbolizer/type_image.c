@@ -40,9 +40,9 @@ static enum ch_status open_ctf(struct type_image *image)
     return CH_OK;
 }
 
-enum ch_status type_image_open(struct type_image *image, const char *path,
-                               const struct build_id *id,
-                               const struct debug_search *search)
+enum ch_status type_image_find_files(struct type_image *image, const char *path,
+                                     const struct build_id *id,
+                                     const struct debug_search *search)
 {
     uint64_t text[2];
     *image = (struct type_image){ .source = TYPE_FROM_EITHER };
@@ -55,7 +55,20 @@ enum ch_status type_image_open(struct type_image *image, const char *path,
         (void)!debug_elf_layout(&image->files.image, &image->linked_base, text);
     else if (dwarf != NULL)
         (void)!debug_elf_layout(dwarf, &image->linked_base, text);
+    return CH_OK;
+}
+
+enum ch_status type_image_load(struct type_image *image)
+{
     return open_dwarf(image) == CH_OK ? CH_OK : open_ctf(image);
+}
+
+enum ch_status type_image_open(struct type_image *image, const char *path,
+                               const struct build_id *id,
+                               const struct debug_search *search)
+{
+    enum ch_status status = type_image_find_files(image, path, id, search);
+    return status == CH_OK ? type_image_load(image) : status;
 }
 
 void type_image_close(struct type_image *image)

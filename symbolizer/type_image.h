@@ -30,6 +30,14 @@ CH_CHECKED enum ch_status type_image_open(struct type_image *image, const char *
                                           const struct build_id *id,
                                           const struct debug_search *search);
 
+// type_image_find_files is the first half of type_image_open, which is cheap: no types
+// are there before type_image_load, the second, which may have much to decompress.
+CH_CHECKED enum ch_status type_image_find_files(struct type_image *image,
+                                                const char *path,
+                                                const struct build_id *id,
+                                                const struct debug_search *search);
+CH_CHECKED enum ch_status type_image_load(struct type_image *image);
+
 // type_image_close frees what image holds.
 void type_image_close(struct type_image *image);
 

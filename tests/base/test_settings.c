@@ -83,6 +83,10 @@ static void settings_read_each_kind_of_value(void **state)
     settings_read(&s, get, NULL,
                   &(struct fake_environment){ "CRASHHOOK_UNWIND", "fp", 0, 0 });
     assert_int_equal(s.unwind, SETTING_UNWIND_FP);
+    static const char urls[] = " nonsense  sentry+https://k@c/1 ";
+    settings_read(&s, get, NULL,
+                  &(struct fake_environment){ "CRASHHOOK_URL", urls, 0, 0 });
+    assert_ptr_equal(s.url, urls);
 }
 
 static void settings_complain_once_and_keep_the_default(void **state)
@@ -107,6 +111,10 @@ static void settings_complain_once_and_keep_the_default(void **state)
         { "CRASHHOOK_ENABLE", "YES!" },
         { "CRASHHOOK_FLIGHT", "64Q" },
         { "CRASHHOOK_SANITIZE", "tty" },
+        { "CRASHHOOK_URL", "ftp://host" },
+        { "CRASHHOOK_URL", "http://" },
+        { "CRASHHOOK_URL", "host:8765 ftp://host" },
+        { "CRASHHOOK_URL", "sentry+otlp+http://host" },
     };
     struct settings defaults;
     settings_read(&defaults, get, NULL, &(struct fake_environment){ 0 });

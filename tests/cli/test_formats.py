@@ -109,6 +109,17 @@ class FormatCommands(unittest.TestCase):
             self.assertEqual((code, out), (1, ""))
             self.assertIn("frame 1", err)
 
+    def test_encode_drops_nothing_that_it_cannot_write(self):
+        behind = {"frames": [{"kind": "trunc"}, {"kind": "pc", "address": "0x1"}]}
+        code, out, err = encode(behind)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("frame 1", err)
+        for command, document in (("cbf", {"version": 1, "frames": []}),
+                                  ("images", {"version": 1, "images": []})):
+            code, out, err = encode(document, command=command)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn("version", err)
+
     def test_images_are_read_and_written_back(self):
         data = "02014c020810001002beef81042f612f7800082000100081a0022f7900"
         code, got, _ = run_json("images", "decode", data)

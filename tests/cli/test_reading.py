@@ -6,6 +6,8 @@
 import json
 import os
 import re
+import stat
+import subprocess
 import unittest
 
 import cli_scene
@@ -129,7 +131,38 @@ class Show(unittest.TestCase):
             for arguments in (["show"], ["show", "a", "b"], ["show", "x", "--preset", "y"],
                               ["show", "x", "--threads", "some"], ["show", "--what", "x"],
                               ["export", "x"], ["export", "--format", "pdf", "x"]):
-                self.assertEqual(scene.run(*arguments).returncode, 2, arguments)
+                done = scene.run(*arguments)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), arguments)
+
+    def test_a_symbolized_report_is_written_into_what_is_no_file(self):
+        with Scene() as scene:
+            fifo = os.path.join(scene.folder, "fifo")
+            os.mkfifo(fifo)
+            reader = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE)
+            done = scene.run("symbolize", case("named.json"), "-o", fifo)
+            text = reader.communicate(timeout=60)[0]
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(text)["schema"], "crashhook.report/1")
+            self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
+            os.symlink("target", os.path.join(scene.folder, "link"))
+            with open(os.path.join(scene.folder, "target"), "w", encoding="utf-8"):
+                pass
+            done = scene.run("symbolize", case("named.json"), "-o", "link")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.islink(os.path.join(scene.folder, "link")))
+            with open(os.path.join(scene.folder, "target"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["schema"], "crashhook.report/1")
+
+    def test_an_option_that_stands_for_a_variable_takes_what_that_does(self):
+        with Scene() as scene:
+            for arguments in (["attach", str(os.getpid()), "--unwind", "magic"],
+                              ["core", "x", "--limit", "0"],
+                              ["upload", "--url", "ftp://x"],
+                              ["list", "--json", "--bogus"]):
+                done = scene.run(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(arguments[-1], done.stderr)
 
     def test_export_as_text_is_the_full_report(self):
         with Scene() as scene:
@@ -139,7 +172,6 @@ class Show(unittest.TestCase):
 
     def test_a_full_disk_is_noticed(self):
         with Scene() as scene, open("/dev/full", "w", encoding="utf-8") as full:
-            import subprocess
             done = subprocess.run([cli_scene.CRASHHOOK, "show", case("named.json")],
                                   stdout=full, stderr=subprocess.PIPE, text=True,
                                   env=scene.environment({}), check=False)

@@ -6,18 +6,20 @@
 
 import os
 import platform
+import shutil
 import subprocess
 import unittest
 
 import harness
 from harness import Scene
 
-SOURCE = os.path.join(harness.SOURCE, "tests", "cases", "types", "called.c")
+CASES = os.path.join(harness.SOURCE, "tests", "cases", "types")
 
 
-def compile_program(scene, *flags):
-    path = os.path.join(scene.folder, "called")
-    subprocess.run(["gcc", *flags, SOURCE, "-o", path], check=True)
+def compile_program(scene, *flags, name="called", compiler="gcc"):
+    path = os.path.join(scene.folder, name)
+    subprocess.run([compiler, "-w", *flags, os.path.join(CASES, f"{name}.c"), "-o", path],
+                   check=True)
     return path
 
 
@@ -53,6 +55,45 @@ class Arguments(unittest.TestCase):
                 for each in found["leaf"] + found["middle"] + found["outer"]:
                     self.assertIn(each["confidence"], ("exact", "unavailable"))
                     self.assertEqual("reason" in each, each["confidence"] == "unavailable")
+
+    def check_inlined(self, found, constant):
+        """Frames of inlined calls, and of the function they are in."""
+        by_name = {name: {a["name"]: a for a in found[name]} for name in
+                   ("put_total", "add_line", "total_of")}
+        self.assertEqual([a["name"] for a in found["put_total"]],
+                         ["where", "total", "checked"])
+        self.assertEqual(by_name["put_total"]["total"]["value"], 214)
+        self.assertEqual(by_name["put_total"]["checked"]["value"], -3)
+        self.assertEqual(by_name["put_total"]["checked"]["source"], constant)
+        self.assertEqual(by_name["add_line"]["price"]["value"], 107)
+        self.assertEqual(by_name["add_line"]["cart"]["value"],
+                         by_name["total_of"]["cart"]["value"])
+        self.assertEqual(by_name["total_of"]["amount"]["value"], 7)
+
+    def test_calls_that_were_inlined_have_their_own_arguments(self):
+        for flags in ["-O2"], ["-O1"], ["-O2", "-gdwarf-4"], ["-O2", "-flto"]:
+            with Scene() as scene:
+                path = compile_program(scene, "-g", *flags, name="inlined")
+                found, _ = arguments(scene, path)
+                self.check_inlined(found, "dwarf-location")
+                self.assertEqual(found["put_total"][0]["value"], "0x8")
+
+    def test_an_argument_that_is_always_the_same_is_known_without_a_place(self):
+        if shutil.which("clang") is None:
+            self.skipTest("no clang")
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2", name="inlined", compiler="clang")
+            found, _ = arguments(scene, path)
+            self.check_inlined(found, "dwarf-constant")
+
+    def test_an_argument_that_an_inlined_call_does_not_have_says_so(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2", name="inlined")
+            found, _ = arguments(scene, path)
+            unused = found["add_line"][2]
+            self.assertEqual((unused["name"], unused["type"]), ("unused", "int"))
+            self.assertEqual((unused["confidence"], unused["reason"]),
+                             ("unavailable", "optimized-out"))
 
     def test_what_another_function_was_passed_is_not_shown_behind_a_tail_call(self):
         with Scene() as scene:

@@ -151,7 +151,7 @@ class Attach(unittest.TestCase):
         self.assertEqual(stored, [])
         (thread,) = report["threads"]
         self.assertEqual(thread["state"], "S")
-        self.assertNotIn("crashed", thread)
+        self.assertIs(thread["crashed"], False)
         self.assertEqual(thread["backtrace"]["ended"], "end-of-stack")
 
     def test_attaching_to_no_process_is_one_clear_line(self):

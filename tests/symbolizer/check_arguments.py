@@ -2,7 +2,8 @@
 #
 # check_arguments CRASHHOOK STOPS SEED [SOURCES]: how many arguments of functions are
 # shown, and how many of those are right, at random stops of real programs at -O2. What
-# is true is what lay in the arguments' natural places when each function began.
+# is true is what lay in the arguments' natural places when each function began; of calls
+# that were inlined, which have no such places, what gdb says.
 #
 # The programs are this project's own parsers; with SOURCES, a folder with the unpacked
 # sources of sqlite, zlib and jansson, those instead. Each is looked at with its debug
@@ -22,7 +23,8 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 DRIVERS = os.path.join(os.path.dirname(HERE), "cases", "types")
 FLAGS = ["-O2", "-g", "-gctf", "-no-pie", "-rdynamic", "-Wl,--ctf-variables", "-w"]
 RIGHT_AT_LEAST = 0.995
-# With debug information, of arguments in outer frames.
+# With debug information, of arguments in outer frames, and of those of inlined calls
+# that gdb can show.
 SHOWN_AT_LEAST = 0.90
 
 
@@ -122,7 +124,7 @@ class Tally:
         return self.counts[part] / self.counts[whole] if self.counts[whole] else 1.0
 
     def print(self, title):
-        for where in "inner", "outer":
+        for where in "inner", "outer", "inlined":
             total = self.counts[where]
             shown = self.counts[where, "shown"]
             print(f"  {title:6} {where}: {total} arguments, {shown} shown "
@@ -178,13 +180,17 @@ class Program:
                              env=dict(os.environ, CRASHHOOK_SANITIZE="no"))
         report = json.loads(ran.stdout)
         images = report["images"]
-        found = []
+        found, inlined = [], []
         for frame in report["threads"][0]["backtrace"]["frames"]:
-            if "address" not in frame or frame.get("inline"):
+            if "address" not in frame:
+                continue
+            if frame.get("inline"):
+                inlined.append(frame)
                 continue
             image = images[frame["image"]] if "image" in frame else {}
             if os.path.basename(image.get("path", "")).split(".")[0] == self.name:
-                found.append(frame)
+                found.append(dict(frame, inlined=inlined))
+            inlined = []
         return found
 
     def matched(self, frames, calls):
@@ -200,12 +206,15 @@ class Program:
     def compare(self, stop, exe, tally):
         now = {}  # what gdb says, of each pc innermost first: recursion repeats them
         for frame in stop["frames"]:
-            now.setdefault(frame["pc"], []).append(frame["arguments"])
+            now.setdefault(frame["pc"], []).append(frame)
         for index, (frame, call) in enumerate(
                 self.matched(self.frames(stop["core"], exe), stop["calls"])):
             signature = call["signature"]
             said = now.get(int(frame["address"], 16), [])
-            said = said.pop(0) if said else {}
+            gdb_frame = said.pop(0) if said else {"arguments": {}, "inlined": []}
+            said = gdb_frame["arguments"]
+            if exe == self.path:
+                self.compare_inlined(frame["inlined"], gdb_frame["inlined"], tally)
             if "." in call["name"]:
                 continue  # a clone: what it is passed is not what its source says
             for place, word in enumerate(natural(signature, call)):
@@ -214,6 +223,18 @@ class Program:
                     current = said.get(argument["name"])
                     self.compare_one(frame, place, (argument, word, current),
                                      "inner" if index == 0 else "outer", tally)
+
+    def compare_inlined(self, frames, said, tally):
+        """The calls inlined in one frame, where gdb has the same ones."""
+        if [f.get("function") for f in frames] != [f["function"] for f in said]:
+            return
+        for frame, call in zip(frames, said):
+            # gdb lists them by no order.
+            places = {a.get("name"): a["index"] for a in frame.get("arguments", [])}
+            for argument in call["arguments"]:
+                now, place = argument["now"], places.get(argument["name"], len(places))
+                if now is not None and argument["kind"] == "int" and argument["size"] <= 8:
+                    self.compare_one(frame, place, (argument, now, now), "inlined", tally)
 
     def compare_one(self, frame, place, truth, where, tally):
         argument, word, current = truth
@@ -268,7 +289,10 @@ def check(crashhook, count, seed, programs):
         failures += share < RIGHT_AT_LEAST or not tally.counts["sure"]
     outer = both["dwarf"].share(("outer", "shown"), "outer")
     print(f"outer frames with debug information: {100 * outer:.1f} % shown")
-    failures += outer < SHOWN_AT_LEAST
+    inlined = both["dwarf"].share(("inlined", "shown"), "inlined")
+    print(f"inlined calls with debug information: {100 * inlined:.1f} % shown")
+    failures += outer < SHOWN_AT_LEAST or inlined < SHOWN_AT_LEAST
+    failures += both["dwarf"].counts["inlined"] == 0
     return failures
 
 

@@ -109,11 +109,12 @@ static inline bool target_visit(void *context, const struct unwind_frame *frame)
     return true;
 }
 
-// target_walk walks from function 0, or from wherever the registers say.
-static inline enum unwind_end target_walk(struct target *t, enum setting_unwind how)
+// target_walk_image walks by the image as it is, from function 0 or from wherever the
+// registers say.
+static inline enum unwind_end target_walk_image(struct target *t,
+                                                enum setting_unwind how)
 {
     struct unwind_space *space;
-    target_finish(t);
     if (t->registers.value[16] == 0)
         t->registers.value[16] = target_function(0);
     t->frame_count = 0;
@@ -124,4 +125,11 @@ static inline enum unwind_end target_walk(struct target *t, enum setting_unwind 
     enum unwind_end end = unwind_walk(space, &t->registers, how, target_visit, t);
     unwind_space_destroy(space);
     return end;
+}
+
+// target_walk finishes the image first.
+static inline enum unwind_end target_walk(struct target *t, enum setting_unwind how)
+{
+    target_finish(t);
+    return target_walk_image(t, how);
 }

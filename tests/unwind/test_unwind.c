@@ -314,7 +314,6 @@ static void eh_frame_without_a_header_is_indexed(void **state)
 {
     (void)state;
     struct target *t = make();
-    struct unwind_space *space;
     target_rule(t, plain, 2);
     target_rule(t, outermost, 2);
     t->stack[1] = target_function(1);
@@ -322,13 +321,7 @@ static void eh_frame_without_a_header_is_indexed(void **state)
     t->image.eh_frame_hdr_size = 0;
     t->image.eh_frame = EH_FRAME;
     t->image.eh_frame_size = t->eh_frame.size;
-    t->registers.value[16] = target_function(0);
-    assert_int_equal(
-        unwind_space_create(&unwind_arch_amd64, &t->reader, &t->image, 1, &space),
-        CH_OK);
-    enum unwind_end end =
-        unwind_walk(space, &t->registers, SETTING_UNWIND_DWARF, target_visit, t);
-    unwind_space_destroy(space);
+    enum unwind_end end = target_walk_image(t, SETTING_UNWIND_DWARF);
     size_t count = t->frame_count;
     free(t);
     assert_int_equal(end, UNWIND_END_OF_STACK);
@@ -342,7 +335,6 @@ static void debug_frame_serves_where_there_is_nothing_else(void **state)
     static const uint8_t initial[] = { 0x0c, 7, 8, 0x90, 1 };
     struct cfi_builder debug = { 0 };
     struct target *t = make();
-    struct unwind_space *space;
     cfi_open(&debug, UINT32_MAX);
     cfi_put(&debug, "\x01\0\x01\x78\x10", 5);
     cfi_put(&debug, initial, sizeof(initial));
@@ -359,13 +351,7 @@ static void debug_frame_serves_where_there_is_nothing_else(void **state)
     t->image.bias = 0x1000;
     t->image.debug_frame = debug.bytes;
     t->image.debug_frame_size = debug.size;
-    t->registers.value[16] = target_function(0);
-    assert_int_equal(
-        unwind_space_create(&unwind_arch_amd64, &t->reader, &t->image, 1, &space),
-        CH_OK);
-    enum unwind_end end =
-        unwind_walk(space, &t->registers, SETTING_UNWIND_DWARF, target_visit, t);
-    unwind_space_destroy(space);
+    enum unwind_end end = target_walk_image(t, SETTING_UNWIND_DWARF);
     size_t count = t->frame_count;
     free(t);
     assert_int_equal(end, UNWIND_END_OF_STACK);

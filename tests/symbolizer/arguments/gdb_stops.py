@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs inside gdb: notes what every function of a program is called with, stops at random
-# and dumps a core there. Each stop is a line of JSON: the core, and the calls that are
-# open, innermost first, with the words they were passed and what gdb says their
-# arguments are now. ARGUMENTS_PLAN names the plan, a JSON file that check_arguments.py
-# writes.
+# and dumps a core there. Each stop is a line of JSON: the core, the calls that are open,
+# innermost first, with the words they were passed, and what gdb says the arguments of
+# its frames and of the calls inlined in them are now. ARGUMENTS_PLAN names the plan, a
+# JSON file that check_arguments.py writes.
 
 import json
 import os
@@ -84,29 +84,55 @@ def signature(address):
                           for s in block if s.is_argument]}
 
 
+def parameters_of(frame):
+    block = frame.block()
+    while block.function is None:
+        block = block.superblock
+    return [symbol for symbol in block if symbol.is_argument]
+
+
+def value_now(frame, symbol):
+    """What gdb says an argument is; None: it does not say."""
+    value = frame.read_var(symbol)
+    if value.is_optimized_out:
+        return None
+    return word(value.cast(gdb.lookup_type("unsigned long")))
+
+
 def now_of(frame):
     """What gdb says a frame's arguments are."""
     found = {}
     try:
-        block = frame.block()
-        while block.function is None:
-            block = block.superblock
-        for symbol in block:
-            if not symbol.is_argument:
-                continue
-            value = frame.read_var(symbol)
-            if not value.is_optimized_out:
-                found[symbol.name] = word(value.cast(gdb.lookup_type("unsigned long")))
+        for symbol in parameters_of(frame):
+            value = value_now(frame, symbol)
+            if value is not None:
+                found[symbol.name] = value
     except (gdb.error, RuntimeError, AttributeError):
         pass
     return found
 
 
+def inlined_of(frame):
+    """The same of a call that was inlined, and how its arguments are compared."""
+    found = []
+    try:
+        for symbol in parameters_of(frame):
+            found.append(dict(scalar_type(symbol.type), name=symbol.name, now=None))
+            found[-1]["now"] = value_now(frame, symbol)
+    except (gdb.error, RuntimeError, AttributeError):
+        pass
+    return {"function": frame.name(), "arguments": found}
+
+
 def frames_now():
-    found, frame = [], gdb.newest_frame()
+    found, inlined, frame = [], [], gdb.newest_frame()
     while frame is not None:
+        if frame.type() == gdb.INLINE_FRAME:
+            inlined.append(inlined_of(frame))
         if frame.type() == gdb.NORMAL_FRAME:
-            found.append({"pc": word(frame.pc()), "arguments": now_of(frame)})
+            found.append({"pc": word(frame.pc()), "arguments": now_of(frame),
+                          "inlined": inlined})
+            inlined = []
         try:
             frame = frame.older()
         except gdb.error:
