@@ -32,6 +32,7 @@ void argument_image_open(struct argument_image *image, const struct report_image
     char buffers[2][PATH_MAX];
     struct debug_search search = naming_search(options);
     const char *path = naming_image_path(options, from->path, buffers);
+    search.plain = true;
     if (image->opened)
         return;
     image->opened = true;

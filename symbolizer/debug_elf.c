@@ -28,9 +28,12 @@ enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
 {
     // Opening a pipe or a device must neither block nor touch it.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd >= 0 ? debug_elf_adopt(out, fd) : CH_ERR_NOT_FOUND;
+}
+
+enum ch_status debug_elf_adopt(struct debug_elf *out, int fd)
+{
     struct stat info;
-    if (fd < 0)
-        return CH_ERR_NOT_FOUND;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         close(fd);
         return CH_ERR_NOT_FOUND;

@@ -23,6 +23,10 @@ struct debug_elf {
 // file. CH_ERR_MALFORMED: it is no ELF file of this machine's kind.
 CH_CHECKED enum ch_status debug_elf_open(struct debug_elf *out, const char *path);
 
+// debug_elf_adopt opens the ELF file that fd is open on, and takes that over, also on
+// failure.
+CH_CHECKED enum ch_status debug_elf_adopt(struct debug_elf *out, int fd);
+
 // debug_elf_over opens the size bytes at bytes, which it takes over and frees, also on
 // failure.
 CH_CHECKED enum ch_status debug_elf_over(struct debug_elf *out, void *bytes,

@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/minidebug.h"
+#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/vdso.h"
 
 static const char system_debug_dir[] = "/usr/lib/debug";
@@ -188,6 +189,25 @@ static bool try_server(struct search *search)
     return try_debug_file(search, path);
 }
 
+// try_plain takes the debug information that the caches have of the image's build.
+static bool try_plain(struct search *search)
+{
+    const struct debug_search *where = search->where;
+    if (!where->plain || where->cache_folder == NULL || search->id.size == 0)
+        return false;
+    int fd = symbol_cache_folder_debug(where->cache_folder, &search->id);
+    struct debug_elf file;
+    if (fd < 0 || debug_elf_adopt(&file, fd) != CH_OK)
+        return false;
+    if (!fits(search, &file) || !debug_elf_has_dwarf(&file)) {
+        debug_elf_close(&file);
+        return false;
+    }
+    search->files->debug = file;
+    search->files->status = DEBUG_FOUND;
+    return true;
+}
+
 // look_for_debug_file searches every place in turn.
 static void look_for_debug_file(struct search *search)
 {
@@ -230,6 +250,8 @@ void debug_files_open(struct debug_files *out, const char *path,
     *out = (struct debug_files){ .status = DEBUG_NO_FILE };
     struct search search = { .files = out, .path = path, .id = *id, .where = where };
     open_image(&search);
+    if (out->image.elf != NULL && try_plain(&search))
+        return;
     if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {
         out->status = DEBUG_FOUND;
         return;

@@ -41,4 +41,5 @@ struct debug_search {
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
     const char *cache_folder;   // of symbol caches; NULL: none is used
+    bool plain; // debug information from there will do: without lines and symbols
 };

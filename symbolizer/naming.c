@@ -220,6 +220,8 @@ void naming_write_caches(struct naming *naming)
         // What cannot be cached is no failure: its names come from the files.
         if (image->id.size != 0)
             (void)!symbolizer_write_cache(path, &image->id, &search);
+        if (image->id.size != 0 && naming->options->arguments)
+            symbolizer_write_plain(path, &image->id, &search);
         before = index;
     }
 }

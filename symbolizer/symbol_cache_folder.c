@@ -14,7 +14,7 @@
 #include "base/hex.h"
 #include "symbolizer/array.h"
 
-enum { NAME_SIZE = 2 * BUILD_ID_MAX + 16, CLAIM_SECONDS = 24 * 60 * 60 };
+enum { NAME_SIZE = 2 * BUILD_ID_MAX + 24, CLAIM_SECONDS = 24 * 60 * 60 };
 
 static const char claim_suffix[] = ".claim";
 static const char new_suffix[] = ".new";
@@ -74,12 +74,17 @@ static bool make_folder(const char *folder)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-static bool name_of(const struct build_id *id, const char *suffix, char out[NAME_SIZE])
+static bool name_of(const struct build_id *id, enum symbol_cache_kind kind,
+                    const char *suffix, char out[NAME_SIZE])
 {
+    static const char *const kinds[] = {
+        [SYMBOL_CACHE_OF_NAMES] = "", [SYMBOL_CACHE_OF_DEBUG] = "-debug"
+    };
+    char hex[2 * BUILD_ID_MAX + 1];
     if (id->size == 0 || id->size > BUILD_ID_MAX)
         return false;
-    hex_encode(id->bytes, id->size, out);
-    memcpy(out + 2 * id->size, suffix, strlen(suffix) + 1);
+    hex_encode(id->bytes, id->size, hex);
+    (void)snprintf(out, NAME_SIZE, "%s%s%s", hex, kinds[kind], suffix);
     return true;
 }
 
@@ -88,7 +93,7 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
 {
     char name[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd < 0 || !name_of(id, "", name))
+    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_NAMES, "", name))
         return CH_ERR_NOT_FOUND;
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -103,12 +108,26 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
     return useless ? CH_ERR_NOT_FOUND : status;
 }
 
+int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
+{
+    char name[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
+        return -1;
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && is_ours(fd, S_IFREG))
+        return fd;
+    close_folder(&fd);
+    return -1;
+}
+
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd < 0 || !name_of(id, "", name) || !name_of(id, claim_suffix, claim))
+    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
+        !name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
         return;
     (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
     (void)unlinkat(folder_fd, name, 0);
@@ -122,11 +141,12 @@ static bool is_stale(int folder_fd, const char *name)
            time(NULL) - facts.st_mtime > CLAIM_SECONDS;
 }
 
-bool symbol_cache_folder_claim(const char *folder, const struct build_id *id)
+bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
+                               enum symbol_cache_kind kind)
 {
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    if (!name_of(id, "", name) || !name_of(id, claim_suffix, claim) ||
+    if (!name_of(id, kind, "", name) || !name_of(id, kind, claim_suffix, claim) ||
         !make_folder(folder))
         return false;
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
@@ -147,7 +167,8 @@ bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (!name_of(id, "", name) || !name_of(id, claim_suffix, claim))
+    if (!name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
+        !name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
         return false;
     if (folder_fd < 0)
         return access(folder, F_OK) != 0;
@@ -155,11 +176,12 @@ bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
            (faccessat(folder_fd, claim, F_OK, 0) != 0 || is_stale(folder_fd, claim));
 }
 
-void symbol_cache_folder_release(const char *folder, const struct build_id *id)
+void symbol_cache_folder_release(const char *folder, const struct build_id *id,
+                                 enum symbol_cache_kind kind)
 {
     char claim[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd >= 0 && name_of(id, claim_suffix, claim))
+    if (folder_fd >= 0 && name_of(id, kind, claim_suffix, claim))
         (void)unlinkat(folder_fd, claim, 0);
 }
 
@@ -249,8 +271,8 @@ static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
 }
 
 enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id *id,
-                                       const void *bytes, size_t size,
-                                       uint64_t limit_bytes)
+                                       enum symbol_cache_kind kind, const void *bytes,
+                                       size_t size, uint64_t limit_bytes)
 {
     char name[NAME_SIZE];
     char unfinished[NAME_SIZE];
@@ -258,8 +280,9 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
     if (size > limit_bytes)
         return CH_ERR_LIMIT;
-    if (folder_fd < 0 || !name_of(id, "", name) ||
-        !name_of(id, new_suffix, unfinished) || !name_of(id, claim_suffix, claim))
+    if (folder_fd < 0 || !name_of(id, kind, "", name) ||
+        !name_of(id, kind, new_suffix, unfinished) ||
+        !name_of(id, kind, claim_suffix, claim))
         return CH_ERR_IO;
     // The claim is ours, so this is nobody else's.
     (void)unlinkat(folder_fd, unfinished, 0);
@@ -268,6 +291,9 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
     if (fd < 0)
         return CH_ERR_IO;
     bool written = write_all(fd, bytes, size);
+    // It has no checksums as the other kind does, so it must not lose its middle.
+    if (kind == SYMBOL_CACHE_OF_DEBUG)
+        written = fdatasync(fd) == 0 && written;
     written = close(fd) == 0 && written;
     // Who forgot id meanwhile took the claim away.
     bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;

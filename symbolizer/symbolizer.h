@@ -65,3 +65,8 @@ void symbolizer_cache_image(const char *path, const struct build_id *id,
 CH_CHECKED enum ch_status symbolizer_write_cache(const char *path,
                                                  const struct build_id *id,
                                                  const struct debug_search *search);
+
+// symbolizer_write_plain writes the debug information of one image where it is
+// compressed and the caches do not have it.
+void symbolizer_write_plain(const char *path, const struct build_id *id,
+                            const struct debug_search *search);

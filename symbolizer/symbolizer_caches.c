@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbolizer/debug_files.h"
 #include "symbolizer/guarded_child.h"
 #include "symbolizer/naming.h"
+#include "symbolizer/plain_debug.h"
 #include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_cache_write.h"
 #include "symbolizer/symbolizer.h"
@@ -22,7 +24,7 @@ enum ch_status symbolizer_write_cache(const char *path, const struct build_id *i
     struct symbol_image *image;
     struct text CH_CLEANUP(text_deinit) cache = { 0 };
     files.cache_folder = NULL;
-    if (!symbol_cache_folder_claim(search->cache_folder, id))
+    if (!symbol_cache_folder_claim(search->cache_folder, id, SYMBOL_CACHE_OF_NAMES))
         return CH_ERR_NOT_FOUND;
     enum ch_status status = symbol_image_open(&image, path, id, &files, false);
     if (status != CH_OK)
@@ -30,11 +32,29 @@ enum ch_status symbolizer_write_cache(const char *path, const struct build_id *i
     status = symbol_cache_write(image, id, &cache);
     symbol_image_close(image);
     if (status == CH_ERR_UNSUPPORTED) // found out cheaply, and may change
-        symbol_cache_folder_release(search->cache_folder, id);
+        symbol_cache_folder_release(search->cache_folder, id, SYMBOL_CACHE_OF_NAMES);
     if (status != CH_OK)
         return status;
-    return symbol_cache_folder_put(search->cache_folder, id, cache.bytes, cache.size,
-                                   SYMBOL_CACHE_FOLDER_BYTES);
+    return symbol_cache_folder_put(search->cache_folder, id, SYMBOL_CACHE_OF_NAMES,
+                                   cache.bytes, cache.size, SYMBOL_CACHE_FOLDER_BYTES);
+}
+
+void symbolizer_write_plain(const char *path, const struct build_id *id,
+                            const struct debug_search *search)
+{
+    struct debug_files files;
+    struct text CH_CLEANUP(text_deinit) plain = { .limit_bytes = PLAIN_DEBUG_MAX };
+    const char *folder = search->cache_folder;
+    if (!symbol_cache_folder_claim(folder, id, SYMBOL_CACHE_OF_DEBUG))
+        return;
+    debug_files_open(&files, path, id, search);
+    const struct debug_elf *from = debug_files_dwarf(&files);
+    if (from == NULL || !plain_debug_wanted(from))
+        symbol_cache_folder_release(folder, id, SYMBOL_CACHE_OF_DEBUG);
+    else if (plain_debug_write(from, &plain) == CH_OK)
+        (void)!symbol_cache_folder_put(folder, id, SYMBOL_CACHE_OF_DEBUG, plain.bytes,
+                                       plain.size, SYMBOL_CACHE_FOLDER_BYTES);
+    debug_files_close(&files);
 }
 
 static void close_everything(void)

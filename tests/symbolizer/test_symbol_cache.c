@@ -346,7 +346,8 @@ static void folder_that_others_can_write_is_not_used(void **state)
     fresh_folder();
     chmod(fixture.folder, 0777);
     bool cached = is_answered_by_cache();
-    bool claimed = symbol_cache_folder_claim(fixture.folder, &fixture.id);
+    bool claimed =
+        symbol_cache_folder_claim(fixture.folder, &fixture.id, SYMBOL_CACHE_OF_NAMES);
     chmod(fixture.folder, 0700);
     assert_false(cached);
     assert_false(claimed);
@@ -367,22 +368,24 @@ static void one_process_at_a_time_writes_a_cache(void **state)
 {
     (void)state;
     const struct build_id id = { .bytes = { 1, 2, 3, 4 }, .size = 4 };
-    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
-    assert_false(symbol_cache_folder_claim(fixture.folder, &id));
-    enum ch_status put = symbol_cache_folder_put(fixture.folder, &id, "x", 1, 1 << 30);
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
+    assert_false(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
+    enum ch_status put = symbol_cache_folder_put(
+        fixture.folder, &id, SYMBOL_CACHE_OF_NAMES, "x", 1, 1 << 30);
     assert_int_equal(put, CH_OK);
-    assert_false(symbol_cache_folder_claim(fixture.folder, &id));
+    assert_false(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
     symbol_cache_folder_forget(fixture.folder, &id);
-    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
 }
 
 static void cache_forgotten_while_it_was_written_does_not_appear(void **state)
 {
     (void)state;
     const struct build_id id = { .bytes = { 5, 6 }, .size = 2 };
-    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
     symbol_cache_folder_forget(fixture.folder, &id);
-    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, "x", 1, 1 << 30),
+    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES,
+                                             "x", 1, 1 << 30),
                      CH_ERR_NOT_FOUND);
     assert_true(symbol_cache_folder_lacks(fixture.folder, &id));
 }
@@ -393,9 +396,10 @@ static void folder_lacks_what_is_neither_there_nor_claimed(void **state)
     const struct build_id id = { .bytes = { 7, 8 }, .size = 2 };
     assert_true(symbol_cache_folder_lacks("/nonexistent/folder", &id));
     assert_true(symbol_cache_folder_lacks(fixture.folder, &id));
-    assert_true(symbol_cache_folder_claim(fixture.folder, &id));
+    assert_true(symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES));
     assert_false(symbol_cache_folder_lacks(fixture.folder, &id));
-    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, "x", 1, 1 << 30),
+    assert_int_equal(symbol_cache_folder_put(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES,
+                                             "x", 1, 1 << 30),
                      CH_OK);
     assert_false(symbol_cache_folder_lacks(fixture.folder, &id));
     symbol_cache_folder_forget(fixture.folder, &id);
@@ -407,8 +411,9 @@ static void image_without_debug_information_can_be_claimed_again(void **state)
     (void)state;
     const struct build_id id = { .bytes = { 9, 9 }, .size = 2 };
     enum ch_status status = symbolizer_write_cache("/nowhere", &id, &fixture.search);
-    bool claimed = symbol_cache_folder_claim(fixture.folder, &id);
-    symbol_cache_folder_release(fixture.folder, &id);
+    bool claimed =
+        symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES);
+    symbol_cache_folder_release(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES);
     assert_int_equal(status, CH_ERR_UNSUPPORTED);
     assert_true(claimed);
 }
@@ -423,8 +428,9 @@ static void folder_drops_what_was_read_longest_ago(void **state)
     snprintf(folder, sizeof(folder), "%s/sub/folder", fixture.folder);
     for (uint8_t i = 0; i < 3; i++) {
         id.bytes[0] = (uint8_t)(0xaa + i);
-        assert_true(symbol_cache_folder_claim(folder, &id));
-        assert_int_equal(symbol_cache_folder_put(folder, &id, "0123456789", 10, 25),
+        assert_true(symbol_cache_folder_claim(folder, &id, SYMBOL_CACHE_OF_NAMES));
+        assert_int_equal(symbol_cache_folder_put(folder, &id, SYMBOL_CACHE_OF_NAMES,
+                                                 "0123456789", 10, 25),
                          CH_OK);
         snprintf(path, sizeof(path), "%s/ab", folder);
         (void)utime(path, &long_ago);
