@@ -164,8 +164,12 @@ void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
     put(w, "\"", 1);
     for (size_t i = 0; i < length;) {
         unsigned char c = at[i];
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+            i++;
+            continue;
+        }
         size_t count = utf8_length(at + i, length - i);
-        if (count != 0 && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
+        if (count > 1) {
             i += count;
             continue;
         }
@@ -180,6 +184,13 @@ void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
     put(w, "\"", 1);
 }
 
+void json_write_member(struct json_writer *w, const char *key)
+{
+    json_write_bytes(w, key, strlen(key));
+    put(w, ":", 1);
+    w->need_comma = false;
+}
+
 void json_write_string(struct json_writer *w, const char *string)
 {
     if (string == NULL) {
@@ -188,6 +199,12 @@ void json_write_string(struct json_writer *w, const char *string)
         return;
     }
     json_write_bytes(w, string, strlen(string));
+}
+
+void json_write_raw(struct json_writer *w, const char *json, size_t length)
+{
+    separate(w);
+    put(w, json, length);
 }
 
 void json_write_plain(struct json_writer *w, const char *text)

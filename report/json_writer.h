@@ -41,11 +41,17 @@ void json_write_end(struct json_writer *w, char bracket);
 // json_write_key writes a member's name, which needs no escaping; its value follows.
 void json_write_key(struct json_writer *w, const char *key);
 
+// json_write_member does the same for a name that anybody may have chosen.
+void json_write_member(struct json_writer *w, const char *key);
+
 // json_write_string writes a string; NULL is written as null.
 void json_write_string(struct json_writer *w, const char *string);
 
 // json_write_bytes writes length bytes as a string.
 void json_write_bytes(struct json_writer *w, const char *bytes, size_t length);
+
+// json_write_raw writes a value that is JSON already.
+void json_write_raw(struct json_writer *w, const char *json, size_t length);
 
 // json_write_plain writes text that is known to need no escaping, as a string.
 void json_write_plain(struct json_writer *w, const char *text);

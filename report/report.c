@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/json_tree.h"
 #include "report/report_id.h"
 #include "report/report_shape.h"
 #include "report/system_image.h"
@@ -263,17 +264,11 @@ enum ch_status report_read(int fd, json_t **out, struct report_error *error)
     return report_parse(bytes.bytes != NULL ? bytes.bytes : "", bytes.size, out, error);
 }
 
-static int append_json(const char *bytes, size_t size, void *context)
-{
-    struct text *text = context;
-    text_append(text, bytes, size);
-    return text_ok(text) ? 0 : -1;
-}
-
 enum ch_status report_print(const json_t *report, struct text *out)
 {
-    if (json_dump_callback(report, append_json, out, JSON_COMPACT) != 0)
-        return CH_ERR_NO_MEMORY;
+    enum ch_status status = json_tree_write(report, out);
+    if (status != CH_OK)
+        return status;
     text_append_string(out, "\n");
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }

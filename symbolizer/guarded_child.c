@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/json_tree.h"
+
 // Debug files are mapped, so address space is mostly theirs.
 #define CHILD_ADDRESS_SPACE (8ull << 30)
 
@@ -87,18 +89,12 @@ static enum ch_status end_child(pid_t child, enum ch_status status)
                                                                 : CH_ERR_FAULT;
 }
 
-// append_json is a json_dump_callback_t.
-static int append_json(const char *bytes, size_t size, void *text)
-{
-    text_append(text, bytes, size);
-    return text_ok(text) ? 0 : -1;
-}
-
 enum ch_status guarded_child_answer(const json_t *value, int to_parent)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    if (json_dump_callback(value, append_json, &text, JSON_COMPACT) != 0)
-        return CH_ERR_NO_MEMORY;
+    enum ch_status status = json_tree_write(value, &text);
+    if (status != CH_OK)
+        return status;
     for (size_t done = 0; done < text.size;) {
         ssize_t count = write(to_parent, text.bytes + done, text.size - done);
         if (count < 0 && errno != EINTR)

@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 import unittest
 
 import harness
@@ -30,6 +31,19 @@ def arguments(scene, path, **variables):
     assert len(reports) == 1, ended.stderr
     frames = harness.frames_of(harness.crashed_thread(reports[0]))
     return {f["function"]: f.get("arguments") for f in frames if "function" in f}, reports[0]
+
+
+def decompressed(cache, path):
+    """The debug information of path that the caches have, once it is there."""
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True,
+                           text=True).stdout
+    build_id = notes.split("Build ID:")[1].split()[0]
+    kept = os.path.join(cache, "crashhook", "symbols", build_id + "-debug")
+    deadline = time.monotonic() + 60
+    while not os.path.exists(kept):
+        assert time.monotonic() < deadline, f"no {kept}"
+        time.sleep(0.02)
+    return kept
 
 
 def values(found):
@@ -94,6 +108,34 @@ class Arguments(unittest.TestCase):
             self.assertEqual((unused["name"], unused["type"]), ("unused", "int"))
             self.assertEqual((unused["confidence"], unused["reason"]),
                              ("unavailable", "optimized-out"))
+
+    def test_main_is_shown_what_it_was_started_with(self):
+        with Scene() as scene:
+            found, report = arguments(scene, compile_program(scene, "-g", "-O2"))
+            count, words = found["main"]
+            self.assertEqual(count["name"], "argc")
+            self.assertEqual(count["entry_value"], 1)
+            self.assertEqual(words["confidence"], "exact")
+            stack = int(report["threads"][0]["registers"]["rsp"], 16)
+            self.assertGreater(int(words["entry_value"], 16), stack)
+            started = [name for name in found if name.startswith("__libc_start")]
+            self.assertEqual([found[name] for name in started], [None] * len(started))
+
+    def test_compressed_debug_information_is_decompressed_once(self):
+        with Scene() as scene, Scene() as again, Scene() as damaged:
+            cache = os.path.join(scene.folder, "cache")
+            path = compile_program(scene, "-g", "-O2", "-gz=zlib")
+            first, _ = arguments(scene, path, XDG_CACHE_HOME=cache)
+            self.check_leaf(first["leaf"])
+            kept = decompressed(cache, path)
+            subprocess.run(["strip", "--strip-debug", path], check=True)
+            second, _ = arguments(again, path, XDG_CACHE_HOME=cache)
+            self.check_leaf(second["leaf"])
+            self.assertEqual(first["outer"][0], second["outer"][0])
+            os.truncate(kept, os.path.getsize(kept) // 2)
+            third, report = arguments(damaged, path, XDG_CACHE_HOME=cache)
+            self.assertEqual(third["leaf"], None)
+            self.assertEqual(report["problems"], [])
 
     def test_what_another_function_was_passed_is_not_shown_behind_a_tail_call(self):
         with Scene() as scene:
