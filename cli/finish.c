@@ -119,7 +119,7 @@ static enum ch_status read_report(struct finish *finish)
         log_failure(finish, "read", spool_why(status));
         return status;
     }
-    status = report_read(fd, &finish->report, &error);
+    status = report_read_shared(fd, &finish->report, &error);
     (void)close(fd);
     if (status != CH_OK)
         log_failure(finish, "read", error.text);

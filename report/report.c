@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/json_reader.h"
 #include "report/json_tree.h"
 #include "report/report_id.h"
 #include "report/report_shape.h"
@@ -222,17 +223,13 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
     return status;
 }
 
-enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
-                            struct report_error *error)
+// take_tree makes a report of the tree that was read, and takes it over; NULL: why says
+// what was wrong.
+static enum ch_status take_tree(json_t *report, const json_error_t *why, json_t **out,
+                                struct report_error *error)
 {
-    json_error_t why;
-    if (size > REPORT_MAX_BYTES) {
-        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
-        return CH_ERR_LIMIT;
-    }
-    json_t *report = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why);
     if (report == NULL) {
-        error_set(error, "it is not JSON: %.120s at byte %d", why.text, why.position);
+        error_set(error, "it is not JSON: %.120s at byte %d", why->text, why->position);
         return CH_ERR_MALFORMED;
     }
     if (!json_is_object(report)) {
@@ -249,19 +246,58 @@ enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
     return CH_OK;
 }
 
-enum ch_status report_read(int fd, json_t **out, struct report_error *error)
+enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
+                            struct report_error *error)
 {
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    enum ch_status status = text_read(&bytes, fd, REPORT_MAX_BYTES);
+    json_error_t why;
+    if (size > REPORT_MAX_BYTES) {
+        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
+        return CH_ERR_LIMIT;
+    }
+    return take_tree(json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why), &why, out,
+                     error);
+}
+
+static enum ch_status read_bytes(int fd, struct text *out, struct report_error *error)
+{
+    enum ch_status status = text_read(out, fd, REPORT_MAX_BYTES);
     if (status == CH_ERR_LIMIT)
         error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
     else if (status == CH_ERR_IO)
         error_set(error, "%s", strerror(errno));
     else if (status != CH_OK)
         error_set(error, "out of memory");
+    else
+        text_append(out, "", 0); // bytes is not NULL
+    return status;
+}
+
+enum ch_status report_read(int fd, json_t **out, struct report_error *error)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    enum ch_status status = read_bytes(fd, &bytes, error);
+    return status == CH_OK ? report_parse(bytes.bytes, bytes.size, out, error) : status;
+}
+
+enum ch_status report_read_shared(int fd, json_t **out, struct report_error *error)
+{
+    const json_error_t nothing = { .text = "" };
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    enum ch_status status = read_bytes(fd, &bytes, error);
     if (status != CH_OK)
         return status;
-    return report_parse(bytes.bytes != NULL ? bytes.bytes : "", bytes.size, out, error);
+    json_t *report = json_reader_read(bytes.bytes, bytes.size);
+    return report != NULL ? take_tree(report, &nothing, out, error)
+                          : report_parse(bytes.bytes, bytes.size, out, error);
+}
+
+json_t *report_frame_own(json_t *frames, size_t index)
+{
+    json_t *frame = json_array_get(frames, index);
+    if (frame == NULL || frame->refcount == 1)
+        return frame;
+    json_t *own = json_copy(frame);
+    return own != NULL && json_array_set_new(frames, index, own) == 0 ? own : NULL;
 }
 
 enum ch_status report_print(const json_t *report, struct text *out)

@@ -36,6 +36,16 @@ CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **
 // report_read reads a report from fd up to its end.
 CH_CHECKED enum ch_status report_read(int fd, json_t **out, struct report_error *error);
 
+// report_read_shared does the same, and has frames that are equal be one value of the
+// tree: much cheaper where many threads are in the same place. Who changes a frame
+// takes it with report_frame_own.
+CH_CHECKED enum ch_status report_read_shared(int fd, json_t **out,
+                                             struct report_error *error);
+
+// report_frame_own gives frame number index of an array of frames, made a value of its
+// own where others share it. NULL: there is none, or no memory for it.
+json_t *report_frame_own(json_t *frames, size_t index);
+
 // report_print appends the report on one line with a newline, keys in their order.
 CH_CHECKED enum ch_status report_print(const json_t *report, struct text *out);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "report/report.h"
 #include "symbolizer/argument_ctf.h"
 #include "symbolizer/argument_dwarf.h"
 #include "symbolizer/argument_inline.h"
@@ -131,7 +132,7 @@ static enum ch_status write_call(json_t *frames, const json_t *call)
     json_int_t number = json_integer_value(index);
     if (!json_is_integer(index) || number < 0 || !is_arguments(arguments))
         return CH_ERR_MALFORMED;
-    json_t *frame = json_array_get(frames, (size_t)number);
+    json_t *frame = report_frame_own(frames, (size_t)number);
     return json_object_set(frame, "arguments", arguments) == 0 ? CH_OK
                                                                : CH_ERR_MALFORMED;
 }

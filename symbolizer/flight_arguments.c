@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
+
 // Reports may come from anybody; the agent has no more rings.
 enum { THREADS_MAX = 4096 };
 
@@ -108,7 +110,7 @@ void flight_arguments_add(json_t *report)
                 json_array_get(json_object_get(call, "arguments"), 0));
             json_int_t number = json_integer_value(at);
             json_t *frame = json_is_integer(at) && number >= 0
-                                ? json_array_get(frames, (size_t)number)
+                                ? report_frame_own(frames, (size_t)number)
                                 : NULL;
             if (frame != NULL && hex != NULL)
                 add_argument(frame, hex);

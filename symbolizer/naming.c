@@ -52,10 +52,23 @@ static enum ch_status collect_frame(struct naming *naming, const json_t *frame)
     return CH_OK;
 }
 
-static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace)
+// collect_new is collect_frame for frames that may have been seen.
+static enum ch_status collect_new(struct naming *naming, const json_t *frame,
+                                  struct frame_memo *seen)
+{
+    json_t **mark = frame_memo_of(seen, frame);
+    if (*mark != NULL)
+        return CH_OK;
+    *mark = json_true();
+    return collect_frame(naming, frame);
+}
+
+static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace,
+                                        struct frame_memo memos[2])
 {
     json_t *frames;
-    enum ch_status status = report_frames_prepare(backtrace, &naming->images, &frames);
+    enum ch_status status =
+        report_frames_prepare(backtrace, &naming->images, &memos[0], &frames);
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK; // a thread that could not be unwound
     if (status != CH_OK)
@@ -68,7 +81,25 @@ static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace
     naming->backtraces[naming->backtrace_count++] =
         (struct naming_backtrace){ .backtrace = backtrace, .frames = frames };
     for (size_t i = 0; status == CH_OK && i < json_array_size(frames); i++)
-        status = collect_frame(naming, json_array_get(frames, i));
+        status = collect_new(naming, json_array_get(frames, i), &memos[1]);
+    return status;
+}
+
+static enum ch_status collect_all(struct naming *naming, json_t *report)
+{
+    struct frame_memo memos[2] = { 0 };
+    json_t *threads = json_object_get(report, "threads");
+    json_t *flight = flight_names_functions(report);
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
+        json_t *backtrace = json_object_get(json_array_get(threads, i), "backtrace");
+        if (json_is_object(backtrace))
+            status = collect_backtrace(naming, backtrace, memos);
+    }
+    if (status == CH_OK && flight != NULL)
+        status = collect_backtrace(naming, flight, memos);
+    frame_memo_deinit(&memos[0]);
+    frame_memo_deinit(&memos[1]);
     return status;
 }
 
@@ -78,16 +109,9 @@ enum ch_status naming_init(struct naming *naming, json_t *report,
     *naming = (struct naming){ .options = options };
     if (!json_is_object(report) || !json_is_array(json_object_get(report, "threads")))
         return CH_ERR_MALFORMED;
-    json_t *threads = json_object_get(report, "threads");
     enum ch_status status = report_images_read(&naming->images, report);
-    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
-        json_t *backtrace = json_object_get(json_array_get(threads, i), "backtrace");
-        if (json_is_object(backtrace))
-            status = collect_backtrace(naming, backtrace);
-    }
-    json_t *flight = flight_names_functions(report);
-    if (status == CH_OK && flight != NULL)
-        status = collect_backtrace(naming, flight);
+    if (status == CH_OK)
+        status = collect_all(naming, report);
     if (status != CH_OK || naming->lookup_count == 0)
         return status;
     qsort(naming->lookups, naming->lookup_count, sizeof(naming->lookups[0]), by_place);
@@ -236,15 +260,29 @@ static const json_t *names_of(const struct naming *naming, const json_t *frame)
     return found != NULL ? found->names : NULL;
 }
 
+// name_frame appends the frames that frame becomes: those inlined there, and itself.
+static enum ch_status name_frame(const struct naming *naming, json_t *frame,
+                                 struct frame_memo *memo, json_t *named)
+{
+    json_t **made = frame_memo_of(memo, frame);
+    enum ch_status status = CH_OK;
+    if (*made == NULL) {
+        *made = json_array();
+        status = frame_names_apply(names_of(naming, frame), frame, *made);
+    }
+    if (status == CH_OK && json_array_extend(named, *made) != 0)
+        status = CH_ERR_NO_MEMORY;
+    return status;
+}
+
 static enum ch_status write_names(const struct naming *naming,
-                                  const struct naming_backtrace *at)
+                                  const struct naming_backtrace *at,
+                                  struct frame_memo *memo)
 {
     json_t *named = json_array();
     enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++) {
-        json_t *frame = json_array_get(at->frames, i);
-        status = frame_names_apply(names_of(naming, frame), frame, named);
-    }
+    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++)
+        status = name_frame(naming, json_array_get(at->frames, i), memo, named);
     if (status != CH_OK) {
         json_decref(named);
         return status;
@@ -256,8 +294,10 @@ static enum ch_status write_names(const struct naming *naming,
 enum ch_status naming_write(const struct naming *naming, json_t *report)
 {
     enum ch_status status = CH_OK;
+    struct frame_memo memo = { 0 };
     for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
-        status = write_names(naming, &naming->backtraces[i]);
+        status = write_names(naming, &naming->backtraces[i], &memo);
+    frame_memo_deinit(&memo);
     if (status == CH_OK && naming->images.listed != NULL &&
         json_object_set(report, "images", naming->images.listed) != 0)
         status = CH_ERR_NO_MEMORY;

@@ -110,8 +110,29 @@ static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
     return CH_OK;
 }
 
-// forget_names copies frames without what an earlier run added.
-static enum ch_status forget_names(const json_t *frames, json_t **out)
+// is_ready is whether a frame is as it should be: nameless, and its image known.
+static bool is_ready(const json_t *frame)
+{
+    for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
+        if (json_object_get(frame, named_keys[k]) != NULL)
+            return false;
+    return json_is_integer(json_object_get(frame, "image"));
+}
+
+// bare_frame gives frame without what an earlier run added: itself, or a copy.
+static json_t *bare_frame(json_t *frame)
+{
+    if (is_ready(frame))
+        return json_incref(frame);
+    json_t *bare = json_copy(frame);
+    for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
+        (void)json_object_del(bare, named_keys[k]);
+    return bare;
+}
+
+// forget_names gives frames without what an earlier run added.
+static enum ch_status forget_names(const json_t *frames, struct frame_memo *memo,
+                                   json_t **out)
 {
     json_t *kept = json_array();
     if (kept == NULL)
@@ -120,10 +141,10 @@ static enum ch_status forget_names(const json_t *frames, json_t **out)
         json_t *named = json_array_get(frames, i);
         if (!json_is_object(named) || json_is_true(json_object_get(named, "inline")))
             continue;
-        json_t *frame = json_copy(named);
-        for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
-            (void)json_object_del(frame, named_keys[k]);
-        if (frame == NULL || json_array_append_new(kept, frame) != 0) {
+        json_t **bare = frame_memo_of(memo, named);
+        if (*bare == NULL)
+            *bare = bare_frame(named);
+        if (*bare == NULL || json_array_append(kept, *bare) != 0) {
             json_decref(kept);
             return CH_ERR_NO_MEMORY;
         }
@@ -134,11 +155,11 @@ static enum ch_status forget_names(const json_t *frames, json_t **out)
 
 enum ch_status report_frames_prepare(const json_t *backtrace,
                                      const struct report_images *images,
-                                     json_t **out_frames)
+                                     struct frame_memo *memo, json_t **out_frames)
 {
     const json_t *frames = json_object_get(backtrace, "frames");
     json_t *ready = NULL;
-    enum ch_status status = json_is_array(frames) ? forget_names(frames, &ready)
+    enum ch_status status = json_is_array(frames) ? forget_names(frames, memo, &ready)
                                                   : frames_from_cbf(backtrace, &ready);
     if (status != CH_OK)
         return status;

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
+#include "symbolizer/frame_memo.h"
 #include "symbolizer/report_images.h"
 
 // REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
@@ -25,10 +26,12 @@ struct report_place {
 };
 
 // report_frames_prepare gives the frames of one backtrace, ready, as a new array; the
-// backtrace stays as it is.
+// backtrace stays as it is. Frames that need nothing are in both. memo, for all
+// backtraces of a report, saves work on frames that were seen.
 // CH_ERR_NOT_FOUND: it has neither frames nor CBF that can be read.
 CH_CHECKED enum ch_status report_frames_prepare(const json_t *backtrace,
                                                 const struct report_images *images,
+                                                struct frame_memo *memo,
                                                 json_t **out_frames);
 
 // report_frame_place stores where frame's name is to be looked up. CH_ERR_NOT_FOUND:
