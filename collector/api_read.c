@@ -65,14 +65,14 @@ static json_t *group_json(const struct store_group *group)
     json_t *releases = json_array();
     for (size_t i = 0; i < group->release_count; i++)
         json_array_append_new(releases, json_string(group->releases[i]));
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s}",
-                     "id", group->id, "title", group->title, "signal",
-                     (json_int_t)group->signal, "count", (json_int_t)group->count,
-                     "kept", (json_int_t)group->kept, "first_seen",
-                     moment_json(group->first_seen_ms), "last_seen",
-                     moment_json(group->last_seen_ms), "releases", releases, "status",
-                     group->status, "status_release", group->status_release, "note",
-                     group->note, "assignee", group->assignee);
+    return json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "id",
+        group->id, "title", group->title, "signal", (json_int_t)group->signal, "count",
+        (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
+        (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
+        "last_seen", moment_json(group->last_seen_ms), "releases", releases, "status",
+        group->status, "status_release", group->status_release, "note", group->note,
+        "assignee", group->assignee);
 }
 
 static void append_group(void *context, const struct store_group *group)

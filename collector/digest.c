@@ -77,6 +77,7 @@ static const struct part report_parts[] = {
     { "release", true, NULL },
     { "environment", true, NULL },
     { "tags", true, NULL },
+    { "spool", true, NULL },
     { "threads", true, &thread_level },
     { "images", true, &image_level },
     { "fingerprint", true, NULL },

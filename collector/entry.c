@@ -8,6 +8,8 @@
 #include "report/readable_name.h"
 #include "report/report.h"
 
+enum { HELD_MAX = 1000000000 }; // of one report: sums stay numbers
+
 static const char live_group[] = "00000000000000000000000000000000";
 
 void entry_copy(char *out, size_t size, const char *string)
@@ -88,6 +90,24 @@ static void copy_tags(const json_t *tags, struct entry *out)
     }
 }
 
+// copy_held takes what the sender's spool held back, by fingerprint.
+static void copy_held(const json_t *spool, struct entry *out)
+{
+    const char *fingerprint;
+    json_t *count;
+    json_object_foreach(json_object_get(spool, "held_back_by_fingerprint"), fingerprint,
+                        count)
+    {
+        int64_t held = json_integer_value(count);
+        if (held <= 0 || held > HELD_MAX || !entry_is_group_id(fingerprint) ||
+            out->held_count == ENTRY_HELD)
+            continue;
+        struct entry_held *to = &out->held[out->held_count++];
+        entry_copy(to->fingerprint, sizeof(to->fingerprint), fingerprint);
+        to->count = held;
+    }
+}
+
 static void copy_value(char *out, size_t size, const json_t *object, const char *key)
 {
     const char *value = report_string(object, key);
@@ -135,6 +155,7 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
     copy_value(entry.hostname, sizeof(entry.hostname), json_object_get(report, "host"),
                "hostname");
     copy_tags(json_object_get(report, "tags"), &entry);
+    copy_held(json_object_get(report, "spool"), &entry);
     write_title(report, signal_name != NULL ? signal_name : "live report", &entry);
     *out = entry;
     return CH_OK;

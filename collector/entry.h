@@ -14,11 +14,17 @@
 #include "base/status.h"
 #include "report/report_id.h"
 
-enum { ENTRY_TAGS = 32, ENTRY_GROUP_SIZE = 65 };
+enum { ENTRY_TAGS = 32, ENTRY_HELD = 8, ENTRY_GROUP_SIZE = 65 };
 
 struct entry_tag {
     char key[64];
     char value[200];
+};
+
+// Crashes of a fingerprint that a sender counted past its rate and did not send.
+struct entry_held {
+    char fingerprint[ENTRY_GROUP_SIZE];
+    int64_t count;
 };
 
 struct entry {
@@ -38,6 +44,8 @@ struct entry {
     char hostname[128];
     struct entry_tag tags[ENTRY_TAGS];
     size_t tag_count;
+    struct entry_held held[ENTRY_HELD];
+    size_t held_count;
 };
 
 // entry_from_report fills out from a report that report_read accepted. received_ms is

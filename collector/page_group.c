@@ -31,6 +31,11 @@ static void write_figures(struct group_page *page, const struct store_group *gro
     write_figure(out, "Reports");
     page_write_number(out, group->count);
     html_write(out, "</dd></div>");
+    if (group->held_back != 0) {
+        write_figure(out, "Held back");
+        page_write_number(out, group->held_back);
+        html_write(out, "<small>not sent, past the senders' rate</small></dd></div>");
+    }
     write_figure(out, "Last seen");
     page_write_time(out, group->last_seen_ms, page->now_ms);
     html_write(out, "</dd></div>");

@@ -44,6 +44,11 @@ static void write_group(void *context, const struct store_group *group)
     html_write(out, "</span><span>first seen ");
     page_write_time(out, group->first_seen_ms, listing->now_ms);
     html_write(out, "</span>");
+    if (group->held_back != 0) {
+        html_write(out, "<span>");
+        page_write_number(out, group->held_back);
+        html_write(out, " held back</span>");
+    }
     write_releases(out, group);
     html_write(out, "</div></div>");
     page_write_trend(out, group, false);

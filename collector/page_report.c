@@ -102,6 +102,34 @@ static void write_facts(struct text *out, const json_t *report)
     html_write(out, "</dl>");
 }
 
+// write_spool says how many crashes the sender counted and did not send.
+static void write_spool(struct text *out, const json_t *report, const char *group)
+{
+    const json_t *spool = json_object_get(report, "spool");
+    int64_t held_back = report_integer(spool, "held_back", 0);
+    int64_t dropped = report_integer(spool, "dropped", 0);
+    int64_t here =
+        report_integer(json_object_get(spool, "held_back_by_fingerprint"), group, 0);
+    if (held_back > 0) {
+        html_write(out, "<p class=\"cut\">Before this report the sender held back ");
+        page_write_number(out, held_back);
+        html_write(out, " more %s of this program, past its rate (CRASHHOOK_RATE)",
+                   held_back == 1 ? "crash" : "crashes");
+        if (here > 0 && here < held_back) {
+            html_write(out, "; ");
+            page_write_number(out, here);
+            html_write(out, " of them in this group");
+        }
+        html_write(out, ".</p>");
+    }
+    if (dropped > 0) {
+        html_write(out, "<p class=\"cut\">The sender's spool was full: ");
+        page_write_number(out, dropped);
+        html_write(out, " %s deleted unsent.</p>",
+                   dropped == 1 ? "report was" : "reports were");
+    }
+}
+
 static void write_hero(struct text *out, const struct viewed_report *viewed,
                        const char *id)
 {
@@ -133,6 +161,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
         html_write(out, "<p class=\"cut\">This report was sent before it had names."
                         " They appear when the sender adds them, or when debug files"
                         " are sent here.</p>");
+    write_spool(out, report, viewed->group);
     html_write(out, "</section>\n");
 }
 

@@ -102,6 +102,11 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     write_line(out, "time", report_string(report, "time"));
     write_line(out, "report", id);
     write_line(out, "group", viewed->group);
+    int64_t held_back =
+        report_integer(json_object_get(report, "spool"), "held_back", 0);
+    if (held_back > 0)
+        text_appendf(out, "%-12s %lld more crashes of this program\n", "held back",
+                     (long long)held_back);
     if (thread != NULL)
         text_appendf(out, "\nthread %lld crashed\n",
                      (long long)report_integer(thread, "tid", 0));

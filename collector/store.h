@@ -97,8 +97,9 @@ struct store_group {
     const char *assignee;
     int64_t status_time_ms; // 0: it was never changed
     int64_t signal;
-    int64_t count; // of all reports that came
-    int64_t kept;  // of those that retention has left
+    int64_t count;     // of all reports that came
+    int64_t kept;      // of those that retention has left
+    int64_t held_back; // more crashes that senders counted and did not send
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     const char *releases[STORE_RELEASES]; // latest seen first

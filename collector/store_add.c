@@ -214,6 +214,13 @@ static void write_parts(struct sql *sql, const struct planned *planned)
                                    sql_text(entry->tags[i].value) };
         sql_queue(sql, STORE_ADD_TAG, tag, 3, NULL, NULL);
     }
+    for (size_t i = 0; i < entry->held_count; i++) {
+        struct sql_value held[] = { sql_text(entry->held[i].fingerprint),
+                                    sql_text(entry->id),
+                                    sql_number(entry->held[i].count),
+                                    sql_number(entry->received_ms) };
+        sql_queue(sql, STORE_ADD_HELD, held, 4, NULL, NULL);
+    }
     struct sql_value body[] = { sql_number(planned->number),
                                 sql_number(upload->encoding),
                                 sql_bytes(upload->body, upload->body_size),

@@ -141,6 +141,14 @@ static enum ch_status gather(struct sql *sql, int64_t number, struct gathered *o
                                       values, 2, take_release, out);
     if (status != CH_OK)
         return status;
+    struct sql_value id = sql_text(out->group.id);
+    status = sql_query(sql,
+                       "SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM held_back"
+                       " WHERE fingerprint = ?1 OR fingerprint IN (SELECT fingerprint"
+                       " FROM merged WHERE target = ?1)",
+                       &id, 1, sql_take_number, &out->group.held_back);
+    if (status != CH_OK)
+        return status;
     values[1] = sql_number(out->group.trend_day - STORE_TREND_DAYS);
     return sql_query(sql,
                      "SELECT day, count FROM group_days WHERE group_number = ?1"

@@ -98,13 +98,20 @@ static const char postgres_1[] =
     "CREATE INDEX facet_search ON facets USING gin (value gin_trgm_ops)"
     " WHERE kind <= 5;";
 
+// What senders counted and did not send, of each fingerprint by the report that told: a
+// newer revision tells it again, and merged groups add theirs up when they are read.
+static const char held_back[] =
+    "CREATE TABLE held_back(fingerprint text NOT NULL, id text NOT NULL,"
+    " count bigint NOT NULL, received bigint NOT NULL, PRIMARY KEY(fingerprint, id));"
+    "CREATE INDEX held_back_by_received ON held_back(received);";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: that layout never was.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
-    [SQL_SQLITE] = { sqlite_1, sqlite_2 },
-    [SQL_POSTGRES] = { NULL, postgres_1 },
+    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back },
+    [SQL_POSTGRES] = { NULL, postgres_1, held_back },
 };
 
 // How a dialect keeps two programs from doing this at once, and where it keeps the

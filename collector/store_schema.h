@@ -16,7 +16,7 @@
 #include "collector/sql.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 
 // A facet's kind is what of a report its value is. Up to FACET_RELEASE a search looks
 // into it; from FACET_RELEASE on a filter can ask for it.

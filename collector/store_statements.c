@@ -104,6 +104,10 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_ADD_TAG] = { "INSERT INTO tags(report, key, value) VALUES(?1, ?2, ?3)"
                         " ON CONFLICT(report, key) DO NOTHING",
                         NULL },
+    [STORE_ADD_HELD] = { "INSERT INTO held_back(fingerprint, id, count, received)"
+                         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(fingerprint, id)"
+                         " DO UPDATE SET count = excluded.count",
+                         NULL },
     [STORE_ADD_BODY] = { "INSERT INTO bodies(report, encoding, bytes)"
                          " VALUES(?1, ?2, ?3)",
                          "INSERT INTO bodies(report, encoding, bytes, received)"
@@ -201,6 +205,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_TRIM_OLD] = { "SELECT number, group_number FROM reports WHERE"
                          " received < ?1 ORDER BY received LIMIT ?2",
                          NULL },
+    [STORE_TRIM_HELD] = { "DELETE FROM held_back WHERE received < ?1", NULL },
     [STORE_TRIM_CROWDED] = { "SELECT number, kept FROM groups WHERE kept > ?1"
                              " ORDER BY kept DESC LIMIT 1",
                              NULL },

@@ -35,6 +35,7 @@ static enum ch_status find_old(struct sql *sql, struct trimming *trimming)
         sql_number(moment_now() - trimming->retention->age_ms),
         sql_number(STORE_TRIM_STEP),
     };
+    sql_queue(sql, STORE_TRIM_HELD, values, 1, NULL, NULL);
     sql_queue(sql, STORE_TRIM_OLD, values, 2, take_report, trimming);
     return sql_flush(sql);
 }

@@ -25,6 +25,7 @@ const struct report_shape_member report_shape_report[] = {
     { "memory", REPORT_SHAPE_ARRAY, false },
     { "fingerprint", REPORT_SHAPE_STRING, false },
     { "problems", REPORT_SHAPE_ARRAY, false },
+    { "spool", REPORT_SHAPE_OBJECT, false },
     { "agent", REPORT_SHAPE_OBJECT, false },
     { 0 },
 };

@@ -24,7 +24,8 @@ static char text[ROOM];
     "{\"a\":1.5},\"backtrace\":{\"frames\":[" frame "]},\"crashed\":true}],"
 #define IMAGES "\"images\":[{\"base\":\"0x10\",\"path\":\"/p\"}]"
 #define TAGS "\"tags\":{\"a\":\"b\",\"c\":[{\"d\":{}}]},"
-#define WHOLE HEAD CRASH TAGS THREADS(FRAME) IMAGES "} \n"
+#define SPOOL "\"spool\":{\"held_back_by_fingerprint\":{\"33012e5d\":3}},"
+#define WHOLE HEAD CRASH TAGS SPOOL THREADS(FRAME) IMAGES "} \n"
 
 static enum digest_verdict verdict_of(const char *json)
 {

@@ -120,6 +120,30 @@ class Pages(unittest.TestCase):
         links = self.browser.evaluate("document.querySelectorAll('.reports a').length")
         self.assertEqual(links, 31)
 
+    def test_what_the_sender_held_back_is_shown(self):
+        with Collector(BINARY) as collector:
+            report = sample_reports.null_write(900)
+            group = report["fingerprint"]
+            report["spool"] = {"held_back": 1234, "dropped": 2, "held_back_by_fingerprint":
+                               {group: 1200, "0123456789abcdef": 34, "<b>": 1, group + "0": 0}}
+            self.assertEqual(collector.post(report)[0], 201)
+            _, seen = collector.json("GET", "/api/v1/groups/" + group)
+            self.assertEqual((seen["count"], seen["held_back"]), (1, 1200))
+            _, listed = collector.json("GET", "/api/v1/groups")
+            self.assertEqual(listed["groups"][0]["held_back"], 1200)
+            for path, words in ((f"/reports/{report['id']}",
+                                 "held back 1\u2009234 more crashes of this program"),
+                                (f"/reports/{report['id']}", "1\u2009200 of them in this group"),
+                                (f"/reports/{report['id']}", "2 reports were deleted unsent"),
+                                (f"/groups/{group}", "Held back\n1\u2009200"),
+                                ("/", "1\u2009200 held back")):
+                self.browser.look(*WIDE, False)
+                self.browser.go(collector.url + path)
+                self.assertIn(words, self.browser.evaluate("document.body.innerText"))
+            _, _, text = collector.request("GET",
+                                           f"/api/v1/reports/{report['id']}?form=text")
+            self.assertIn(b"\nheld back    1234 more crashes of this program\n", text)
+
     def test_a_report_begins_with_what_happened(self):
         text = self.visit(self.address("null_write"), shot="report", whole=True)
         order = ["Wrote to address 0x18: a member of a null pointer", "Crashed thread",

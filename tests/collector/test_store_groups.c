@@ -391,6 +391,61 @@ static void several_stores_over_one_database_keep_each_report_once(void **state)
     assert_int_equal(releases, expected);
 }
 
+// add_held adds report number of a group, which tells of crashes that were held back.
+static enum store_outcome add_held(struct fixture *fixture, unsigned number,
+                                   int64_t revision, const char *of, int64_t count)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 0);
+    entry.revision = revision;
+    entry.held_count = 1;
+    entry.held[0].count = count;
+    entry_copy(entry.held[0].fingerprint, sizeof(entry.held[0].fingerprint), of);
+    return add(fixture, &entry, "body");
+}
+
+static int64_t held_back(struct fixture *fixture, const char *group)
+{
+    return find_group(fixture, group).group.held_back;
+}
+
+static void what_was_held_back_is_added_up_by_fingerprint(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_new(fixture, 9, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(add_held(fixture, 1, 0, "aaaaaaaa", 3), STORE_ADDED);
+    assert_int_equal(add_held(fixture, 2, 0, "aaaaaaaa", 40), STORE_ADDED);
+    assert_int_equal(add_held(fixture, 3, 0, "bbbbbbbb", 500), STORE_ADDED);
+    assert_int_equal(held_back(fixture, "aaaaaaaa"), 43);
+    assert_int_equal(held_back(fixture, "bbbbbbbb"), 500);
+    // A newer revision tells the same again, or more.
+    assert_int_equal(add_held(fixture, 2, 1, "aaaaaaaa", 41), STORE_REPLACED);
+    assert_int_equal(add_held(fixture, 2, 1, "aaaaaaaa", 41), STORE_KEPT);
+    assert_int_equal(held_back(fixture, "aaaaaaaa"), 44);
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 3);
+}
+
+static void what_was_held_back_goes_with_merged_groups_and_with_retention(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 0;
+    assert_int_equal(add_new(fixture, 9, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(add_held(fixture, 1, 1, "aaaaaaaa", 3), STORE_ADDED);
+    assert_int_equal(add_held(fixture, 3, 1, "bbbbbbbb", 500), STORE_ADDED);
+    assert_int_equal(store_merge(fixture->store, "aaaaaaaa", "bbbbbbbb", error), CH_OK);
+    assert_int_equal(held_back(fixture, "bbbbbbbb"), 503);
+    assert_int_equal(store_split(fixture->store, "aaaaaaaa", error), CH_OK);
+    assert_int_equal(held_back(fixture, "aaaaaaaa"), 3);
+    assert_int_equal(held_back(fixture, "bbbbbbbb"), 500);
+    struct store_retention old = { .age_ms = 3600000 };
+    fixture->now_ms -= 2 * old.age_ms;
+    assert_int_equal(add_held(fixture, 4, 1, "bbbbbbbb", 7), STORE_ADDED);
+    assert_int_equal(held_back(fixture, "bbbbbbbb"), 507);
+    assert_int_equal(store_trim(fixture->store, &old, &removed, error), CH_OK);
+    assert_int_equal(removed, 1);
+    assert_int_equal(held_back(fixture, "bbbbbbbb"), 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +461,8 @@ int main(void)
         STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
         STORE_TEST(retention_per_group_leaves_the_latest_crashes),
         STORE_TEST(retention_of_nothing_removes_nothing),
+        STORE_TEST(what_was_held_back_is_added_up_by_fingerprint),
+        STORE_TEST(what_was_held_back_goes_with_merged_groups_and_with_retention),
         STORE_TEST(searches_find_parts_of_any_length_in_any_case),
         STORE_TEST(several_conditions_must_be_true_of_one_report),
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
