@@ -36,7 +36,7 @@ asan tsan: deps
 fuzz: deps
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
-	setarch -R env CRASHHOOK_FULL=1 ctest --preset fuzz -j $(JOBS) -L fuzz
+	setarch -R ctest --preset fuzz -j $(JOBS) -L fuzz
 
 # Unit tests under memcheck; what lines tests run; AArch64 under qemu; Debian 13.
 valgrind coverage aarch64 trixie: deps
@@ -51,6 +51,7 @@ receivers: deps all
 
 # Measures what docs/performance.md quotes.
 bench: deps all
+	packaging/install-packages packaging/more-packages.txt
 	bench/run
 
 # Debian packages and a tarball, of what is committed, in build/packages.

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # crash.py BUILD [RUNS]: from the crash to the process being gone and to its report being
-# complete, without a reporter and with crashhook, in turn. Prints the tables of
-# docs/performance.md: medians, what the handler costs to install, its size, and the
-# agent's peak memory.
+# complete: without a reporter, with those that Debian has, and with crashhook, in turn.
+# Prints the tables of docs/performance.md: medians, what the handler costs to install, its
+# size, and the agent's peak memory.
 
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -15,10 +16,13 @@ import tempfile
 
 import figures
 import many
+import peers
 
-# What is aimed at: gone and complete in ms, the agent's memory while it holds in MB.
-TARGETS = {"a": (2, 25, 4), "b": (8, 35, 6), "c": (65, 150, 12), "d": (8, 40, None),
-           "f": (5, 60, None), "h": (8, 60, None)}
+# What is aimed at: gone and complete in ms, the agent's memory while it holds in MB, and
+# how long after the crash the agent may start, in ms.
+TARGETS = {"a": (2, 25, 4, None), "b": (8, 35, 6, None), "c": (65, 150, 12, None),
+           "d": (8, 40, None, None), "f": (5, 60, None, None), "h": (8, 60, None, None),
+           "i": (None, 25, None, None), "j": (None, None, None, 1)}
 
 # row, threads, depth, heap in MB, extra libraries, what it is
 ROWS = [
@@ -29,7 +33,10 @@ ROWS = [
     ("f", 3, 24, 0, 0, "9 MB of text, 140 MB of DWARF"),
     ("h", 1, 20, 0, 200, "200 libraries"),
     ("i", 1, 20, 1024, 0, "1 GB heap"),
+    ("j", 1, 20, 4096, 0, "4 GB heap"),
 ]
+# Filling so much memory takes seconds; three turns say enough.
+LARGE_MB = 4096
 
 
 def environment(build, spool, **variables):
@@ -41,19 +48,32 @@ def environment(build, spool, **variables):
     return kept
 
 
-def run_once(build, command, spool, **variables):
-    """One crash, as crash_timer saw it."""
+def run_once(build, command, spool, preload=None, core_mb=0, **variables):
+    """One crash, as crash_timer saw it, in a folder that is thrown away with its core."""
     # The handler is for the program alone, not for the timer.
     whole = environment(build, spool, **variables)
-    preload = whole.pop("LD_PRELOAD", None)
+    preload = whole.pop("LD_PRELOAD", preload)
     if preload:
         command = ["env", f"LD_PRELOAD={preload}", *command]
-    done = subprocess.run([os.path.join(build, "bench", "crash_timer"), spool, *command],
-                          env=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (core_mb << 20, resource.RLIM_INFINITY))
+
+    with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as where:
+        done = subprocess.run(
+            [os.path.join(build, "bench", "crash_timer"), spool, *command], cwd=where,
+            env=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit,
+            errors="replace", check=False)
     if done.returncode != 0:
         sys.exit(f"crash.py: {' '.join(command[:4])}: {done.returncode} {done.stderr}")
     return json.loads(done.stdout)
+
+
+def agent_started_ms(spool):
+    """How long after the crash the agent began, as the report in the spool has it."""
+    name = [name for name in os.listdir(spool) if name.endswith(".json")][0]
+    with open(os.path.join(spool, name), encoding="utf-8") as file:
+        return json.load(file)["agent"]["timings_us"]["spawn"] / 1000
 
 
 def empty(spool):
@@ -83,31 +103,43 @@ def agent_peak_mb(build, folder, command, spool, alone):
         return int(file.read()) / 1024
 
 
-def measure(build, folder, row, command, runs):
+def one_turn(build, command, spool, reporters):
+    """One crash under each reporter: name to what crash_timer saw."""
+    turn = {"no reporter": run_once(build, command, "-")}
+    for name, library in reporters.items():
+        turn[name] = run_once(build, command, "-", preload=library,
+                              core_mb=1 << 14 if name == peers.CORE_FILE else 0)
+    empty(spool)
+    turn["crashhook"] = run_once(build, command, spool)
+    if turn["crashhook"]["raw_us"] < 0:
+        sys.exit(f"crash.py: {' '.join(command[:4])}: no report")
+    turn["crashhook"]["started_ms"] = agent_started_ms(spool)
+    return turn
+
+
+def measure(build, folder, command, runs, reporters):
     spool = os.path.join(folder, "spool")
-    alone, watched = [], []
-    for _ in range(runs):
-        alone.append(run_once(build, command, "-"))
-        empty(spool)
-        watched.append(run_once(build, command, spool))
-        if watched[-1]["raw_us"] < 0:
-            sys.exit(f"crash.py: row {row}: no report")
+    turns = [one_turn(build, command, spool, reporters) for _ in range(runs)]
+    ours = [turn["crashhook"] for turn in turns]
     return {
-        "none": medians(alone, "gone_us") / 1000,
-        "gone": medians(watched, "gone_us") / 1000,
-        "raw": medians(watched, "raw_us") / 1000,
-        "done": medians(watched, "done_us") / 1000,
-        "report": medians(watched, "report_bytes") / 1000,
+        "others": {name: medians([turn[name] for turn in turns], "gone_us") / 1000
+                   for name in turns[0] if name != "crashhook"},
+        "gone": medians(ours, "gone_us") / 1000,
+        "raw": medians(ours, "raw_us") / 1000,
+        "done": medians(ours, "done_us") / 1000,
+        "report": medians(ours, "report_bytes") / 1000,
+        "started": medians(ours, "started_ms"),
         "held_mb": agent_peak_mb(build, folder, command, spool, True),
         "free_mb": agent_peak_mb(build, folder, command, spool, False),
     }
 
 
 def record_row(row, what, m):
-    gone, done, held = TARGETS.get(row, (None, None, None))
+    gone, done, held, started = TARGETS[row]
     for name, value, unit, bound, others in (
-            ("gone", m["gone"], "ms", gone, {"no reporter": m["none"]}),
+            ("gone", m["gone"], "ms", gone, m["others"]),
             ("complete", m["done"], "ms", done, {}),
+            ("agent started", m["started"], "ms", started, {}),
             ("agent while it holds", m["held_mb"], "MB", held, {})):
         figures.record("crash to gone", f"{row}: {what}, {name}", value, unit,
                        ("<=", bound) if bound else None, others)
@@ -115,13 +147,26 @@ def record_row(row, what, m):
 
 def print_row(row, what, m):
     record_row(row, what, m)
-    print(f"| {row}: {what} | {m['none']:.2f} | {m['gone']:.2f} | "
-          f"{m['gone'] / m['none']:.1f} | {m['raw']:.2f} | {m['done']:.1f} | "
+    none = m["others"]["no reporter"]
+    print(f"| {row}: {what} | {none:.2f} | {m['gone']:.2f} | "
+          f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | "
           f"{m['report']:.0f} | {m['held_mb']:.1f} | {m['free_mb']:.1f} |", flush=True)
 
 
-def install_us(build, runs):
-    """What loading the library costs, switched off and on."""
+def print_others(rows):
+    """Until the process is gone, under each reporter of this run."""
+    names = list(rows[0][1]["others"])
+    print(f"\n| row, gone (ms) | {' | '.join(names)} | crashhook |")
+    print("|---" * (len(names) + 2) + "|")
+    for row, m in rows:
+        values = [m["others"].get(name) for name in names] + [m["gone"]]
+        print(f"| {row} | " + " | ".join("-" if v is None else f"{v:.2f}" for v in values) +
+              " |", flush=True)
+
+
+def install_costs(build, runs):
+    """What loading the library costs, switched off and on: medians of microseconds, bytes
+    of heap, threads and child processes."""
     library = os.path.join(build, "lib", "libcrashhook.so")
     costs = {"no": [], "yes": []}
     for _ in range(runs):
@@ -130,32 +175,43 @@ def install_us(build, runs):
                 [os.path.join(build, "bench", "install_cost"), library],
                 env=environment(build, "-", CRASHHOOK_ENABLE=enable),
                 stdout=subprocess.PIPE, text=True, check=True)
-            found.append(float(done.stdout))
-    return statistics.median(costs["no"]), statistics.median(costs["yes"])
+            found.append([float(word) for word in done.stdout.split()])
+    return [[statistics.median(column) for column in zip(*costs[enable])]
+            for enable in ("no", "yes")]
 
 
 def print_handler(build, runs):
-    off, on = install_us(build, runs * 10)
+    off, on = install_costs(build, runs * 10)
     done = subprocess.run(["size", os.path.join(build, "lib", "libcrashhook.so")],
                           stdout=subprocess.PIPE, text=True, check=True)
     text, data, bss = (int(n) for n in done.stdout.split("\n")[1].split()[:3])
-    for what, value, unit, bound in (("install", on - off, "µs", 30),
+    for what, value, unit, bound in (("install", on[0] - off[0], "µs", 30),
                                      ("text", text / 1024, "KB", 32),
-                                     ("bss", bss / 1024, "KB", 16)):
+                                     ("bss", bss / 1024, "KB", 16),
+                                     ("heap", on[1] - off[1], "bytes", 0),
+                                     ("threads added", on[2] - 1, "", 0),
+                                     ("processes resident", on[3], "", 0)):
         figures.record("handler", what, value, unit, ("<=", bound))
     print("\n| handler | |\n|---|---|")
-    print(f"| loaded and switched off | {off:.0f} µs |")
-    print(f"| loaded and installed | {on:.0f} µs: installing takes {on - off:.0f} µs |")
+    print(f"| loaded and switched off | {off[0]:.0f} µs |")
+    print(f"| loaded and installed | {on[0]:.0f} µs: installing takes "
+          f"{on[0] - off[0]:.0f} µs |")
     print(f"| text / data / bss | {text / 1024:.1f} / {data / 1024:.1f} / "
           f"{bss / 1024:.1f} KB |")
+    print(f"| heap, threads, processes | {on[1] - off[1]:.0f} bytes, {on[2] - 1:.0f}, "
+          f"{on[3]:.0f} |")
 
 
 def main(build, runs):
     build = os.path.realpath(build)
     made = os.path.join(build, "bench", "generated")
+    reporters = peers.in_process(made)
+    if peers.writes_core_files():
+        reporters[peers.CORE_FILE] = None
     print("| row | no reporter, gone (ms) | crashhook, gone (ms) | ratio | raw report (ms) "
           "| complete (ms) | report (KB) | agent held (MB) | agent free (MB) |")
     print("|---|---|---|---|---|---|---|---|---|")
+    rows = []
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as folder:
         for row, threads, depth, heap, libraries, what in ROWS:
             target = os.path.join(build, "bench", "crash_target")
@@ -163,7 +219,11 @@ def main(build, runs):
                 target = many.large_program(made)
             command = [target, str(threads), str(depth), str(heap)]
             command += many.libraries(made, libraries)
-            print_row(row, what, measure(build, folder, row, command, runs))
+            large = heap >= LARGE_MB
+            rows.append((row, measure(build, folder, command, min(runs, 3) if large else runs,
+                                      {} if large else reporters)))
+            print_row(row, what, rows[-1][1])
+    print_others(rows)
     print_handler(build, runs)
 
 

@@ -2,7 +2,8 @@
 //
 // crash_target THREADS DEPTH HEAP_MB [LIBRARY...]: a process of a given size that
 // crashes. THREADS wait, each DEPTH calls deep; the main thread goes as deep, writes
-// the time to standard output and writes through a null pointer.
+// the time to standard output and writes through a null pointer. Where the variable
+// CRASH_TARGET_WAITS is set it waits instead.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,6 +24,8 @@ static void crash(void)
     int64_t ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     if (write(STDOUT_FILENO, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
         _exit(1);
+    if (getenv("CRASH_TARGET_WAITS") != NULL)
+        pause();
     *nowhere = 1;
 }
 

@@ -8,6 +8,10 @@ import json
 import os
 
 
+# What nobody can be better than, or what does not do the same: no ratio is made to it.
+FLOORS = ("no reporter", "raw addresses", "frame pointers alone")
+
+
 def record(section, what, value, unit, target=None, others=None):
     """One figure. target: ("<=", 5) or (">=", 3). others: name to value, in that unit."""
     path = os.environ.get("CRASHHOOK_FIGURES")
@@ -16,6 +20,13 @@ def record(section, what, value, unit, target=None, others=None):
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps({"section": section, "what": what, "value": value, "unit": unit,
                                "target": target, "others": others or {}}) + "\n")
+
+
+def more_is_better(figure):
+    """Whether of two values the larger is the better one."""
+    if figure["target"] is not None:
+        return figure["target"][0] == ">="
+    return "/s" in figure["unit"]
 
 
 def met(figure):

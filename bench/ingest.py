@@ -4,13 +4,15 @@
 # ingest.py BUILD [COUNT]: durable ingest of 20 KB reports by the collector, beside the
 # same bytes inserted into a bare SQLite table with the same durability, and by pgbench
 # into PostgreSQL, in one run; and how long lists take over stores of 1,000,000 reports
-# with `--lists`.
+# with `--lists`. Medians of three, in turns; the processor time of the program that sends
+# stands beside each rate.
 
 import json
 import os
 import re
 import resource
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,9 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "collector"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
 
+import figures  # noqa: E402
 import postgres  # noqa: E402
 import sample_reports  # noqa: E402
 from running import Collector  # noqa: E402
@@ -138,9 +142,15 @@ def lists(build, count, store=None):
                 began = time.monotonic()
                 status, _, body = collector.request("GET", path)
                 times.append(time.monotonic() - began)
-            result[path] = (f"{status} in {sorted(times)[4] * 1000:.1f} ms,"
-                            f" {len(body) >> 10} KiB")
+            result[path] = (status, sorted(times)[4] * 1000, len(body) >> 10)
         return result
+
+
+def show_lists(what, build, store=None):
+    print(f"{what}:")
+    for path, (status, ms, size) in lists(build, 1_000_000, store).items():
+        print(f"  {path}: {status} in {ms:.1f} ms, {size} KiB", flush=True)
+        figures.record("lists", f"{what}, {path}", ms, "ms", ("<=", 100))
 
 
 # One row of the same bytes, as pgbench inserts it.
@@ -166,22 +176,52 @@ def pgbench(server, folder, data, clients, count):
 
 def ingest_postgresql(build, folder, path, data, count):
     """pgbench and the collector in turns over one server that syncs."""
+    found = {1: [], 64: []}
     with postgres.Postgres(durable=True) as server:
-        for clients in (1, 64, 1, 64):
-            bare_rate = pgbench(server, folder, data, min(clients, 32), count)
-            ours = collect(build, path, clients, count, server.database())
+        for clients in (1, 64, 1, 64, 1, 64):
+            some = count if clients > 1 else count // 4
+            bare_rate = pgbench(server, folder, data, min(clients, 32), some)
+            ours = collect(build, path, clients, some, server.database())
+            found[clients].append((ours["reports_per_second"], bare_rate))
             print(f"PostgreSQL, {clients} clients: pgbench {bare_rate:.0f}/s,"
-                  f" collector {ours['reports_per_second'] / bare_rate:.2f} of it: {ours}")
+                  f" collector {ours['reports_per_second'] / bare_rate:.2f} of it: {ours}",
+                  flush=True)
+    for clients, pairs in found.items():
+        ours, bare_rate = (statistics.median(column) for column in zip(*pairs))
+        record_rate(f"PostgreSQL, {clients} at a time", ours, 0.6, "pgbench", bare_rate)
+
+
+def record_rate(what, ours, share, peer, rate):
+    figures.record("ingest", what, ours, "reports/s", (">=", share * rate), {peer: rate})
+
+
+def ingest_sqlite(build, folder, path, data, count):
+    """A bare table and the collector in turns."""
+    rates = {"one": [], "batch": [], 1: [], 8: [], 64: [], 512: []}
+    for turn in range(3):
+        for name, batch in (("one", 1), ("batch", 64)):
+            rates[name].append(bare(folder, data, batch, count if batch > 1 else count // 4))
+            print(f"bare SQLite, {batch} a commit: {rates[name][-1]:.0f}/s", flush=True)
+        for clients in (1, 8, 64, 512) if turn == 0 else (1, 64):
+            ours = collect(build, path, clients, count if clients > 1 else count // 4)
+            rates[clients].append(ours["reports_per_second"])
+            print(f"collector, {clients} clients: {ours}", flush=True)
+    middle = {name: statistics.median(values) for name, values in rates.items()}
+    record_rate("SQLite, 64 at a time, beside a commit each", middle[64], 0.6,
+                "bare table, a commit a row", middle["one"])
+    record_rate("SQLite, 64 at a time, beside batches", middle[64], 0.25,
+                "bare table, batches of 64", middle["batch"])
+    figures.record("ingest", "SQLite, 1 at a time", middle[1], "reports/s", None,
+                   {"bare table, a commit a row": middle["one"]})
 
 
 def main():
     build = sys.argv[1]
     if "--lists" in sys.argv:
-        print("SQLite:", json.dumps(lists(build, 1_000_000), indent=1))
+        show_lists("SQLite", build)
         if postgres.programs() is not None:
             with postgres.Postgres() as server:
-                print("PostgreSQL:",
-                      json.dumps(lists(build, 1_000_000, server.database()), indent=1))
+                show_lists("PostgreSQL", build, server.database())
         return
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
     data = body()
@@ -190,12 +230,7 @@ def main():
         with open(path, "wb") as file:
             file.write(data)
         print(f"{count} reports of {len(data)} bytes, {os.cpu_count()} processors")
-        for batch in (1, 64):
-            print(f"bare SQLite, {batch} a commit: {bare(folder, data, batch, count):.0f}/s")
-        for clients in (1, 8, 64, 512):
-            print(f"collector, {clients} clients: {collect(build, path, clients, count)}")
-        for batch in (1, 64):
-            print(f"bare SQLite, {batch} a commit: {bare(folder, data, batch, count):.0f}/s")
+        ingest_sqlite(build, folder, path, data, count)
         if postgres.programs() is not None:
             ingest_postgresql(build, folder, path, data, count)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // install_cost LIBRARY: prints how many microseconds loading the library took, its
-// constructors included. With CRASHHOOK_ENABLE=no and yes in turn, the difference is
-// what installing the handler costs.
+// constructors included, how many bytes of the heap it left in use, and how many
+// threads and child processes there are then. With CRASHHOOK_ENABLE=no and yes in turn,
+// the difference is what installing the handler costs.
+#include <dirent.h>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
+
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = -2; // for `.` and `..`
+
+    while (tasks != NULL && readdir(tasks) != NULL)
+        count++;
+    return count;
+}
+
+static int count_children(void)
+{
+    char path[64];
+    int pid;
+    int count = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fscanf(file, "%d", &pid) == 1)
+        count++;
+    return count;
+}
 
 int main(int argc, char **argv)
 {
@@ -14,12 +41,15 @@ int main(int argc, char **argv)
 
     if (argc < 2)
         return 2;
+    size_t used = mallinfo2().uordblks;
     clock_gettime(CLOCK_MONOTONIC, &before);
     void *library = dlopen(argv[1], RTLD_NOW);
     clock_gettime(CLOCK_MONOTONIC, &after);
     if (library == NULL)
         return 1;
-    printf("%.2f\n", (double)(after.tv_sec - before.tv_sec) * 1e6 +
-                         (double)(after.tv_nsec - before.tv_nsec) / 1e3);
+    used = mallinfo2().uordblks - used;
+    double us = (double)(after.tv_sec - before.tv_sec) * 1e6 +
+                (double)(after.tv_nsec - before.tv_nsec) / 1e3;
+    printf("%.2f %zu %d %d\n", us, used, count_threads(), count_children());
     return 0;
 }

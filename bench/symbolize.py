@@ -2,12 +2,15 @@
 #
 # symbolize CRASHHOOK FILE [RUNS]: time and peak memory to name 1, 100 and 10,000 random
 # addresses of FILE's code, by crashhook without and with its symbol cache and by the
-# tools that are installed. Medians of RUNS runs, which take turns; crashhook --version
-# is there to tell what starting the program costs. FILE is in the page cache. Peak
-# memory below that of this interpreter (15 MB) is not told apart.
+# tools that are installed; the addresses a second that follow from the second and third;
+# and, where FILE is crash_target, what a report of it costs while it waits. Medians of
+# RUNS runs, which take turns; crashhook --version is there to tell what starting the
+# program costs. FILE is in the page cache. Peak memory below that of this interpreter
+# (15 MB) is not told apart.
 
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -61,54 +64,133 @@ def write_cache(crashhook, path, folder):
     sys.exit("no cache was written")
 
 
-def record(count, rows):
-    found = {tool: [statistics.median(c) for c in zip(*row)]
-             for tool, row in rows.items() if row}
+# Addresses a second, without and with the cache.
+RATES = {"crashhook, no cache": 30000, "crashhook, cache": 500000}
+# What takes minutes for 10,000 addresses, and so many turns for fewer.
+SLOW = {"eu-addr2line": 3, "libdw, scopes": 3, "gdb": 1}
+
+
+def others_of(found, column, factor=1):
+    return {name: values[column] * factor for name, values in found.items()
+            if not name.startswith("crashhook")}
+
+
+def record(count, found):
     what = "address" if count == 1 else "addresses"
     for tool in ("crashhook, no cache", "crashhook, cache"):
         ms, peak = TARGETS[tool, count]
-        others = {name: wall * 1000 for name, (wall, _, _) in found.items()
-                  if not name.startswith("crashhook")}
         figures.record("names", f"{count:,} {what}, {tool[11:]}", found[tool][0] * 1000,
-                       "ms", ("<=", ms), others)
+                       "ms", ("<=", ms), others_of(found, 0, 1000))
         if peak:
-            others = {name: mb for name, (_, _, mb) in found.items()
-                      if not name.startswith("crashhook")}
             figures.record("names", f"{count:,} addresses, {tool[11:]}, memory",
-                           found[tool][2], "MB", ("<=", peak), others)
+                           found[tool][2], "MB", ("<=", peak), others_of(found, 2))
 
 
-def main(crashhook, path, runs=7):
-    start, size = code_of(path)
-    chosen = random.Random(SEED)
-    addresses = [start + chosen.randrange(size) for _ in range(10000)]
+def record_rates(hundred, many):
+    """What each of the addresses beyond the first hundred costs in processor time, as a
+    rate: the difference is too small for the clock where other work runs."""
+    rates = {tool: 9900 / (many[tool][1] - hundred[tool][1]) for tool in many
+             if many[tool][1] > hundred[tool][1] and "--version" not in tool}
+    for tool, target in RATES.items():
+        if tool in rates:
+            figures.record("names", f"steady, {tool[11:]}", rates[tool], "addresses/s",
+                           (">=", target), {name: rate for name, rate in rates.items()
+                                            if not name.startswith("crashhook")})
+            print(f"steady {tool:20} {rates[tool]:10,.0f} addresses/s")
+
+
+def commands(crashhook, path, folder, count):
+    """The tools; gdb reads its commands, one address after the other, from a file."""
     name = [crashhook, "symbolize", "--exe", path]
-    tools = {
+    found = {
         "crashhook --version": [crashhook, "--version"],
         "crashhook, cache": name + ["-"],
         "crashhook, no cache": name + ["--no-cache", "-"],
         "llvm-symbolizer": ["llvm-symbolizer", "--inlines", "-C", "--obj=" + path],
         "addr2line": ["addr2line", "-fiC", "-e", path],
         "eu-addr2line": ["eu-addr2line", "-fiC", "-e", path],
+        "libdw, scopes": [os.path.join(os.path.dirname(crashhook), "..", "bench",
+                                       "peer_scopes"), path],
+        "gdb": ["gdb", "-nx", "-batch", "-x", os.path.join(folder, "gdb"), path],
     }
+    return {tool: command for tool, command in found.items()
+            if shutil.which(command[0]) and (count <= 100 or tool not in SLOW)}
+
+
+def measure_all(crashhook, path, folder, addresses, runs):
+    """Medians of every tool, in turns: seconds, seconds of processor time, MB."""
+    source = os.path.join(folder, "addresses")
+    with open(source, "w", encoding="ascii") as out:
+        out.write("".join(f"{a:#x}\n" for a in addresses))
+    with open(os.path.join(folder, "gdb"), "w", encoding="ascii") as out:
+        out.write("".join(f"info symbol {a:#x}\ninfo line *{a:#x}\n" for a in addresses))
+    tools = commands(crashhook, path, folder, len(addresses))
+    rows = {tool: [] for tool in tools}
+    for turn in range(runs):
+        for tool, command in tools.items():
+            if turn < SLOW.get(tool, runs):
+                rows[tool].append(measure(command, source))
+    found = {tool: [statistics.median(c) for c in zip(*row)] for tool, row in rows.items()}
+    for tool, (wall, used, peak) in found.items():
+        print(f"{len(addresses):6} {tool:20} {wall * 1000:8.1f} ms elapsed "
+              f"{used * 1000:8.1f} ms processor {peak:6.1f} MB", flush=True)
+    return found
+
+
+def measure_attach(crashhook, path, runs):
+    """A report of a waiting process, from nothing known to names and lines printed."""
+    process = subprocess.Popen([path, "3", "24", "0"], stdout=subprocess.PIPE,
+                               env={**os.environ, "CRASH_TARGET_WAITS": "1"})
+    process.stdout.read(8)
+    pid = str(process.pid)
+    # No folder can be made there.
+    none = ["env", "XDG_CACHE_HOME=/proc/none"]
+    tools = {
+        "no cache": [*none, "CRASHHOOK_ARGUMENTS=no", crashhook, "attach", pid],
+        "no cache, with arguments": [*none, crashhook, "attach", pid],
+        "cache": ["env", "CRASHHOOK_ARGUMENTS=no", crashhook, "attach", pid],
+        "cache, with arguments": [crashhook, "attach", pid],
+        "eu-stack -i -s": ["eu-stack", "-i", "-s", "-p", pid],
+        "gdb": ["gdb", "-nx", "-batch", "-p", pid, "-ex", "thread apply all bt"],
+        "lldb": ["lldb", "-b", "-p", pid, "-o", "bt all"],
+    }
+    tools = {tool: command for tool, command in tools.items() if shutil.which(command[0])}
+    rows = {tool: [] for tool in tools}
+    for turn in range(runs):
+        for tool, command in tools.items():
+            if tool not in ("gdb", "lldb") or turn < 3:
+                rows[tool].append(measure(command, os.devnull))
+    process.kill()
+    process.wait()
+    found = {tool: [statistics.median(c) for c in zip(*row)] for tool, row in rows.items()}
+    ours = [tool for tool in found if "cache" in tool]
+    others = {tool: values for tool, values in found.items() if tool not in ours}
+    for tool, (wall, _, peak) in found.items():
+        print(f"report {tool:25} {wall * 1000:8.1f} ms elapsed {peak:6.1f} MB", flush=True)
+    for tool in ours:
+        wall, _, peak = found[tool]
+        figures.record("names", f"report of a live process, {tool}", wall * 1000, "ms",
+                       ("<=", 60), {name: v[0] * 1000 for name, v in others.items()})
+        figures.record("names", f"report of a live process, {tool}, memory", peak, "MB",
+                       ("<=", 60), {name: v[2] for name, v in others.items()})
+
+
+def main(crashhook, path, runs=7):
+    crashhook = os.path.realpath(crashhook)
+    start, size = code_of(path)
+    chosen = random.Random(SEED)
+    addresses = [start + chosen.randrange(size) for _ in range(10000)]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         write_cache(crashhook, path, folder)
-        for count in (1, 100, 10000):
-            source = os.path.join(folder, "addresses")
-            with open(source, "w", encoding="ascii") as out:
-                out.write("".join(f"{a:#x}\n" for a in addresses[:count]))
-            rows = {tool: [] for tool in tools}
-            for _ in range(int(runs)):
-                for tool, command in tools.items():
-                    if tool != "eu-addr2line" or count < 10000:  # it takes minutes
-                        rows[tool].append(measure(command, source))
-            record(count, rows)
-            for tool, row in rows.items():
-                if row:
-                    wall, used, peak = (statistics.median(c) for c in zip(*row))
-                    print(f"{count:6} {tool:20} {wall * 1000:8.1f} ms elapsed "
-                          f"{used * 1000:8.1f} ms processor {peak:6.1f} MB", flush=True)
+        found = {count: measure_all(crashhook, path, folder, addresses[:count], int(runs))
+                 for count in (1, 100, 10000)}
+        for count, of_count in found.items():
+            record(count, of_count)
+        record_rates(found[100], found[10000])
+        if subprocess.run(["grep", "-q", "CRASH_TARGET_WAITS", path],
+                          check=False).returncode == 0:
+            measure_attach(crashhook, path, int(runs))
 
 
 if __name__ == "__main__":
