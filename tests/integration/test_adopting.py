@@ -2,6 +2,7 @@
 #
 # The ways of adopting crashhook that docs/adopting.md shows, as examples/adopting has them.
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -89,25 +91,77 @@ class Adopting(unittest.TestCase):
             self.assertEqual(-status, signal.SIGSEGV)
             self.check(scene)
 
-    def test_as_the_first_process_of_a_container(self):
-        # As in the Containerfile: crashhook run is process 1, and all ends with it.
-        with Scene() as scene:
-            scene.preload = None
-            store = os.path.join(scene.folder, "reports.db")
-            with subprocess.Popen([COLLECTOR, "--listen", "127.0.0.1:0", "--store",
-                                   "sqlite:" + store], stderr=subprocess.PIPE,
-                                  text=True) as collector:
-                url = re.search(r"http://\S+", collector.stderr.readline()).group()
-                status = self.crash(
-                    scene, ["unshare", "--fork", "--pid", "--mount-proc", "--kill-child",
-                            CRASHHOOK, "run", "--", self.plain_service()],
-                    CRASHHOOK_URL=url.rstrip("/"), CRASHHOOK_TIMEOUT="20s")
-                self.assertEqual(status, 128 + signal.SIGSEGV)
-                report = self.check(scene)
-                states = json.loads(scene.command("list", "--json").stdout)[0]["targets"]
-                self.assertEqual([target["state"] for target in states], ["sent"])
-                self.assertEqual(report["revision"], 1)
+    @contextlib.contextmanager
+    def collector(self, scene, *options):
+        """Runs a collector for a while; its address."""
+        store = os.path.join(scene.folder, "reports.db")
+        with subprocess.Popen([COLLECTOR, "--listen", "127.0.0.1:0", "--store",
+                               "sqlite:" + store, *options], stderr=subprocess.PIPE,
+                              text=True) as collector:
+            try:
+                yield re.search(r"http://\S+", collector.stderr.readline()).group().rstrip("/")
+            finally:
                 collector.terminate()
+
+    def crash_as_first_process(self, scene, **variables):
+        """As in the Containerfile: crashhook run is process 1, and all ends with it."""
+        scene.preload = None
+        return self.crash(
+            scene, ["unshare", "--fork", "--pid", "--mount-proc", "--kill-child",
+                    CRASHHOOK, "run", "--", self.plain_service()],
+            **variables)
+
+    def test_as_the_first_process_of_a_container(self):
+        with Scene() as scene, self.collector(scene) as url:
+            status = self.crash_as_first_process(scene, CRASHHOOK_URL=url,
+                                                 CRASHHOOK_TIMEOUT="20s")
+            self.assertEqual(status, 128 + signal.SIGSEGV)
+            report = self.check(scene)
+            states = json.loads(scene.command("list", "--json").stdout)[0]["targets"]
+            self.assertEqual([target["state"] for target in states], ["sent"])
+            self.assertEqual(report["revision"], 1)
+
+    def test_in_a_pod_of_kubernetes(self):
+        # The volume's folder is everybody's, as that of an emptyDir is.
+        with open(os.path.join(ADOPTING, "kubernetes.yaml"), encoding="utf-8") as file:
+            pod = file.read()
+        with Scene() as scene:
+            volume = os.path.join(scene.folder, "volume")
+            os.mkdir(volume)
+            os.chmod(volume, 0o777)
+            token = os.path.join(scene.folder, "token")
+            with open(token, "w", encoding="ascii") as file:
+                file.write("a-token-of-the-pod\n")
+            with self.collector(scene, "--token-file", token) as url:
+                values = {"/spool": volume, "http://collector:8765": url,
+                          "/run/secrets/crashhook/token": token}
+                for there, here in values.items():
+                    pod = pod.replace(there, here)
+                variables = dict(re.findall(r"name: (CRASHHOOK_\w+)\n +value: \"?([^\"\n]+)", pod))
+                scene.spool = variables.pop("CRASHHOOK_SPOOL")
+                service = {name: variables[name] for name in ("CRASHHOOK_HOLD",
+                                                              "CRASHHOOK_RELEASE")}
+                self.assertEqual(self.crash_as_first_process(scene, **service),
+                                 128 + signal.SIGSEGV)
+                command = re.search(r"command: \[crashhook, (.*)\]", pod).group(1).split(", ")
+                sidecar = subprocess.Popen(
+                    [CRASHHOOK, *command],
+                    env={**scene.environment({}), "CRASHHOOK_URL": variables["CRASHHOOK_URL"],
+                         "CRASHHOOK_TOKEN_FILE": variables["CRASHHOOK_TOKEN_FILE"]})
+                try:
+                    self.await_sent(scene)
+                finally:
+                    sidecar.terminate()
+                    sidecar.wait()
+
+    def await_sent(self, scene):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            listed = json.loads(scene.command("list", "--json").stdout)
+            if [t["state"] for entry in listed for t in entry["targets"]] == ["sent"]:
+                return
+            time.sleep(0.1)
+        self.fail(f"not sent: {listed}")
 
     def test_the_unit_of_systemd_is_well_formed(self):
         if shutil.which("systemd-analyze") is None:
