@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_units UNITS CRASHHOOK: systemd understands every line of the units below UNITS,
-# and what they start is a command that there is.
+# check_units UNITS CRASHHOOK PACKAGING: systemd understands every line of the units below
+# UNITS and of the user and folder in PACKAGING, and what they start is a command that there
+# is.
 
 import os
 import re
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-units, crashhook = sys.argv[1:]
+units, crashhook, packaging = sys.argv[1:]
 if not shutil.which("systemd-analyze"):
     print("no systemd-analyze here")
     sys.exit(77)
@@ -36,6 +37,28 @@ for whose in ("system", "user"):
         wrong = [line for line in done.stdout.splitlines() if "crashhook" in line]
         assert not wrong, "\n".join(wrong)
         assert done.returncode == 0, done.stdout
+
+for tool, name in (("systemd-sysusers", "crashhook-collector.sysusers"),
+                   ("systemd-tmpfiles", "crashhook.tmpfiles")):
+    with tempfile.TemporaryDirectory() as root:
+        shutil.copytree("/etc", root + "/etc", symlinks=True,
+                        ignore=lambda folder, names: [n for n in names if n not in
+                                                      ("passwd", "group", "shadow", "gshadow")])
+        create = ["--create"] if tool.endswith("tmpfiles") else []
+        done = subprocess.run([tool, *create, "--root", root, os.path.join(packaging, name)],
+                              stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True,
+                              check=False)
+        assert done.returncode == 0, done.stdout
+        if create:
+            mode = os.stat(root + "/var/lib/crashhook").st_mode & 0o777
+            assert mode == 0o700, oct(mode)
+        else:
+            with open(root + "/etc/passwd", encoding="utf-8") as file:
+                assert "crashhook-collector:" in file.read()
+with open(os.path.join(units, "system", "crashhook-collector.service"),
+          encoding="utf-8") as file:
+    assert "User=crashhook-collector\n" in file.read()
+
 help_text = subprocess.run([crashhook, "upload", "--help"], check=True, text=True,
                            stdout=subprocess.PIPE).stdout
 assert "--watch" in help_text and "--spool" in help_text
