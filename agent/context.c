@@ -2,6 +2,7 @@
 #include "agent/context.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "agent/raw_write.h"
@@ -35,18 +36,40 @@ enum ch_status context_read(const struct memory_reader *memory, uint64_t address
     return status == CH_OK ? context_check(out) : status;
 }
 
-// write_name writes a key, which is printed without escapes, in plain characters.
+// A key is printed without escapes: in plain characters, and cut.
+enum { KEY_MAX = 127 };
+
+static char plain(char c)
+{
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\' ? c : '_';
+}
+
+static size_t key_length(const char *name, size_t length)
+{
+    return strnlen(name, length < KEY_MAX ? length : KEY_MAX);
+}
+
 static void write_name(struct json_writer *w, const char *name, size_t length)
 {
-    char key[128];
-    size_t kept = 0;
-    for (size_t i = 0; i < length && name[i] != 0 && kept < sizeof(key) - 1; i++) {
-        bool plain =
-            name[i] >= ' ' && name[i] < 0x7f && name[i] != '"' && name[i] != '\\';
-        key[kept++] = plain ? name[i] : '_';
-    }
+    char key[KEY_MAX + 1];
+    size_t kept = key_length(name, length);
+    for (size_t i = 0; i < kept; i++)
+        key[i] = plain(name[i]);
     key[kept] = 0;
     json_write_key(w, key);
+}
+
+// same_key: both would be written as one key, which an object may have but once.
+static bool same_key(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t length = key_length(a, a_length);
+    if (length != key_length(b, b_length))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (plain(a[i]) != plain(b[i]))
+            return false;
+    }
+    return true;
 }
 
 // is_set_by_program: the program has a tag of this name.
@@ -55,20 +78,39 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
 {
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
-        if (is_whole(tag->sequence) && length < sizeof(tag->name) &&
-            memcmp(tag->name, name, length) == 0 && tag->name[length] == 0)
+        if (is_whole(tag->sequence) &&
+            same_key(tag->name, sizeof(tag->name), name, length))
             return true;
     }
     return false;
 }
 
-// comes_again: a later slot has the same name, set by two at the same moment.
-static bool comes_again(const struct context_page *page, size_t index)
+// is_set_again: the settings, from rest on, have a tag of this name.
+static bool is_set_again(const char *rest, const char *name, size_t length)
 {
-    for (size_t i = index + 1; i < CONTEXT_TAGS; i++) {
-        if (is_whole(page->tags[i].sequence) &&
-            strncmp(page->tags[i].name, page->tags[index].name, CONTEXT_NAME_BYTES) ==
-                0)
+    while (*rest != 0) {
+        if (same_key(rest, strcspn(rest, "="), name, length))
+            return true;
+        rest += strcspn(rest, ",");
+        rest += *rest == ',';
+    }
+    return false;
+}
+
+// comes_again: a later one of count slots, each of stride bytes, has the same name. Two
+// threads have set it at the same moment, or it is the same only as a key.
+static bool comes_again(const void *slots, size_t stride, size_t count, size_t index)
+{
+    _Static_assert(offsetof(struct context_tag, name) ==
+                           offsetof(struct context_datum, name) &&
+                       offsetof(struct context_tag, sequence) == 0,
+                   "both begin alike");
+    const char *names = (const char *)slots + offsetof(struct context_tag, name);
+    for (size_t i = index + 1; i < count; i++) {
+        uint32_t sequence;
+        memcpy(&sequence, (const char *)slots + i * stride, sizeof(sequence));
+        if (is_whole(sequence) && same_key(names + i * stride, CONTEXT_NAME_BYTES,
+                                           names + index * stride, CONTEXT_NAME_BYTES))
             return true;
     }
     return false;
@@ -81,11 +123,12 @@ static void write_set_tags(struct json_writer *w, const struct context_page *pag
     while (tags != NULL && *tags != 0) {
         size_t length = strcspn(tags, ",");
         size_t name = strcspn(tags, "=");
-        if (!is_set_by_program(page, tags, name)) {
+        const char *rest = tags + length + (tags[length] == ',');
+        if (!is_set_by_program(page, tags, name) && !is_set_again(rest, tags, name)) {
             write_name(w, tags, name);
             json_write_bytes(w, tags + name + 1, length - name - 1);
         }
-        tags += length + (tags[length] == ',');
+        tags = rest;
     }
 }
 
@@ -99,7 +142,8 @@ static void write_tags(struct json_writer *w, const struct capture *capture,
     write_set_tags(w, page, capture->settings->tags);
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
-        if (!is_whole(tag->sequence) || comes_again(page, i))
+        if (!is_whole(tag->sequence) ||
+            comes_again(page->tags, sizeof(*tag), CONTEXT_TAGS, i))
             continue;
         value_of(tag->name, sizeof(tag->name), name);
         value_of(tag->value, sizeof(tag->value), value);
@@ -149,7 +193,8 @@ static void write_data(struct json_writer *w, const struct capture *capture,
     json_write_object(w);
     for (size_t i = 0; i < CONTEXT_DATA; i++) {
         const struct context_datum *datum = &page->data[i];
-        if (!is_whole(datum->sequence))
+        if (!is_whole(datum->sequence) ||
+            comes_again(page->data, sizeof(*datum), CONTEXT_DATA, i))
             continue;
         value_of(datum->name, sizeof(datum->name), name);
         value_of(datum->value, sizeof(datum->value), value);

@@ -36,12 +36,18 @@ static bool answers_eintr(int64_t number)
     case SYS_io_getevents:
     case SYS_accept:
     case SYS_accept4:
+    case SYS_connect:
     case SYS_recvfrom:
     case SYS_recvmsg:
     case SYS_recvmmsg:
     case SYS_sendto:
     case SYS_sendmsg:
+    case SYS_sendmmsg:
     case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_io_uring_enter:
 #ifdef SYS_epoll_wait
     case SYS_epoll_wait:
 #endif

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 
 #include "support/child.h"
 #include "support/test.h"
@@ -147,6 +150,73 @@ static void stop_lets_an_epoll_wait_go_on(void **state)
     assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
+// A socket with a time limit answers a stop with EINTR, in whatever call it is used.
+static int ends[2];
+
+static int read_in_pieces(int ready, int go)
+{
+    const struct timeval limit = { .tv_sec = 60 };
+    char byte;
+    struct iovec piece = { &byte, 1 };
+    (void)go;
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    child_say_ready(ready);
+    return readv(ends[0], &piece, 1) == 1 ? 0 : 3;
+}
+
+static int write_when_full(int ready, int go)
+{
+    static char bytes[65536];
+    const struct timeval limit = { .tv_sec = 60 };
+    (void)go;
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    while (send(ends[0], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        continue;
+    child_say_ready(ready);
+    return write(ends[0], bytes, 1) == 1 ? 0 : 3;
+}
+
+// goes_on stops a child in its call, which must go on until answer lets it end.
+static void goes_on(int (*run)(int, int), void (*answer)(int))
+{
+    struct stop stop;
+    bool paired = socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
+    struct child child = child_start(run);
+    child_await_sleep(child.pid, child.pid);
+
+    enum ch_status status = stop_threads(&stop, child.pid, 0, BUDGET_MS);
+    stop_release(&stop);
+    stop_deinit(&stop);
+    answer(ends[1]);
+    int ended = child_end(&child, false);
+    close(ends[0]);
+    close(ends[1]);
+
+    assert_true(paired);
+    assert_int_equal(status, CH_OK);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
+}
+
+static void give_a_byte(int fd)
+{
+    (void)!write(fd, "x", 1);
+}
+
+static void take_all(int fd)
+{
+    char bytes[4096];
+    while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        continue;
+}
+
+static void stop_lets_calls_with_a_time_limit_go_on(void **state)
+{
+    (void)state;
+    goes_on(read_in_pieces, give_a_byte);
+    goes_on(write_when_full, take_all);
+}
+
 static void count_signal(int signal)
 {
     (void)signal;
@@ -277,6 +347,7 @@ int main(void)
         cmocka_unit_test(stop_finds_every_thread_and_what_it_did),
         cmocka_unit_test(stop_leaves_the_free_thread_running),
         cmocka_unit_test(stop_lets_an_epoll_wait_go_on),
+        cmocka_unit_test(stop_lets_calls_with_a_time_limit_go_on),
         cmocka_unit_test(stop_delivers_a_signal_that_arrives_meanwhile_once),
         cmocka_unit_test(stop_passes_over_a_main_thread_that_has_exited),
         cmocka_unit_test(stop_says_that_a_process_is_gone),

@@ -40,6 +40,7 @@ class Context(unittest.TestCase):
         self.assertEqual(crumbs[0], "step 173")
         self.assertTrue(report["breadcrumbs"][0]["time"].endswith("Z"))
         self.assertIn("select * from t", report["user_data"]["query"])
+        self.assertEqual(report["user_data"]["a _"], "two")
         text, missing = report["attachments"]
         self.assertTrue(text["text"].startswith("line "))
         self.assertIn("line 999\n", text["text"])
@@ -53,6 +54,12 @@ class Context(unittest.TestCase):
 
     def test_they_are_in_the_report_that_comes_of_a_record(self):
         self.said(CRASHHOOK_AGENT=MISSING)
+
+    def test_of_names_that_are_one_key_the_last_is_in_the_report(self):
+        with Scene() as scene:
+            tags = "a=1,shard=1,gr\u00fcn=x,a=2,gr\u00f6n=y"
+            report, _ = self.report(scene, "context", "/nonexistent", CRASHHOOK_TAGS=tags)
+        self.assertEqual(report["tags"], {"a": "2", "shard": "8", "gr__n": "y"})
 
     def test_a_link_is_not_attached(self):
         with Scene() as scene:
