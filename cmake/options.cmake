@@ -23,7 +23,10 @@ add_compile_options(
     -fno-omit-frame-pointer)
 
 if(CRASHHOOK_COVERAGE)
-    add_compile_options(--coverage)
+    # Not --coverage: gcc puts what that stands for last, where no -fno- can undo it.
+    add_compile_options(-fprofile-arcs -ftest-coverage -fprofile-update=atomic)
+    add_compile_options(
+        "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${CMAKE_SOURCE_DIR}/tests/coverage_exit.h>")
     add_link_options(--coverage)
 endif()
 
