@@ -4,16 +4,15 @@
 #include <string.h>
 
 #include "symbolizer/argument_abi.h"
+#include "symbolizer/argument_entry.h"
 #include "symbolizer/argument_value.h"
 
 // The call whose arguments are looked for.
 struct lookup {
     const struct argument_stack *stack;
     const struct argument_call *call;
-    uint64_t pc; // as linked
+    size_t index;
     bool at_entry;
-    bool proved;
-    struct argument_proof proof;
 };
 
 // find_signature finds the type of the function called name. Several that differ say
@@ -58,28 +57,26 @@ static enum ch_status take(const struct lookup *l, struct argument *argument,
                                &argument->entry_value);
 }
 
-// find_in_register looks for what was passed in a register: there still, or in the one
-// it was copied to.
+// find_in_register looks for what was passed in a register.
 static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
                                        struct argument *argument)
 {
-    const struct argument_frame *frame = &l->call->frame;
-    struct argument_location location = { .kind = ARGUMENT_IN_REGISTER, .value = reg };
+    const struct argument_location natural = { .kind = ARGUMENT_IN_REGISTER,
+                                               .value = reg };
+    struct argument_entry entry;
     uint64_t size;
-    bool natural = frame->activation && argument_frame_knows(frame, reg);
-    if (natural && (l->at_entry || (l->proved && l->proof.untouched >> reg & 1))) {
+    if (l->at_entry && argument_frame_knows(&l->call->frame, reg)) {
         set_found(argument, "abi-register", "proved");
-        return take(l, argument, &location);
+        return take(l, argument, &natural);
     }
-    uint8_t copy = l->proved ? l->proof.copied_to[reg] : INSTRUCTION_NO_REGISTER;
-    if (copy == INSTRUCTION_NO_REGISTER || !argument_frame_knows(frame, copy) ||
-        !(frame->saved >> copy & 1) ||
-        type_size(&l->call->image->types.table, argument->type, &size) != CH_OK ||
-        size > l->proof.copied_bytes[reg])
+    enum ch_status status = argument_entry_find(l->stack, l->index, reg, &entry);
+    if (status != CH_OK)
+        return status;
+    if (type_size(&l->call->image->types.table, argument->type, &size) != CH_OK ||
+        size > entry.bytes)
         return CH_ERR_NOT_FOUND;
-    location.value = copy;
-    set_found(argument, "saved-copy", "proved");
-    return take(l, argument, &location);
+    set_found(argument, entry.source, "proved");
+    return take(l, argument, &entry.location);
 }
 
 static enum ch_status find_on_stack(const struct lookup *l, uint64_t offset,
@@ -140,20 +137,18 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
     const struct argument_call *call = &stack->calls[index];
     struct argument_symbol symbol;
     if (call->image->types.source != TYPE_FROM_CTF ||
-        !argument_image_symbol(call->image, call->vaddr, &symbol))
+        !argument_entry_symbol(call, &symbol))
         return false;
     const char *reason = why_not_said(call->image, symbol.name);
     const struct type_table *table = &call->image->types.table;
     uint32_t signature = find_signature(table, symbol.name, &reason);
     if (signature == TYPE_UNKNOWN_INDEX)
         return false;
-    struct lookup l = { .stack = stack,
-                        .call = call,
-                        .pc = call->frame.value[ARGUMENT_PC] - call->image->bias };
-    l.at_entry = call->frame.activation && l.pc == symbol.vaddr;
-    const struct argument_scan *scan =
-        argument_image_scan(call->image, symbol.vaddr, symbol.size);
-    l.proved = scan != NULL && argument_scan_prove(scan, l.pc, &l.proof);
+    const struct lookup l = { .stack = stack,
+                              .call = call,
+                              .index = index,
+                              .at_entry = call->frame.activation &&
+                                          call->vaddr == symbol.vaddr };
     out->table = table;
     list_signature(&l, signature, reason, out);
     return true;

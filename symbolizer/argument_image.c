@@ -57,7 +57,7 @@ void argument_image_close(struct argument_image *image)
         unit_scopes_deinit(&image->listed[i].scopes);
     free(image->listed);
     for (size_t i = 0; i < image->scan_count; i++)
-        argument_scan_deinit(&image->scans[i]);
+        argument_scan_destroy(image->scans[i]);
     free(image->scans);
     symbol_table_deinit(&image->symbols);
     unit_index_deinit(&image->units);
@@ -204,21 +204,20 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size)
 {
     for (size_t i = 0; i < image->scan_count; i++)
-        if (image->scans[i].entry == vaddr)
-            return &image->scans[i];
+        if (image->scans[i]->code.entry == vaddr)
+            return image->scans[i];
     if (image->scan_count == image->scan_capacity) {
         size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
-        struct argument_scan *scans =
+        struct argument_scan **scans =
             realloc(image->scans, capacity * sizeof(image->scans[0]));
         if (scans == NULL)
             return NULL;
         image->scans = scans;
         image->scan_capacity = capacity;
     }
-    struct argument_scan *scan = &image->scans[image->scan_count];
-    if (argument_scan_init(scan, vaddr, size, code_at, image->types.files.image.elf) !=
-        CH_OK)
-        return NULL;
-    image->scan_count++;
+    struct argument_scan *scan =
+        argument_scan_create(vaddr, size, code_at, image->types.files.image.elf);
+    if (scan != NULL)
+        image->scans[image->scan_count++] = scan;
     return scan;
 }

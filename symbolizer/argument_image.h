@@ -35,7 +35,7 @@ struct argument_image {
     struct unit_index units;
     bool symbols_read; // of images without debug information
     struct symbol_table symbols;
-    struct argument_scan *scans; // of functions that were asked for
+    struct argument_scan **scans; // of functions that were asked for
     size_t scan_count;
     size_t scan_capacity;
 };
@@ -73,7 +73,7 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
 // argument_image_is_unique is whether one function alone has that name.
 bool argument_image_is_unique(const struct argument_image *image, const char *name);
 
-// argument_image_scan gives what the code of the function at vaddr proves; NULL: it
-// cannot be read. It lives until the next one is asked for.
+// argument_image_scan gives what the code of the function at vaddr proves; NULL: there
+// is no memory for it. It is the image's.
 const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size);

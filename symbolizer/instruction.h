@@ -60,20 +60,50 @@ enum instruction_flow {
     INSTRUCTION_ANYWHERE, // jumps to what is in a register or in memory
 };
 
-// INSTRUCTION_NO_REGISTER stands where there is none.
+// INSTRUCTION_NO_REGISTER stands where there is none, INSTRUCTION_PC for the address of
+// the next instruction.
 #define INSTRUCTION_NO_REGISTER 0xff
+#define INSTRUCTION_PC 16
+
+// What an instruction does, as far as values are followed through it.
+enum instruction_action {
+    INSTRUCTION_DOES_OTHER,
+    INSTRUCTION_MOVES,     // register from to register to
+    INSTRUCTION_SETS,      // register to to constant
+    INSTRUCTION_ADDS,      // constant to register to
+    INSTRUCTION_ADDRESSES, // register to to where the memory operand lies
+    INSTRUCTION_LOADS,     // register to from memory
+    INSTRUCTION_STORES,    // register from to memory
+    INSTRUCTION_PUSHES,    // register from, or something else
+    INSTRUCTION_POPS,      // register to, or something else
+    INSTRUCTION_LEAVES,    // the stack pointer from rbp, then pops rbp
+};
+
+// instruction_memory is a memory operand, at base + index * scale + displacement.
+struct instruction_memory {
+    bool used;
+    bool read;
+    bool written;
+    uint8_t base;
+    uint8_t index;
+    uint8_t bytes; // 0: not known, or many
+    int64_t displacement;
+};
 
 // instruction_effects is what an instruction does to the 16 general registers, which
 // have their DWARF numbers, and to the flow of control.
 struct instruction_effects {
     uint8_t length;
     enum instruction_flow flow;
-    uint64_t target;     // of a direct jump
-    uint16_t written;    // bit N: register N, or a part of it
-    bool pops;           // what it writes is taken off the stack
-    uint8_t copies_from; // it copies this register to another
-    uint8_t copies_to;
-    uint8_t copied_bytes;
+    enum instruction_action action;
+    uint8_t from;
+    uint8_t to;
+    uint8_t bytes;    // how much of from, or of memory, comes over
+    int64_t constant; // that is set, or added
+    uint64_t target;  // of a direct jump or call; 0: it is not direct
+    uint16_t written; // bit N: register N, or a part of it
+    uint16_t named;   // bit N: an operand is register N, or a part of it
+    struct instruction_memory memory;
 };
 
 // instruction_read_effects decodes the instruction at address that bytes begin with.

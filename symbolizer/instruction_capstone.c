@@ -183,12 +183,13 @@ static void read_flow(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
     bool direct = x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM;
-    if (direct)
+    if (direct &&
+        (in_group(from->detail, CS_GRP_CALL) || in_group(from->detail, CS_GRP_JUMP)))
         out->target = (uint64_t)x86->operands[0].imm;
     if (in_group(from->detail, CS_GRP_RET) || strncmp(from->mnemonic, "ud", 2) == 0 ||
         from->id == X86_INS_HLT)
         out->flow = INSTRUCTION_ENDS;
-    else if (in_group(from->detail, CS_GRP_CALL))
+    else if (in_group(from->detail, CS_GRP_CALL) || from->id == X86_INS_SYSCALL)
         out->flow = INSTRUCTION_CALLS;
     else if (in_group(from->detail, CS_GRP_JUMP) && !direct)
         out->flow = INSTRUCTION_ANYWHERE;
@@ -196,17 +197,135 @@ static void read_flow(const cs_insn *from, struct instruction_effects *out)
         out->flow = from->id == X86_INS_JMP ? INSTRUCTION_JUMPS : INSTRUCTION_MAY_JUMP;
 }
 
-// read_copy notes a move from one general register to another.
-static void read_copy(const cs_insn *from, struct instruction_effects *out)
+// read_memory notes the first memory operand.
+static void read_memory(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
-    out->copies_from = out->copies_to = INSTRUCTION_NO_REGISTER;
-    if (from->id != X86_INS_MOV || x86->op_count != 2 ||
-        x86->operands[0].type != X86_OP_REG || x86->operands[1].type != X86_OP_REG)
+    uint8_t at = 0;
+    while (at < x86->op_count && x86->operands[at].type != X86_OP_MEM)
+        at++;
+    if (at == x86->op_count)
         return;
-    out->copies_to = register_number(x86->operands[0].reg);
-    out->copies_from = register_number(x86->operands[1].reg);
-    out->copied_bytes = x86->operands[0].size;
+    const cs_x86_op *operand = &x86->operands[at];
+    bool written = (at == 0 && writes_first(from)) || operand->access & CS_AC_WRITE;
+    out->memory =
+        (struct instruction_memory){ .used = true,
+                                     .read = !written || operand->access & CS_AC_READ,
+                                     .written = written,
+                                     .base = operand->mem.base == X86_REG_RIP
+                                                 ? INSTRUCTION_PC
+                                                 : register_number(operand->mem.base),
+                                     .index = register_number(operand->mem.index),
+                                     .bytes = operand->size <= 64 ? operand->size : 0,
+                                     .displacement = operand->mem.disp };
+}
+
+// read_move notes what a move of general registers, memory and constants does.
+static void read_move(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86_op *to = &from->detail->x86.operands[0];
+    const cs_x86_op *of = &from->detail->x86.operands[1];
+    bool plain = from->id == X86_INS_MOV || from->id == X86_INS_MOVABS;
+    out->bytes = of->size;
+    if (to->type == X86_OP_MEM && out->from != INSTRUCTION_NO_REGISTER && plain)
+        out->action = INSTRUCTION_STORES;
+    // Less than four bytes leave the rest of a register as it was.
+    if (to->type != X86_OP_REG || out->to == INSTRUCTION_NO_REGISTER || to->size < 4)
+        return;
+    if (of->type == X86_OP_REG && out->from != INSTRUCTION_NO_REGISTER)
+        out->action = INSTRUCTION_MOVES;
+    if (of->type == X86_OP_MEM && of->mem.segment == X86_REG_INVALID)
+        out->action = INSTRUCTION_LOADS;
+    if (of->type == X86_OP_IMM) {
+        out->action = INSTRUCTION_SETS;
+        out->constant = to->size == 4 ? (int64_t)(uint32_t)of->imm : of->imm;
+    }
+}
+
+// read_sum notes that a constant is added to a whole register.
+static void read_sum(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    if (x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8 ||
+        x86->operands[1].type != X86_OP_IMM)
+        return;
+    uint64_t constant = (uint64_t)x86->operands[1].imm;
+    out->action = INSTRUCTION_ADDS;
+    out->constant = (int64_t)(from->id == X86_INS_SUB ? 0 - constant : constant);
+}
+
+// is_zeroing: a register is subtracted from itself in one of two ways.
+static bool is_zeroing(const cs_insn *from)
+{
+    const cs_x86_op *operands = from->detail->x86.operands;
+    return operands[0].type == X86_OP_REG && operands[1].type == X86_OP_REG &&
+           operands[0].reg == operands[1].reg && operands[0].size >= 4;
+}
+
+static void read_action(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    switch (from->id) {
+    case X86_INS_MOV:
+    case X86_INS_MOVABS:
+    case X86_INS_MOVZX:
+    case X86_INS_MOVSX:
+    case X86_INS_MOVSXD:
+        read_move(from, out);
+        return;
+    case X86_INS_ADD:
+    case X86_INS_SUB:
+        read_sum(from, out);
+        if (from->id == X86_INS_ADD || !is_zeroing(from))
+            return;
+        out->action = INSTRUCTION_SETS;
+        return;
+    case X86_INS_XOR:
+        if (is_zeroing(from))
+            out->action = INSTRUCTION_SETS;
+        return;
+    case X86_INS_LEA:
+        if (x86->operands[0].size == 8)
+            out->action = INSTRUCTION_ADDRESSES;
+        return;
+    case X86_INS_PUSH:
+    case X86_INS_POP:
+        // What is pushed is the first operand, and what is popped as well.
+        out->from = out->to;
+        if (x86->operands[0].size == 8)
+            out->action =
+                from->id == X86_INS_PUSH ? INSTRUCTION_PUSHES : INSTRUCTION_POPS;
+        return;
+    case X86_INS_LEAVE:
+        out->action = INSTRUCTION_LEAVES;
+        return;
+    default:
+        return;
+    }
+}
+
+// read_operands notes the operands, and what is done with them.
+static void read_operands(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    uint8_t numbers[2] = { INSTRUCTION_NO_REGISTER, INSTRUCTION_NO_REGISTER };
+    bool exchanges = from->id == X86_INS_XCHG || from->id == X86_INS_XADD;
+    for (uint8_t i = 0; i < x86->op_count; i++) {
+        uint8_t number = x86->operands[i].type == X86_OP_REG
+                             ? register_number(x86->operands[i].reg)
+                             : INSTRUCTION_NO_REGISTER;
+        if (i < 2)
+            numbers[i] = number;
+        if (number == INSTRUCTION_NO_REGISTER)
+            continue;
+        out->named |= (uint16_t)(1u << number);
+        if (exchanges || (i == 0 && writes_first(from)))
+            out->written |= (uint16_t)(1u << number);
+    }
+    out->to = numbers[0];
+    out->from = numbers[1];
+    read_memory(from, out);
+    read_action(from, out);
 }
 
 enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
@@ -224,19 +343,15 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
         return CH_ERR_UNSUPPORTED;
     if (library->disasm(handle, bytes, size, address, 1, &found) != 1)
         return CH_ERR_MALFORMED;
-    *out = (struct instruction_effects){ .length = (uint8_t)found->size,
-                                         .pops = found->id == X86_INS_POP };
+    *out = (struct instruction_effects){ .length = (uint8_t)found->size };
     enum ch_status status = CH_OK;
     if (library->regs_access(handle, found, read, &read_count, written,
                              &written_count) != CS_ERR_OK)
         status = CH_ERR_UNSUPPORTED;
     for (uint8_t i = 0; i < written_count; i++)
         note_written(written[i], out);
-    const cs_x86 *x86 = &found->detail->x86;
-    if (x86->op_count > 0 && x86->operands[0].type == X86_OP_REG && writes_first(found))
-        note_written(x86->operands[0].reg, out);
     read_flow(found, out);
-    read_copy(found, out);
+    read_operands(found, out);
     library->free(found, 1);
     return status;
 }
