@@ -221,7 +221,15 @@ bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
                           struct argument_point *out)
 {
     size_t at = scan->usable ? argument_code_find(&scan->code, vaddr) : SIZE_MAX;
-    return at != SIZE_MAX && replay(scan, at, false, out);
+    if (at == SIZE_MAX || !replay(scan, at, false, out))
+        return false;
+    const struct argument_step *step = &scan->code.steps[at];
+    struct argument_state done = out->state;
+    if (!step->effects.repeats)
+        return true;
+    argument_flow_step(&done, &out->slots, &step->effects, step->vaddr);
+    (void)argument_flow_meet(&out->state, &done);
+    return true;
 }
 
 // find_around gives the number of the instruction that vaddr lies in.

@@ -95,6 +95,7 @@ struct instruction_memory {
 struct instruction_effects {
     uint8_t length;
     enum instruction_flow flow;
+    bool repeats; // it may be found half done: what it writes, changed in part
     enum instruction_action action;
     uint8_t from;
     uint8_t to;

@@ -343,7 +343,8 @@ enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
         return CH_ERR_UNSUPPORTED;
     if (library->disasm(handle, bytes, size, address, 1, &found) != 1)
         return CH_ERR_MALFORMED;
-    *out = (struct instruction_effects){ .length = (uint8_t)found->size };
+    *out = (struct instruction_effects){ .length = (uint8_t)found->size,
+                                         .repeats = found->detail->x86.prefix[0] != 0 };
     enum ch_status status = CH_OK;
     if (library->regs_access(handle, found, read, &read_count, written,
                              &written_count) != CS_ERR_OK)
