@@ -3,8 +3,9 @@
 
 #include <string.h>
 
+#include "symbolizer/argument_start.h"
+
 enum {
-    ENTRY_SP = -8,
     SP = 7,
     // rdi, rsi, rdx, rcx, r8, r9
     ARGUMENTS = 1 << 5 | 1 << 4 | 1 << 1 | 1 << 2 | 1 << 8 | 1 << 9,
@@ -156,6 +157,9 @@ static bool find_passed(const struct argument_stack *stack, size_t index, uint8_
     for (int i = 0; i < ARGUMENT_ENTRY_CALLS_MAX; i++) {
         struct site site;
         struct argument_holder holder;
+        out->location = (struct argument_location){ .kind = ARGUMENT_IS_VALUE };
+        if (argument_start_word(stack, index, reg, &out->location.value))
+            return true;
         if (!find_site(stack, index, &site))
             return false;
         const struct argument_call *caller = site.caller.call;

@@ -267,22 +267,22 @@ static void pop(struct argument_state *state, struct argument_slots *slots, uint
 static void do_other(struct argument_state *state, struct argument_slots *slots,
                      const struct instruction_effects *effects)
 {
-    for (uint8_t i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
+    for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
         if (effects->named >> i & 1 && !(i == SP && effects->written >> SP & 1))
-            let_out_content(state, slots, i);
-    for (uint8_t i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
+            let_out_content(state, slots, (uint8_t)i);
+    for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
         if (effects->written >> i & 1)
-            set(state, i, unknown(state));
+            state->places[i] = unknown(state);
 }
 
 // call: below the stack pointer all is the called function's.
 static void call(struct argument_state *state, const struct argument_slots *slots)
 {
-    for (uint8_t i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
+    for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
         if (!(CALL_WRITES >> i & 1))
             continue;
-        let_out_content(state, slots, i);
-        set(state, i, unknown(state));
+        let_out_content(state, slots, (uint8_t)i);
+        state->places[i] = unknown(state);
     }
     if (state->places[SP].kind == ARGUMENT_OF_FRAME)
         forget_slots(state, slots, INT64_MIN, state->places[SP].number);

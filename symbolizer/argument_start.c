@@ -68,13 +68,17 @@ bool argument_start_count(const struct memory_reader *memory, uint64_t stack,
     return true;
 }
 
-// is_start_main is whether call is in a C library's function that starts programs.
-static bool is_start_main(const struct argument_call *call)
+// is_named is whether call is of the function of that name, by its debug information or
+// its symbol.
+static bool is_named(const struct argument_call *call, const char *name)
 {
     struct argument_symbol symbol;
-    return call->image != NULL &&
-           argument_image_symbol(call->image, call->vaddr, &symbol) &&
-           strcmp(symbol.name, "__libc_start_main") == 0;
+    Dwarf_Die function = call->function;
+    const char *found = call->has_function ? dwarf_diename(&function) : NULL;
+    if (found == NULL && call->image != NULL &&
+        argument_image_symbol(call->image, call->vaddr, &symbol))
+        found = symbol.name;
+    return found != NULL && strcmp(found, name) == 0;
 }
 
 // is_started is whether call number index is main, called as C libraries do.
@@ -88,9 +92,7 @@ static bool is_started(const struct argument_stack *stack, size_t index)
     for (const struct argument_call *call = main_call + 1; call < start; call++)
         if (call->image != start[-1].image || call->image == start->image)
             return false;
-    Dwarf_Die function = main_call->function;
-    const char *name = main_call->has_function ? dwarf_diename(&function) : NULL;
-    return name != NULL && strcmp(name, "main") == 0 && is_start_main(start - 1);
+    return is_named(main_call, "main") && is_named(start - 1, "__libc_start_main");
 }
 
 bool argument_start_word(const struct argument_stack *stack, size_t index, unsigned reg,

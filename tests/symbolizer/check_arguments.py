@@ -26,6 +26,8 @@ RIGHT_AT_LEAST = 0.995
 # With debug information, of arguments in outer frames, and of those of inlined calls
 # that gdb can show.
 SHOWN_AT_LEAST = 0.90
+# With CTF alone.
+SHOWN_BY_CTF_AT_LEAST = {"inner": 0.60, "outer": 0.75}
 
 
 def own_parsers():
@@ -293,6 +295,10 @@ def check(crashhook, count, seed, programs):
     print(f"inlined calls with debug information: {100 * inlined:.1f} % shown")
     failures += outer < SHOWN_AT_LEAST or inlined < SHOWN_AT_LEAST
     failures += both["dwarf"].counts["inlined"] == 0
+    for where, at_least in SHOWN_BY_CTF_AT_LEAST.items():
+        share = both["ctf"].share((where, "shown"), where)
+        print(f"{where} frames with CTF alone: {100 * share:.1f} % shown")
+        failures += share < at_least
     return failures
 
 
