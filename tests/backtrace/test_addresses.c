@@ -119,6 +119,14 @@ static void omitted_frames_count_in_the_numbers_of_a_description(void **state)
     assert_int_equal(same, 0);
 }
 
+static void an_address_knows_its_width(void **state)
+{
+    (void)state;
+    assert_int_equal(crashhook_address_bit_width(crashhook_address_make(7, 16)), 16);
+    assert_int_equal(crashhook_address_bit_width(crashhook_address_make(7, 64)), 64);
+    assert_int_equal(crashhook_address_bit_width(crashhook_address_make(7, 8)), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +136,7 @@ int main(void)
         cmocka_unit_test(text_that_is_no_address_is_refused),
         cmocka_unit_test(only_a_return_address_is_adjusted),
         cmocka_unit_test(frames_that_cannot_stand_together_are_refused),
+        cmocka_unit_test(an_address_knows_its_width),
         cmocka_unit_test(omitted_frames_count_in_the_numbers_of_a_description),
     };
     return cmocka_run_group_tests_name("backtrace/addresses", tests, NULL, NULL);

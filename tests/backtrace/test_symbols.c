@@ -135,6 +135,45 @@ static void an_address_in_no_image_stays_without_a_symbol(void **state)
     assert_true(none);
 }
 
+static void a_location_describes_as_much_as_is_known(void **state)
+{
+    (void)state;
+    struct crashhook_source_location location = { "/a.c", 7, 3 };
+    char *whole = crashhook_source_location_description(&location);
+    location.line = 0;
+    char *path = crashhook_source_location_description(&location);
+    int same = strcmp(whole, "/a.c:7:3") + strcmp(path, "/a.c");
+    free(whole);
+    free(path);
+    assert_int_equal(same, 0);
+}
+
+static void a_named_backtrace_keeps_what_it_was_made_of(void **state)
+{
+    (void)state;
+    struct crashhook_symbolicated_backtrace *named;
+    size_t sizes[2];
+    outer_call();
+    assert_int_equal(crashhook_backtrace_symbolicate(captured, NULL, 0, &named), 0);
+    const struct crashhook_backtrace *kept =
+        crashhook_symbolicated_backtrace_backtrace(named);
+    const uint8_t *bytes[2] = { crashhook_backtrace_cbf(captured, &sizes[0]),
+                                crashhook_backtrace_cbf(kept, &sizes[1]) };
+    bool same = sizes[0] == sizes[1] && memcmp(bytes[0], bytes[1], sizes[0]) == 0 &&
+                strcmp(crashhook_backtrace_architecture(kept),
+                       crashhook_backtrace_architecture(captured)) == 0;
+    bool images = crashhook_symbolicated_backtrace_images(named) != NULL;
+    bool failure = crashhook_symbolicated_backtrace_runtime_failure(named) != NULL;
+    bool thunk = crashhook_symbolicated_frame_is_thunk(
+        crashhook_symbolicated_backtrace_at(named, 0));
+    crashhook_symbolicated_backtrace_destroy(named);
+    crashhook_backtrace_destroy(captured);
+    assert_true(same);
+    assert_true(images);
+    assert_false(failure);
+    assert_false(thunk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +181,8 @@ int main(void)
         cmocka_unit_test(a_symbol_describes_its_offset_and_location),
         cmocka_unit_test(options_say_whether_inlined_calls_and_lines_are_shown),
         cmocka_unit_test(an_address_in_no_image_stays_without_a_symbol),
+        cmocka_unit_test(a_location_describes_as_much_as_is_known),
+        cmocka_unit_test(a_named_backtrace_keeps_what_it_was_made_of),
     };
     return cmocka_run_group_tests_name("backtrace/symbols", tests, NULL, NULL);
 }

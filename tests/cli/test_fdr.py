@@ -225,5 +225,27 @@ class ReportsAreExportedAsTraces(unittest.TestCase):
         self.assertNotIn(b"\x1b", done.stdout)
 
 
+class TextForPeople(unittest.TestCase):
+    def text(self, name, *options):
+        return subprocess.run([CRASHHOOK, "fdr", "dump", *options, case(name)], check=False,
+                              stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+    def test_every_record_is_a_line_that_begins_with_its_offset(self):
+        for name in ("real-v5-typed-clang19", "hand-v1-be"):
+            _, trace, _ = dump(case(name))
+            lines = self.text(name)
+            self.assertEqual([int(line.split()[0]) for line in lines[1:]],
+                             [record["offset"] for record in trace["records"]])
+            self.assertEqual([line.split()[1] for line in lines[1:]],
+                             [record["kind"] for record in trace["records"]])
+
+    def test_a_function_is_told_with_what_it_did_and_when(self):
+        _, trace, _ = dump(case("real-v5-typed-clang19"))
+        record = [r for r in trace["records"] if r["kind"] == "function"][0]
+        line = self.text("real-v5-typed-clang19")[1 + trace["records"].index(record)]
+        self.assertEqual(line.split()[2:], [record["action"], f"#{record['function']}",
+                                            f"+{record['delta']}"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -134,6 +134,25 @@ class FormatCommands(unittest.TestCase):
         self.assertEqual((code, got["complete"]), (1, False))
         self.assertIn("offset", err)
 
+    def test_images_are_a_line_each_for_people(self):
+        data = "02014c020810001002beef81042f612f7800082000100081a0022f7900"
+        code, out, _ = run("images", "decode", data)
+        lines = out.splitlines()
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[-2].split(), ["0x000000001000-0x000000001010", "beef",
+                                             "/usr/lib/a/x"])
+        self.assertEqual(lines[-1].split()[1], "-")
+
+    def test_sframe_dump_is_a_table_for_people(self):
+        library = os.path.join(CASES, "sframe", "x86_64-v3", "libpub.so")
+        code, out, _ = run("sframe", "dump", library)
+        table = out[out.index("0x740"):].split("\n\n")[0].splitlines()
+        self.assertEqual(code, 0)
+        self.assertEqual(table[0], "0x740, 96 bytes, in blocks of 16")
+        self.assertEqual([line.split() for line in table[1:]],
+                         [["offsets", "cfa", "ra", "fp"], ["0-11", "sp+8", "[cfa-8]", "same"],
+                          ["11-16", "sp+16", "[cfa-8]", "same"]])
+
     def test_sframe_dump_has_the_members_that_scripts_read(self):
         library = os.path.join(CASES, "sframe", "x86_64-v3", "libpub.so")
         code, got, _ = run_json("sframe", "dump", library)
