@@ -129,6 +129,27 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     return CH_OK;
 }
 
+bool capture_next_place(struct capture *capture, unsigned kind, size_t size, size_t *at,
+                        uint64_t *out)
+{
+    static const char *const stages[PLACE_KINDS] = {
+        [PLACE_WATCHES] = "watch", [PLACE_FLIGHT] = "flight"
+    };
+    while (*at < capture->images.count) {
+        const struct target_image *image = &capture->images.images[(*at)++];
+        const struct image_place *place = &image->places[kind];
+        if (place->address == 0)
+            continue;
+        const char *problem = place_note_problem(place, image->base, image->end, size);
+        if (problem == NULL) {
+            *out = place->address;
+            return true;
+        }
+        capture_problem(capture, stages[kind], problem, place->address);
+    }
+    return false;
+}
+
 const char *capture_tier(const struct capture *capture)
 {
     if (capture->tier != NULL)

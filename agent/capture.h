@@ -100,6 +100,18 @@ CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 void capture_release(struct capture *capture);
 void capture_deinit(struct capture *capture);
 
+// capture_is_process is whether a process is held, not what is left of one.
+static inline bool capture_is_process(const struct capture *capture)
+{
+    return capture->tier == NULL;
+}
+
+// capture_next_place gives the next place, of size bytes, that a note of that kind
+// tells of, in the images from *at on, which it passes over. What is wrong with one is
+// a problem. False: there is none.
+bool capture_next_place(struct capture *capture, unsigned kind, size_t size, size_t *at,
+                        uint64_t *out);
+
 // capture_tier is the report's agent.tier: how the process was stopped and read.
 const char *capture_tier(const struct capture *capture);
 

@@ -159,15 +159,35 @@ static struct run next_run(const struct target_images *images, size_t at)
     return run;
 }
 
-static enum ch_status add_run(struct core_images *all, const struct run *run, int fd,
-                              const char *path)
+// deny_code takes back that a mapping has code, which is guessed where the core has
+// only its file's name: its file's program headers say.
+static void deny_code(const struct core_images *all, struct target_mapping *mapping,
+                      const struct image_outline *outline, uint64_t bias)
 {
+    if (!all->core->has_files || core_file_segment(all->core, mapping->start) != NULL)
+        return;
+    for (size_t i = 0; i < outline->load_count; i++) {
+        const struct elf_segment *load = &outline->loads[i];
+        uint64_t start = bias + load->vaddr;
+        if (load->flags & ELF_PF_X && start < mapping->end &&
+            start + load->memory_size > mapping->start)
+            return;
+    }
+    mapping->permissions &= ~(unsigned)MAPS_EXECUTE;
+}
+
+static enum ch_status add_run(struct core_images *all, const struct run *run, int fd,
+                              const char *path, const struct image_outline *outline)
+{
+    const struct target_mapping *first = &all->images->mappings[run->begin];
+    uint64_t bias = first->start - first->offset - outline->low;
     for (size_t i = run->begin; i < run->end; i++) {
         struct target_mapping *mapping = &all->images->mappings[i];
         if (mapping->inode == 0)
             continue;
         mapping->path = path;
         mapping->path_size = strlen(path);
+        deny_code(all, mapping, outline, bias);
         if (mapping->permissions & MAPS_WRITE)
             continue;
         enum ch_status status =
@@ -227,7 +247,7 @@ static enum ch_status use_run(struct core_images *all, const struct run *run)
         return CH_OK;
     if (wanted.program)
         all->executable = path;
-    return add_run(all, run, fd, path);
+    return add_run(all, run, fd, path, &outline);
 }
 
 // use_table opens the files that the core's own table names.

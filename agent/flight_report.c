@@ -70,12 +70,19 @@ static void write_function(struct flight_report *report,
     note_address(&report->addresses, address);
 }
 
-static void write_time(struct flight_report *report, const struct flight_event *event)
+// zero_of is what times count from: the crash, where it is known when that was.
+static uint64_t zero_of(const struct flight_report *report)
 {
     const struct target_crash *crash = report->capture->crash;
+    return crash != NULL && crash->monotonic_ns != 0 ? crash->monotonic_ns
+                                                     : (uint64_t)report->source.zero_ns;
+}
+
+static void write_time(struct flight_report *report, const struct flight_event *event)
+{
     int64_t ns = flight_clock_ns(&report->source.clock, event->tsc);
     json_write_key(report->w, "t_ns");
-    json_write_int(report->w, ns - (int64_t)crash->monotonic_ns);
+    json_write_int(report->w, (int64_t)((uint64_t)ns - zero_of(report)));
     write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
 }
 
@@ -177,7 +184,8 @@ static void write_thread(struct flight_report *report, size_t index,
 static bool is_crashed(const struct flight_report *report,
                        const struct flight_thread *thread)
 {
-    return thread->tid == report->capture->crash->tid && !thread->ended;
+    const struct target_crash *crash = report->capture->crash;
+    return crash != NULL && thread->tid == crash->tid && !thread->ended;
 }
 
 // write_these writes the thread that crashed, or all others.
@@ -252,11 +260,13 @@ static enum ch_status write_source(struct flight_report *report)
 }
 
 // write_scanned: a program that has no recorder of ours may use XRay's own, which is
-// looked for where a flight record was asked for.
+// looked for in a crashed process where a flight record was asked for.
 static enum ch_status write_scanned(struct flight_report *report)
 {
     struct flight_scan scan;
-    if (report->capture->settings->flight_bytes == 0)
+    const struct capture *capture = report->capture;
+    if (capture->settings->flight_bytes == 0 || capture->crash == NULL ||
+        !capture_is_process(capture))
         return CH_OK;
     enum ch_status status = flight_scan_open(&scan, report->capture, &report->source);
     if (status == CH_ERR_NOT_FOUND)
@@ -282,8 +292,6 @@ static enum ch_status write_recorded(struct flight_report *report)
 void flight_report_write(struct json_writer *w, struct capture *capture)
 {
     struct flight_report report = { .capture = capture, .w = w };
-    if (capture->crash == NULL)
-        return;
     enum ch_status status = write_recorded(&report);
     if (status == CH_ERR_NOT_FOUND)
         status = write_scanned(&report);

@@ -14,11 +14,50 @@ static enum ch_status read_state(struct flight_rings *rings, uint64_t address)
     if (state->magic != FLIGHT_MAGIC)
         return CH_ERR_MALFORMED;
     // A child that was made by a bare clone has what its parent recorded.
+    bool started = state->rings != 0;
     if (state->version != FLIGHT_VERSION || state->size != sizeof(*state) ||
         state->ring_size != sizeof(struct flight_ring) ||
-        state->pid != rings->capture->stop.pid)
+        (started && state->pid != rings->capture->stop.pid))
         return CH_ERR_UNSUPPORTED;
     return CH_OK;
+}
+
+// copy_memory copies as much as there is: of a process past the cache, which is made
+// for less.
+static size_t copy_memory(const struct flight_rings *rings, uint64_t address, void *to,
+                          size_t size)
+{
+    struct capture *capture = rings->capture;
+    const struct memory_reader *reader = &capture->reader;
+    size_t done = 0;
+    if (capture_is_process(capture))
+        return target_memory_copy(&capture->memory, address, to, size);
+    while (done < size) {
+        size_t got = reader->read(reader->source, address + done, (uint8_t *)to + done,
+                                  size - done);
+        if (got == 0 || got > size - done)
+            break;
+        done += got;
+    }
+    return done;
+}
+
+// find_state reads the state where the handler or a note says that it is. A recorder
+// that was never started has no rings.
+static enum ch_status find_state(struct flight_rings *rings)
+{
+    struct capture *capture = rings->capture;
+    uint64_t address;
+    size_t at = 0;
+    if (capture->crash != NULL && capture->crash->flight_state != 0)
+        return read_state(rings, capture->crash->flight_state);
+    while (
+        capture_next_place(capture, PLACE_FLIGHT, FLIGHT_STATE_BYTES, &at, &address)) {
+        enum ch_status status = read_state(rings, address);
+        if (status != CH_OK || rings->state.rings != 0)
+            return status;
+    }
+    return CH_ERR_NOT_FOUND;
 }
 
 static enum ch_status read_list(struct flight_rings *rings)
@@ -30,9 +69,7 @@ static enum ch_status read_list(struct flight_rings *rings)
     rings->bytes = malloc(FLIGHT_RING_BYTES_MAX);
     if (rings->rings == NULL || rings->bytes == NULL)
         return CH_ERR_NO_MEMORY;
-    size_t got = target_memory_copy(&rings->capture->memory, rings->state.rings,
-                                    rings->rings, bytes);
-    if (got != bytes)
+    if (copy_memory(rings, rings->state.rings, rings->rings, bytes) != bytes)
         return CH_ERR_FAULT;
     rings->count = count;
     return CH_OK;
@@ -59,18 +96,16 @@ static bool thread_of(const void *context, size_t index, struct flight_thread *o
 static void copy_blocks(struct flight_rings *rings, const struct flight_ring *ring,
                         uint64_t newest, uint64_t count)
 {
-    struct target_memory *memory = &rings->capture->memory;
     uint64_t total = ring->block_count;
     uint64_t first = (newest + total + 1 - count) % total;
     uint64_t ahead = first + count <= total ? count : total - first;
     size_t size = (size_t)(count * FLIGHT_BLOCK_BYTES);
     size_t piece = (size_t)(ahead * FLIGHT_BLOCK_BYTES);
     memset(rings->bytes, 0, size);
-    (void)target_memory_copy(memory, ring->blocks + first * FLIGHT_BLOCK_BYTES,
-                             rings->bytes, piece);
+    (void)copy_memory(rings, ring->blocks + first * FLIGHT_BLOCK_BYTES, rings->bytes,
+                      piece);
     if (size != piece)
-        (void)target_memory_copy(memory, ring->blocks, rings->bytes + piece,
-                                 size - piece);
+        (void)copy_memory(rings, ring->blocks, rings->bytes + piece, size - piece);
 }
 
 static enum ch_status read_ring(void *context, size_t index, struct flight_calls *calls,
@@ -117,13 +152,38 @@ static uint64_t function_of(const void *context, uint32_t number)
     return address;
 }
 
+// set_clock: of a process it is this machine's. What a core has is when its clock was
+// read last, and its newest record, which times count from.
+static void set_clock(const struct flight_rings *rings, struct flight_source *out)
+{
+    struct flight_clock *clock = &out->clock;
+    uint64_t newest = rings->state.start_tsc;
+    *clock = (struct flight_clock){ .start_tsc = rings->state.start_tsc,
+                                    .start_ns = rings->state.start_ns,
+                                    .now_tsc = rings->state.start_tsc,
+                                    .now_ns = rings->state.start_ns };
+    if (capture_is_process(rings->capture)) {
+        flight_clock_now(clock);
+        out->zero_ns = (int64_t)clock->now_ns;
+        return;
+    }
+    for (size_t i = 0; i < rings->count; i++) {
+        const struct flight_ring *ring = &rings->rings[i];
+        if (ring->last_tsc > newest)
+            newest = ring->last_tsc;
+        if (ring->sync_tsc <= clock->now_tsc)
+            continue;
+        clock->now_tsc = ring->sync_tsc;
+        clock->now_ns = ring->sync_ns;
+    }
+    out->zero_ns = flight_clock_ns(clock, newest);
+}
+
 enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *capture,
                                  struct flight_source *out)
 {
     *rings = (struct flight_rings){ .capture = capture };
-    if (capture->crash == NULL || capture->crash->flight_state == 0)
-        return CH_ERR_NOT_FOUND;
-    enum ch_status status = read_state(rings, capture->crash->flight_state);
+    enum ch_status status = find_state(rings);
     if (status == CH_OK)
         status = read_list(rings);
     if (status != CH_OK) {
@@ -136,9 +196,7 @@ enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *cap
                                    .thread = thread_of,
                                    .read = read_ring,
                                    .function = function_of };
-    flight_clock_now(&out->clock);
-    out->clock.start_tsc = rings->state.start_tsc;
-    out->clock.start_ns = rings->state.start_ns;
+    set_clock(rings, out);
     return CH_OK;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The recorder's rings, read from the memory of a stopped process.
+// The recorder's rings, read from the memory of a stopped process or a core.
 //
-// The handler has said where the recorder's state is (handler/request_page.h); all that
-// it leads to is the process's memory, and believed no further than it can be checked.
+// The handler has said where the recorder's state is (handler/request_page.h), else the
+// recorder's own note does (place_note.h); all that it leads to is the process's
+// memory, and believed no further than it can be checked.
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>

@@ -33,6 +33,8 @@ struct flight_source {
     void *context;
     size_t count; // of threads
     struct flight_clock clock;
+    int64_t
+        zero_ns; // what times count from where there was no crash, or none knows when
     uint64_t threads_missed;
     // thread says whose the index'th record is; false: it is to be left out.
     bool (*thread)(const void *context, size_t index, struct flight_thread *out);

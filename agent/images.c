@@ -86,22 +86,24 @@ static const uint8_t *image_bytes(const struct first_page *page, uint64_t addres
     return memory_read(page->memory, address, buffer, size) == CH_OK ? buffer : NULL;
 }
 
-static void read_build_id(const struct first_page *page,
-                          const struct elf_header *header,
-                          const struct elf_segment *notes, struct target_image *image)
+static void read_notes(const struct first_page *page, const struct elf_header *header,
+                       const struct elf_segment *notes, struct target_image *image)
 {
     uint8_t buffer[4096];
     const uint8_t *id;
     size_t id_size;
+    uint64_t address = image->bias + notes->vaddr;
     size_t size = notes->memory_size < sizeof(buffer) ? (size_t)notes->memory_size
                                                       : sizeof(buffer);
-    const uint8_t *bytes = image_bytes(page, image->bias + notes->vaddr, size, buffer);
-    if (bytes == NULL || image->build_id_size != 0)
+    const uint8_t *bytes = image_bytes(page, address, size, buffer);
+    if (bytes == NULL)
         return;
 
     struct cursor c = cursor_over(bytes, size);
     c.big_endian = header->big_endian;
-    if (elf_find_build_id(c, notes->align, &id, &id_size) != CH_OK)
+    place_note_read(c, notes->align, address, image->places);
+    if (image->build_id_size != 0 ||
+        elf_find_build_id(c, notes->align, &id, &id_size) != CH_OK)
         return;
     image->build_id_size = id_size < IMAGE_BUILD_ID_MAX ? id_size : IMAGE_BUILD_ID_MAX;
     memcpy(image->build_id, id, image->build_id_size);
@@ -117,7 +119,7 @@ static void note_segment(const struct first_page *page, const struct elf_header 
             image->end = address + segment->memory_size;
         break;
     case ELF_PT_NOTE:
-        read_build_id(page, header, segment, image);
+        read_notes(page, header, segment, image);
         break;
     case ELF_PT_DYNAMIC:
         image->dynamic = address;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/place_note.h"
 #include "base/memory_reader.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
@@ -50,8 +51,9 @@ struct target_image {
     uint64_t eh_frame_hdr;
     uint64_t eh_frame_hdr_size;
     uint64_t sframe;
-    uint64_t sframe_size; // 0: it has none
-    void *file;           // what image_frames_find had to read; NULL: nothing
+    uint64_t sframe_size;                   // 0: it has none
+    struct image_place places[PLACE_KINDS]; // of libraries of ours in it
+    void *file; // what image_frames_find had to read; NULL: nothing
 };
 
 struct target_images {

@@ -276,7 +276,7 @@ enum ch_status raw_report_write(struct capture *capture,
     write_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
     if (capture->held != NULL)
-        watch_copy(capture, capture->watches, capture->held);
+        watch_copy(capture, capture->held);
     write_images(&w, capture, &threads);
     near_memory_write(&w, capture);
     if (capture->crash != NULL)

@@ -102,6 +102,9 @@ static enum ch_status find_images(struct record_capture *all)
                                         .images = images };
     status = core_images_find(&all->images);
     all->capture.reader = all->images.reader;
+    // Of its memory a record has the stack alone.
+    for (size_t i = 0; i < images->count; i++)
+        memset(images->images[i].places, 0, sizeof(images->images[i].places));
     return status;
 }
 

@@ -13,6 +13,7 @@ enum {
     SMALLEST_CHUNK = 32,   // of glibc's heap
     LOWEST_POINTER = 4096, // nothing is mapped below
     BUCKETS = 1024,
+    TABLES_MAX = 4, // of copies of the library in one process
 };
 
 // A piece of memory that was copied. Those of all watches stay, so that what several
@@ -151,11 +152,13 @@ static void follow_words(struct copier *copier, const struct piece *piece)
     }
 }
 
+// bytes_limit: nobody waits for what is in a core.
 static uint64_t bytes_limit(const struct capture *capture)
 {
     bool brief =
         capture->settings->hold == HOLD_AUTO || capture->settings->hold == HOLD_CAPTURE;
-    return brief ? WATCH_BYTES_MAX : WATCH_BYTES_HELD_MAX;
+    return brief && capture_is_process(capture) ? WATCH_BYTES_MAX
+                                                : WATCH_BYTES_HELD_MAX;
 }
 
 // follow_all goes on from the pieces from first on, which are the object, and says how
@@ -196,12 +199,10 @@ static void copy_watch(struct copier *copier, const struct watch_slot *slot)
     held_file_add_watch(copier->out, &watch);
 }
 
-void watch_copy(struct capture *capture, uint64_t address, struct text *out)
+static void copy_table(struct capture *capture, uint64_t address, struct text *out)
 {
     static struct watch_slot slots[WATCH_COUNT];
     struct copier copier = { .capture = capture, .out = out };
-    if (address == 0)
-        return;
     if (memory_read(&capture->reader, address, slots, sizeof(slots)) != CH_OK) {
         capture_problem(capture, "watch", "its table cannot be read", address);
         return;
@@ -213,8 +214,26 @@ void watch_copy(struct capture *capture, uint64_t address, struct text *out)
         slot->type[WATCH_TYPE_SIZE - 1] = 0;
         if (state == WATCH_CHANGING)
             capture_problem(capture, "watch", "it was being changed", slot->address);
-        if (state == WATCH_READY)
+        if (state == WATCH_READY && slot->size > INT64_MAX)
+            capture_problem(capture, "watch", "its size is impossible", slot->address);
+        else if (state == WATCH_READY)
             copy_watch(&copier, slot);
     }
     free(copier.pieces);
+}
+
+void watch_copy(struct capture *capture, struct text *out)
+{
+    uint64_t address;
+    size_t at = 0;
+    if (capture->watches != 0) {
+        copy_table(capture, capture->watches, out);
+        return;
+    }
+    for (int i = 0; i < TABLES_MAX; i++) {
+        if (!capture_next_place(capture, PLACE_WATCHES, WATCH_TABLE_BYTES, &at,
+                                &address))
+            return;
+        copy_table(capture, address, out);
+    }
 }

@@ -15,6 +15,7 @@
 
 #include "agent/core_capture.h"
 #include "agent/core_input.h"
+#include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "cli/command.h"
 #include "cli/session.h"
@@ -162,40 +163,48 @@ static void fill_descriptors(void)
 }
 
 // become_finish goes on as the command that takes over after any crash.
-static int become_finish(const struct core_command *command, const char *id,
-                         int lock_fd)
+static int become_finish(const struct core_command *command,
+                         const struct finish *finish)
 {
     char lock[16];
-    (void)snprintf(lock, sizeof(lock), "%d", lock_fd);
-    (void)fcntl(lock_fd, F_SETFD, 0);
+    char held[16];
+    (void)snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
+    (void)snprintf(held, sizeof(held), "%d", finish->held_fd);
+    (void)fcntl(finish->lock_fd, F_SETFD, 0);
+    if (finish->held_fd >= 0)
+        (void)fcntl(finish->held_fd, F_SETFD, 0);
     (void)alarm(0);
     // The kernel lets the process go once its pipe is closed.
     int null = open("/dev/null", O_RDWR);
     if (null >= 0)
         (void)dup2(null, STDIN_FILENO);
     execl("/proc/self/exe", "crashhook", "finish", "--spool",
-          command->session.spool_path, "--id", id, "--lock-fd", lock, (char *)NULL);
-    return command_fail("cannot finish report %s: %s", id, strerror(errno));
+          command->session.spool_path, "--id", finish->id, "--lock-fd", lock,
+          "--held-fd", held, (char *)NULL);
+    return command_fail("cannot finish report %s: %s", finish->id, strerror(errno));
 }
 
 static int store_core(struct core_command *command, struct capture *capture)
 {
     const struct spool *spool = &command->session.spool;
-    char id[REPORT_ID_SIZE];
-    int lock_fd = -1;
-    report_id_make(now_ms(), id);
-    enum ch_status status = spool_create(spool, id, &lock_fd);
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
+    struct finish finish = { .lock_fd = -1, .held_fd = -1 };
+    capture->held = &held;
+    report_id_make(now_ms(), finish.id);
+    enum ch_status status = spool_create(spool, finish.id, &finish.lock_fd);
     if (status == CH_OK) {
-        status = raw_report_write(capture, id, lock_fd, NULL);
+        status = raw_report_write(capture, finish.id, finish.lock_fd, NULL);
         if (status == CH_OK)
-            status = spool_publish(spool, id);
+            status = spool_publish(spool, finish.id);
         if (status != CH_OK)
-            spool_discard(spool, id);
+            spool_discard(spool, finish.id);
     }
+    capture->held = NULL;
     if (status != CH_OK)
-        return command_fail("cannot write report %s to spool '%s': %s", id,
+        return command_fail("cannot write report %s to spool '%s': %s", finish.id,
                             command->session.spool_path, spool_why(status));
-    return become_finish(command, id, lock_fd);
+    finish_keep(&finish, &held);
+    return become_finish(command, &finish);
 }
 
 // mask_home masks the home of whose process it was: the kernel's helper is root's.

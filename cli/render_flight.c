@@ -112,7 +112,7 @@ void render_flight_write(const struct pen *pen, const json_t *report, size_t mos
     if (json_array_size(threads) == 0)
         return;
     pen_set(pen, PEN_BOLD);
-    pen_plain(pen, "\nLast calls before the crash:\n");
+    pen_plain(pen, "\nLast calls%s:\n", crash != NULL ? " before the crash" : "");
     pen_set(pen, PEN_PLAIN);
     size_t thread_count = json_array_size(threads);
     for (size_t i = 0; i < thread_count && i < THREADS_MAX; i++) {

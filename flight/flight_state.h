@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #define FLIGHT_MAGIC UINT64_C(0x746867696c666863) // "chflight"
+#define FLIGHT_STATE_BYTES 80                     // of struct flight_state
 enum {
-    FLIGHT_VERSION = 1,
+    FLIGHT_VERSION = 2,
     FLIGHT_BLOCK_BYTES = 4096,
     FLIGHT_BLOCKS_MAX = 16384,
     FLIGHT_RINGS_MAX = 4096, // threads that are recorded at a time
@@ -40,7 +41,9 @@ struct flight_ring {
     uint64_t ended_as; // of a thread that ended: the how manieth
     int32_t tid;
     uint32_t state;     // enum flight_ring_state
-    uint64_t unused[5]; // 128 bytes: threads share no cache line
+    uint64_t sync_tsc;  // read together with CLOCK_MONOTONIC, when the last block was
+    uint64_t sync_ns;   // begun, another processor came or the thread had been quiet
+    uint64_t unused[3]; // 128 bytes: threads share no cache line
 };
 
 struct flight_state {

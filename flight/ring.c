@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "handler/place_note.h"
+
 enum {
     // A version 1 buffer: what it starts with, and the kinds of its records.
     PREAMBLE_SIZE = 3 * RING_METADATA_SIZE,
@@ -37,6 +39,9 @@ struct flight_state flight_state = {
 };
 
 __thread struct flight_ring *ring_of_thread;
+
+_Static_assert(sizeof(flight_state) == FLIGHT_STATE_BYTES, "as the note says");
+PLACE_NOTE(PLACE_FLIGHT, FLIGHT_STATE_BYTES, flight_state);
 
 static __thread bool claiming; // or ending: no ring is to be claimed
 static __thread unsigned destructor_rounds;
@@ -86,6 +91,14 @@ static void wipe(uint64_t block)
         words[i] = 0;
 }
 
+// note_time: without the machine that recorded them, the times of records are found
+// between this and the start.
+static void note_time(struct flight_ring *ring, uint64_t tsc, uint64_t now)
+{
+    ring->sync_tsc = tsc;
+    ring->sync_ns = now;
+}
+
 // open_block begins the next block, which overwrites the oldest.
 static void open_block(struct flight_ring *ring, uint64_t tsc)
 {
@@ -100,6 +113,7 @@ static void open_block(struct flight_ring *ring, uint64_t tsc)
     put_u64(block + RING_METADATA_SIZE, WALL_CLOCK, now / 1000000000u,
             (uint32_t)(now % 1000000000u / 1000));
     put_cpu(block + 2 * RING_METADATA_SIZE, ring->cpu, tsc);
+    note_time(ring, tsc, now);
     ring->last_tsc = tsc;
     ring->dropped_in_a_row = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -123,6 +137,7 @@ void ring_prepare(struct flight_ring *ring, uint64_t tsc, uint64_t size)
     } else {
         return;
     }
+    note_time(ring, tsc, counter_clock_ns());
     ring->last_tsc = tsc;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ring->at += RING_METADATA_SIZE;

@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/place_note.h"
 
 struct watch_slot watch_slots[WATCH_COUNT];
+_Static_assert(sizeof(watch_slots) == WATCH_TABLE_BYTES, "as the note says");
+PLACE_NOTE(PLACE_WATCHES, WATCH_TABLE_BYTES, watch_slots);
 
 static uint32_t state_of(const struct watch_slot *slot)
 {

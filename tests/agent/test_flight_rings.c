@@ -129,6 +129,69 @@ static void flight_rings_of_another_process_are_refused(void **state)
     assert_int_equal(read_all().status, CH_ERR_NOT_FOUND);
 }
 
+// tell_by_note has a note say where the state is, and no handler.
+static void tell_by_note(struct memory *memory, struct target_image *image)
+{
+    *image = (struct target_image){ .base = (uintptr_t)memory,
+                                    .end = (uintptr_t)(memory + 1) };
+    image->places[PLACE_FLIGHT] =
+        (struct image_place){ .address = (uintptr_t)&memory->state,
+                              .version = PLACE_NOTE_VERSION,
+                              .size = sizeof(memory->state) };
+    capture.images.images = image;
+    capture.images.count = 1;
+    capture.problem_count = 0;
+    crash.flight_state = 0;
+}
+
+static void flight_rings_are_found_by_a_note_where_no_handler_tells(void **state)
+{
+    struct memory *memory = *state;
+    struct target_image image;
+    build(memory);
+    tell_by_note(memory, &image);
+    capture.crash = NULL;
+    struct reading found = read_all();
+    memory->state.rings = 0;
+    memory->state.pid = 0;
+    struct reading unstarted = read_all();
+    image.places[PLACE_FLIGHT].size++;
+    struct reading other = read_all();
+    capture.images.count = 0;
+    capture.crash = &crash;
+
+    assert_int_equal(found.status, CH_OK);
+    assert_int_equal(found.events, 2);
+    assert_int_equal(unstarted.status, CH_ERR_NOT_FOUND);
+    assert_int_equal(other.status, CH_ERR_NOT_FOUND);
+    assert_int_equal(capture.problem_count, 1);
+}
+
+static void flight_rings_of_a_core_are_timed_by_what_it_has(void **state)
+{
+    struct memory *memory = *state;
+    struct target_image image;
+    struct flight_rings rings;
+    struct flight_source source;
+    build(memory);
+    tell_by_note(memory, &image);
+    memory->state.start_tsc = 1000;
+    memory->state.start_ns = 500;
+    memory->ring.sync_tsc = 5000; // two ticks a nanosecond
+    memory->ring.sync_ns = 2500;
+    memory->ring.last_tsc = 9000;
+    capture.tier = "record";
+    enum ch_status status = flight_rings_open(&rings, &capture, &source);
+    if (status == CH_OK)
+        flight_rings_close(&rings);
+    capture.tier = NULL;
+    capture.images.count = 0;
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(flight_clock_frequency(&source.clock), 2000000000);
+    assert_int_equal(source.zero_ns, 4500);
+}
+
 static void flight_rings_that_are_not_there_have_no_calls(void **state)
 {
     struct memory *memory = *state;
@@ -162,6 +225,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flight_rings_give_the_threads_calls),
         cmocka_unit_test(flight_rings_of_another_process_are_refused),
+        cmocka_unit_test(flight_rings_are_found_by_a_note_where_no_handler_tells),
+        cmocka_unit_test(flight_rings_of_a_core_are_timed_by_what_it_has),
         cmocka_unit_test(flight_rings_that_are_not_there_have_no_calls),
         cmocka_unit_test(flight_rings_survive_every_flipped_bit),
     };

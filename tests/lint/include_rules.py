@@ -33,10 +33,12 @@ EXTRA_EDGES = {
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
     ("agent", "handler/context_page.h"),  # and what the program says of itself
     ("agent", "handler/watch_page.h"),  # and the table that it points to
+    ("agent", "handler/place_note.h"),  # how it is found without them
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
     ("agent", "flight/flight_state.h"),  # the rings that recorder and agent share
     ("flight", "base/settings.h"),  # as the handler
     ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
+    ("flight", "handler/place_note.h"),  # and what it tells without one
 }
 
 # Tests, fuzzers and benchmarks look at everything.
