@@ -59,6 +59,7 @@ void argument_image_close(struct argument_image *image)
     for (size_t i = 0; i < image->scan_count; i++)
         argument_scan_destroy(image->scans[i]);
     free(image->scans);
+    free(image->passed);
     symbol_table_deinit(&image->symbols);
     unit_index_deinit(&image->units);
     if (image->eh_frame != NULL)
@@ -140,6 +141,19 @@ enum ch_status argument_image_function(struct argument_image *image, uint64_t va
         find_function(indexed_scopes(image, vaddr), vaddr, out))
         return CH_OK;
     return CH_ERR_NOT_FOUND;
+}
+
+struct argument_passed *argument_image_passed(struct argument_image *image,
+                                              const void *callee, uint64_t returns,
+                                              unsigned reg)
+{
+    enum { PLACES = 256 };
+    uint64_t hash = (uint64_t)(uintptr_t)callee ^ returns << 5 ^ reg;
+    if (image->passed == NULL)
+        image->passed = calloc(PLACES, sizeof(image->passed[0]));
+    return image->passed != NULL
+               ? &image->passed[(hash * 0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)]
+               : NULL;
 }
 
 static void read_symbols(struct argument_image *image)

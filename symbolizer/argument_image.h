@@ -19,6 +19,18 @@ struct argument_unit {
     struct unit_scopes scopes;
 };
 
+// An argument_passed is what a call passes in a register, by the debug information of
+// the code that calls. Threads that wait in one place have the same calls.
+struct argument_passed {
+    const void *callee; // the entry of the function called; NULL: the place is free
+    uint64_t returns;   // vaddr that the call returns to
+    unsigned reg;
+    bool said; // false: it does not say
+    Dwarf_Attribute value;
+    Dwarf_Op *ops;
+    size_t count;
+};
+
 struct argument_image {
     bool opened;
     bool loaded;   // the debug information too
@@ -35,10 +47,17 @@ struct argument_image {
     struct unit_index units;
     bool symbols_read; // of images without debug information
     struct symbol_table symbols;
-    struct argument_scan **scans; // of functions that were asked for
+    struct argument_passed *passed; // a place for each remainder
+    struct argument_scan **scans;   // of functions that were asked for
     size_t scan_count;
     size_t scan_capacity;
 };
+
+// argument_image_passed is where what is known of a register at a call is kept, of it
+// or of another; NULL: there is no memory.
+struct argument_passed *argument_image_passed(struct argument_image *image,
+                                              const void *callee, uint64_t returns,
+                                              unsigned reg);
 
 // argument_image_open opens the files of an image of a report; what is not there is
 // left out. Debug information is not read before it is asked for: that of a C library

@@ -98,21 +98,16 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
            own != NULL && strcmp(name, own) == 0;
 }
 
-// evaluate evaluates an attribute of a call site in the frame of the caller.
-static enum ch_status evaluate(const struct argument_site *site, Dwarf_Die *die,
-                               unsigned name, uint64_t *out)
+// evaluate evaluates an expression of a call site in the frame of the caller.
+static enum ch_status evaluate(const struct argument_site *site,
+                               const struct argument_passed *what, uint64_t *out)
 {
     const struct argument_call *caller = &site->stack->calls[site->index + 1];
     const struct argument_site next = { .stack = site->stack,
                                         .index = site->index + 1,
                                         .asked = site->asked + 1 };
     struct argument_location location;
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    if (dwarf_attr(die, name, &attribute) == NULL ||
-        dwarf_getlocation(&attribute, &ops, &count) != 0 || count == 0)
-        return CH_ERR_NOT_FOUND;
+    Dwarf_Attribute attribute = what->value;
     struct argument_context context = { .frame = &caller->frame,
                                         .memory = site->stack->memory,
                                         .cfa = caller->frame.cfa,
@@ -123,7 +118,7 @@ static enum ch_status evaluate(const struct argument_site *site, Dwarf_Die *die,
     context.has_frame_base =
         argument_stack_frame_base(site->stack, caller, &context.frame_base);
     enum ch_status status =
-        argument_expression_evaluate(&context, ops, count, &location);
+        argument_expression_evaluate(&context, what->ops, what->count, &location);
     if (status != CH_OK)
         return status;
     // A bare expression is the value itself, not a place.
@@ -134,8 +129,18 @@ static enum ch_status evaluate(const struct argument_site *site, Dwarf_Die *die,
     return argument_location_word(&location, &caller->frame, site->stack->memory, out);
 }
 
-// calls_function is whether the call is one of the function that was entered.
-static bool calls_function(const struct argument_site *site, Dwarf_Die *die)
+// find_expression finds the expression that an attribute of a call site is.
+static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passed *out)
+{
+    return dwarf_attr(die, name, &out->value) != NULL &&
+           dwarf_getlocation(&out->value, &out->ops, &out->count) == 0 &&
+           out->count != 0;
+}
+
+// calls_function is whether the call is one of the function that was entered;
+// out_always: whether that does not depend on values.
+static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
+                           bool *out_always)
 {
     const struct argument_call *call = &site->stack->calls[site->index];
     bool modern = dwarf_tag(die) == DW_TAG_call_site;
@@ -143,11 +148,15 @@ static bool calls_function(const struct argument_site *site, Dwarf_Die *die)
     Dwarf_Die origin;
     Dwarf_Addr entry;
     uint64_t target;
+    struct argument_passed expression;
+    *out_always = true;
     if (referred(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
         return is_origin(&origin, &function);
+    *out_always = false;
     return dwarf_entrypc(&function, &entry) == 0 &&
-           evaluate(site, die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
-                    &target) == CH_OK &&
+           find_expression(die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
+                           &expression) &&
+           evaluate(site, &expression, &target) == CH_OK &&
            target == entry + call->image->bias;
 }
 
@@ -165,33 +174,62 @@ static bool is_passed_in(Dwarf_Die *parameter, unsigned reg)
            ops[0].atom == DW_OP_reg0 + reg;
 }
 
+// find_parameter finds what a call site passes in the register.
+static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed *out)
+{
+    Dwarf_Die parameter;
+    int more = dwarf_child(site, &parameter);
+    while (more == 0) {
+        bool modern = dwarf_tag(&parameter) == DW_TAG_call_site_parameter;
+        if (is_passed_in(&parameter, reg))
+            return find_expression(
+                &parameter, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
+        more = dwarf_siblingof(&parameter, &parameter);
+    }
+    return false;
+}
+
+// find_passed says what site's caller passed in the register: as it is kept, or as it
+// is found now, and kept where it is so in each frame of that call.
+static void find_passed(const struct argument_site *site, unsigned reg,
+                        struct argument_passed *out)
+{
+    const struct argument_call *call = &site->stack->calls[site->index];
+    const struct argument_call *caller = call + 1;
+    uint64_t returns = caller->frame.value[ARGUMENT_PC] - caller->image->bias;
+    struct argument_passed *kept =
+        argument_image_passed(caller->image, call->function.addr, returns, reg);
+    if (kept != NULL && kept->callee == call->function.addr &&
+        kept->returns == returns && kept->reg == reg) {
+        *out = *kept;
+        return;
+    }
+    Dwarf_Die function = caller->function;
+    Dwarf_Die die;
+    bool always = true;
+    *out = (struct argument_passed){ .callee = call->function.addr,
+                                     .returns = returns,
+                                     .reg = reg };
+    out->said = find_site(&function, returns, &die) &&
+                calls_function(site, &die, &always) && find_parameter(&die, reg, out);
+    if (kept != NULL && always)
+        *kept = *out;
+}
+
 enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
                                    uint64_t *out)
 {
     const struct argument_site *site = context->entry_data;
+    struct argument_passed passed;
     if (site->index + 1 >= site->stack->count || site->asked >= ARGUMENT_SITES_MAX)
         return CH_ERR_NOT_FOUND;
     const struct argument_call *call = &site->stack->calls[site->index];
-    const struct argument_call *caller = call + 1;
-    if (!call->has_function || caller->frame.activation)
+    if (!call->has_function || call[1].frame.activation)
         return CH_ERR_NOT_FOUND;
     if (argument_start_word(site->stack, site->index, reg, out))
         return CH_OK;
     if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
-    Dwarf_Die function = caller->function;
-    Dwarf_Die die;
-    Dwarf_Die parameter;
-    uint64_t returns = caller->frame.value[ARGUMENT_PC] - caller->image->bias;
-    if (!find_site(&function, returns, &die) || !calls_function(site, &die))
-        return CH_ERR_NOT_FOUND;
-    int more = dwarf_child(&die, &parameter);
-    while (more == 0) {
-        bool modern = dwarf_tag(&parameter) == DW_TAG_call_site_parameter;
-        if (is_passed_in(&parameter, reg))
-            return evaluate(site, &parameter,
-                            modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
-        more = dwarf_siblingof(&parameter, &parameter);
-    }
-    return CH_ERR_NOT_FOUND;
+    find_passed(site, reg, &passed);
+    return passed.said ? evaluate(site, &passed, out) : CH_ERR_NOT_FOUND;
 }

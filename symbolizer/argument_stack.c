@@ -164,8 +164,8 @@ void argument_stack_destroy(struct argument_stack *stack)
     free(stack);
 }
 
-bool argument_stack_frame_base(const struct argument_stack *stack,
-                               const struct argument_call *call, uint64_t *out)
+static bool find_frame_base(const struct argument_stack *stack,
+                            const struct argument_call *call, uint64_t *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Op *ops;
@@ -183,6 +183,18 @@ bool argument_stack_frame_base(const struct argument_stack *stack,
     *out = location.kind == ARGUMENT_IN_REGISTER ? call->frame.value[location.value]
                                                  : location.value;
     return true;
+}
+
+bool argument_stack_frame_base(const struct argument_stack *stack,
+                               const struct argument_call *call, uint64_t *out)
+{
+    struct argument_call *found = &stack->calls[call - stack->calls];
+    if (!found->based)
+        found->has_frame_base = find_frame_base(stack, call, &found->frame_base);
+    found->based = true;
+    if (found->has_frame_base)
+        *out = found->frame_base;
+    return found->has_frame_base;
 }
 
 static void set_string(json_t *object, const char *key, const char *value)

@@ -23,6 +23,9 @@ struct argument_call {
     bool resolved;                // what follows was looked for
     bool has_function;
     Dwarf_Die function;
+    bool based; // frame_base was looked for
+    bool has_frame_base;
+    uint64_t frame_base;
     const json_t *from; // the report's frame
     size_t index;       // of that, in the backtrace
 };

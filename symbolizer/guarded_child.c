@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/json_reader.h"
 #include "report/json_tree.h"
 
 // Debug files are mapped, so address space is mostly theirs.
@@ -102,6 +103,14 @@ enum ch_status guarded_child_answer(const json_t *value, int to_parent)
         done += count > 0 ? (size_t)count : 0;
     }
     return CH_OK;
+}
+
+json_t *guarded_child_read(const struct text *answer)
+{
+    if (answer->size == 0)
+        return NULL;
+    json_t *read = json_reader_read(answer->bytes, answer->size);
+    return read != NULL ? read : json_loadb(answer->bytes, answer->size, 0, NULL);
 }
 
 static _Noreturn void run_child(guarded_child_fn *work, void *context,

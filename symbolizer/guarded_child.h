@@ -26,6 +26,9 @@ CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *contex
 // guarded_child_answer writes value as JSON to_parent, in large pieces.
 CH_CHECKED enum ch_status guarded_child_answer(const json_t *value, int to_parent);
 
+// guarded_child_read reads such an answer; NULL: it is none.
+json_t *guarded_child_read(const struct text *answer);
+
 // guarded_child_enter sets the calling process's limits: address space, seconds of
 // processor time, no core file, no handler of ours for its crashes.
 void guarded_child_enter(int64_t cpu_seconds);

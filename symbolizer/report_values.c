@@ -52,7 +52,7 @@ static bool is_watches(const json_t *watches)
 
 static enum ch_status take_values(json_t *report, const struct text *result)
 {
-    json_t *all = json_loadb(result->bytes, result->size, 0, NULL);
+    json_t *all = guarded_child_read(result);
     json_t *watches = json_object_get(all, "watches");
     bool right = is_watches(watches);
     if (right && json_array_size(watches) != 0)

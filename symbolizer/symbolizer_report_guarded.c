@@ -59,7 +59,7 @@ static bool is_names(const json_t *names)
 // a child that read a hostile file is not to be trusted.
 static enum ch_status take_names(struct naming *naming, const struct text *result)
 {
-    json_t *all = json_loadb(result->bytes, result->size, 0, NULL);
+    json_t *all = guarded_child_read(result);
     bool right = json_is_array(all) && json_array_size(all) == naming->lookup_count;
     for (size_t i = 0; right && i < naming->lookup_count; i++)
         right = is_names(json_array_get(all, i));
