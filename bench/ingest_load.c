@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ingest_load PORT CLIENTS COUNT FILE: sends COUNT reports to the collector on
-// 127.0.0.1, over CLIENTS connections that each wait for one answer before the next
-// report. Each is FILE with an id of its own. Prints the reports a second, the median
-// and the 99th percentile of the answer times, and the processor time spent here.
+// ingest_load PORT[,PORT] CLIENTS COUNT FILE: sends COUNT reports to the collectors on
+// 127.0.0.1, over CLIENTS connections in turn to each, which wait for one answer before
+// the next report. Each is FILE with an id of its own. Prints the reports a second, the
+// median and the 99th percentile of the answer times, and the processor time spent
+// here.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,12 @@
 
 static const char placeholder[] = "00000000-0000-7000-8000-000000000000";
 
+enum { COLLECTORS = 8 };
+
 static struct {
-    int port;
+    long ports[COLLECTORS];
+    size_t port_count;
+    atomic_size_t clients;
     long count;
     char *body;
     size_t size;
@@ -55,10 +61,20 @@ static void read_body(const char *path)
     load.id_offset = (size_t)(id - load.body);
 }
 
+static void read_ports(const char *list)
+{
+    char *end = (char *)(uintptr_t)list;
+    do {
+        load.ports[load.port_count++] = strtol(list, &end, 10);
+        list = end + 1;
+    } while (*end == ',' && load.port_count < COLLECTORS);
+}
+
 static int connect_to_collector(void)
 {
+    size_t turn = atomic_fetch_add(&load.clients, 1) % load.port_count;
     struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)load.port),
+                                   .sin_port = htons((uint16_t)load.ports[turn]),
                                    .sin_addr = { htonl(INADDR_LOOPBACK) } };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
@@ -132,7 +148,7 @@ int main(int argc, char **argv)
     if (argc != 5)
         return 2;
     long clients = strtol(argv[2], NULL, 10);
-    load.port = (int)strtol(argv[1], NULL, 10);
+    read_ports(argv[1]);
     load.count = strtol(argv[3], NULL, 10);
     load.seconds = calloc((size_t)load.count, sizeof(double));
     pthread_t *threads = calloc((size_t)clients, sizeof(*threads));

@@ -247,8 +247,10 @@ static bool note(struct digest *digest, const struct place *place,
         return json_scan_is(value, REPORT_SHAPE_SCHEMA);
     if (in->level == &report_level && json_scan_is(&place->key, "id"))
         return is_report_id(value);
-    if (in->level == &thread_level && json_scan_is(&place->key, "crashed"))
+    if (in->level == &thread_level && json_scan_is(&place->key, "crashed")) {
         in->crashed = value->kind == JSON_SCAN_TRUE;
+        in->written &= in->crashed; // it goes at its end, so the rest need not come
+    }
     if (in->level != &frame_level)
         return true;
     if (json_scan_is(&place->key, "image"))
@@ -292,7 +294,8 @@ static bool begin(struct digest *digest, const struct place *place,
         return false;
     size_t mark = digest->out->size;
     bool array = value->kind == JSON_SCAN_ARRAY;
-    bool written = place->kept && place->inside != NULL;
+    bool written = place->kept && place->inside != NULL &&
+                   !(digest->crashed && place->inside == &thread_level && !array);
     if (place->kept)
         write_key(digest, place);
     if (written)

@@ -6,11 +6,12 @@
 enum { INTEGER_DIGITS = 18, REAL_SIZE = 40 };
 
 // What a byte is within a string.
-enum { ORDINARY, ENDING, WIDE };
+enum { ORDINARY, SPECIAL };
 
-static const unsigned char classes[256] = {
-    [0x00 ... 0x1f] = ENDING, ['"'] = ENDING, ['\\'] = ENDING, [0x80 ... 0xff] = WIDE
-};
+static const unsigned char classes[256] = { [0x00 ... 0x1f] = SPECIAL,
+                                            ['"'] = SPECIAL,
+                                            ['\\'] = SPECIAL,
+                                            [0x80 ... 0xff] = SPECIAL };
 
 static unsigned char byte_at(const struct json_scan *scan, size_t at)
 {
@@ -65,23 +66,22 @@ static void take_string(struct json_scan *scan, struct json_scan_token *token)
 {
     size_t at = token->start + 1;
     token->plain = true;
-    while (at < scan->size) {
-        unsigned char c = (unsigned char)scan->bytes[at];
-        size_t size = 1;
+    for (;;) {
+        while (at < scan->size && classes[(unsigned char)scan->bytes[at]] == ORDINARY)
+            at++;
+        unsigned char c = byte_at(scan, at);
         if (c == '"')
             break;
-        if (classes[c] == WIDE) {
+        size_t size = 0;
+        if (c >= 0x80)
             size = wide_size(scan, at);
-        } else if (classes[c] == ENDING) {
-            size = c == '\\' ? escape_size(scan, at) : 0;
-            token->plain = false;
-        }
+        else if (c == '\\')
+            size = escape_size(scan, at);
+        token->plain &= c != '\\';
         if (size == 0)
             return;
         at += size;
     }
-    if (byte_at(scan, at) != '"')
-        return;
     token->kind = JSON_SCAN_STRING;
     token->bytes = scan->bytes + token->start + 1;
     token->size = at - token->start - 1;

@@ -9,7 +9,13 @@
 #include "base/text.h"
 #include "collector/sql.h"
 
-enum { NUMBER_SIZE = 24, NAME_SIZE = 16, PATIENCE_MS = 60000 };
+enum {
+    NUMBER_SIZE = 24,
+    NAME_SIZE = 16,
+    PATIENCE_MS = 60000,
+    UNSENT_MAX = 256 << 10, // bytes that wait to be sent together
+    STATEMENT_SIZE = 64,    // bytes a statement takes beside its values, about
+};
 
 // Who a result of the pipeline is for.
 struct awaited {
@@ -26,6 +32,7 @@ struct postgres {
     struct awaited *awaited;
     size_t awaited_count;
     size_t awaited_capacity;
+    size_t unsent; // bytes queued since all was sent
 };
 
 // Values as libpq takes them. Numbers go as text, so that the server decides how wide
@@ -101,6 +108,7 @@ static void append_translated(struct text *out, const char *statement)
 static bool send_queued(struct postgres *postgres)
 {
     int left;
+    postgres->unsent = 0;
     while ((left = PQflush(postgres->connection)) == 1) {
         struct pollfd socket = { .fd = PQsocket(postgres->connection),
                                  .events = POLLIN | POLLOUT };
@@ -110,6 +118,17 @@ static bool send_queued(struct postgres *postgres)
             return false;
     }
     return left == 0;
+}
+
+// send_if_much sends what is queued once it is much: one by one, small statements would
+// each cost both sides a system call.
+static bool send_if_much(struct postgres *postgres, const struct bound *bound,
+                         size_t count)
+{
+    postgres->unsent += STATEMENT_SIZE;
+    for (size_t i = 0; i < count; i++)
+        postgres->unsent += bound->formats[i] == 1 ? (size_t)bound->lengths[i] : 0;
+    return postgres->unsent < UNSENT_MAX || send_queued(postgres);
 }
 
 static bool await(struct postgres *postgres, sql_row_fn *visit, void *context)
@@ -159,7 +178,7 @@ static void postgres_queue(struct sql *sql, unsigned statement,
     sent = sent &&
            PQsendQueryPrepared(connection, name, (int)count, bound.values,
                                bound.lengths, bound.formats, 1) &&
-           await(postgres, visit, context) && send_queued(postgres);
+           await(postgres, visit, context) && send_if_much(postgres, &bound, count);
     if (!sent)
         fail(postgres, NULL);
 }

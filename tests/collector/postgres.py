@@ -30,7 +30,8 @@ def programs():
 class Postgres:
     """A running server; durable: it syncs, which only measuring needs."""
 
-    def __init__(self, durable=False):
+    def __init__(self, durable=False, options=()):
+        self.options = OPTIONS + tuple(options)
         self.programs = programs()
         self.durable = durable
         self.made = 0
@@ -50,7 +51,7 @@ class Postgres:
                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
         command = [self.programs + "/postgres", "-D", self.folder + "/data", "-k",
                    self.folder]
-        for option in OPTIONS + (("fsync=on",) if self.durable else ("fsync=off",)):
+        for option in self.options + (("fsync=on",) if self.durable else ("fsync=off",)):
             command += ["-c", option]
         with open(self.folder + "/log", "wb") as log:
             self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log,
@@ -77,6 +78,11 @@ class Postgres:
                 with open(self.folder + "/log", encoding="utf-8") as log:
                     raise RuntimeError("the server did not start: " + log.read())
             time.sleep(0.05)
+
+    def checkpoint(self):
+        """Puts down everything, which frees the files of its log to be written again."""
+        self.run("psql", "-h", self.folder, "-U", "crashhook", "-q", "-c", "CHECKPOINT",
+                 "postgres")
 
     def address(self, database):
         return f"postgresql://crashhook@/{database}?host={self.folder}"
