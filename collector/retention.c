@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "collector/moment.h"
+
 enum { PAUSE_MS = 20, ROUND_MS = 60000 };
 
 struct retention {
@@ -42,8 +44,11 @@ static void *retention_main(void *context)
     while (pause_for(retention, wait_ms)) {
         char error[STORE_ERROR_SIZE];
         size_t removed = 0;
+        size_t dropped = 0;
         enum ch_status status =
             store_trim(retention->store, &retention->limits, &removed, error);
+        if (status == CH_OK && removed == 0)
+            status = store_drop_weeks(retention->store, moment_now(), &dropped, error);
         if (status != CH_OK)
             retention->complain(error);
         wait_ms = status == CH_OK && removed != 0 ? PAUSE_MS : ROUND_MS;

@@ -64,10 +64,11 @@ static void bind(struct bound *out, const struct sql_value *values, size_t count
 }
 
 // is_transient is true for states that another try may get past: someone else's
-// transaction was in the way, or the server is going down or away.
+// transaction was in the way, or dropped the partition that is needed (23514), or the
+// server is going down or away.
 static bool is_transient(const char *state)
 {
-    static const char *const states[] = { "40001", "40P01", "23505", "55P03" };
+    static const char *const states[] = { "40001", "40P01", "23505", "23514", "55P03" };
     if (strncmp(state, "08", 2) == 0 || strncmp(state, "57P", 3) == 0)
         return true;
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {

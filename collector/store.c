@@ -128,28 +128,6 @@ void store_remove_empty(struct sql *sql, const struct sql_value *groups)
     sql_queue(sql, STORE_REMOVE_EMPTY_FACETS, groups, 1, NULL, NULL);
 }
 
-enum ch_status store_make_week(struct store *store, int64_t received_ms)
-{
-    int64_t week = received_ms / STORE_WEEK_MS;
-    if (store->writer->dialect != SQL_POSTGRES || store->ready_week == week)
-        return CH_OK;
-    char script[512];
-    int length = snprintf(script, sizeof(script),
-                          "BEGIN; SELECT pg_advisory_xact_lock(7157312091);");
-    // The next one too, so that no upload waits for it when its week begins.
-    for (int64_t i = week; i <= week + 1; i++)
-        length += snprintf(script + length, sizeof(script) - (size_t)length,
-                           "CREATE TABLE IF NOT EXISTS bodies_%lld PARTITION OF bodies"
-                           " FOR VALUES FROM (%lld) TO (%lld);",
-                           (long long)i, (long long)i * STORE_WEEK_MS,
-                           (long long)(i + 1) * STORE_WEEK_MS);
-    snprintf(script + length, sizeof(script) - (size_t)length, "COMMIT");
-    enum ch_status status = sql_script(store->writer, script);
-    if (status == CH_OK)
-        store->ready_week = week;
-    return status;
-}
-
 // attempt does a job once, but for its commit.
 static enum ch_status attempt(struct store *store, const struct store_job *job)
 {
@@ -182,6 +160,7 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
         snprintf(error, STORE_ERROR_SIZE, "cannot %s: %.200s", job->what,
                  store->writer->error);
         sql_rollback(store->writer);
+        store->ready_week = -1; // it may have been dropped
     }
     pthread_mutex_unlock(&store->writing);
     return status;

@@ -214,5 +214,12 @@ CH_CHECKED enum ch_status store_trim(struct store *store,
                                      const struct store_retention *retention,
                                      size_t *out_removed, char error[STORE_ERROR_SIZE]);
 
+// store_drop_weeks gives the space of weeks back whose reports are all removed, where
+// the store keeps weeks apart (PostgreSQL), and says how many: 0 also where somebody
+// was in the way. This week and the last stay.
+CH_CHECKED enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
+                                           size_t *out_dropped,
+                                           char error[STORE_ERROR_SIZE]);
+
 // store_count counts what is held.
 CH_CHECKED enum ch_status store_count(struct store *store, struct store_totals *out);

@@ -4,9 +4,9 @@
 // that read, and the table of statements that writing prepares.
 //
 // store.c opens and lends connections, store_add.c takes reports in, store_read.c and
-// store_query.c find them, store_triage.c does what people decide, store_trim.c lets
-// go of what is old. The SQL is the same for every database but where a row of the
-// table has two texts.
+// store_query.c find them, store_triage.c does what people decide, store_trim.c and
+// store_weeks.c let go of what is old. The SQL is the same for every database but where
+// a row of the table has two texts.
 #pragma once
 #include <pthread.h>
 
@@ -103,7 +103,8 @@ CH_CHECKED enum ch_status store_transact(struct store *store,
                                          const struct store_job *job,
                                          char error[STORE_ERROR_SIZE]);
 
-// store_make_week has the partition made that a body received then goes into.
+// store_make_week has the partition made that a body received then goes into. Called
+// where no transaction is under way.
 CH_CHECKED enum ch_status store_make_week(struct store *store, int64_t received_ms);
 
 // store_borrow waits for a connection to read with; store_return gives it back.
