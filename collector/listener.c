@@ -5,19 +5,29 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { BACKLOG = 4096 };
 
+// is_port: getaddrinfo would take a number past the last port for another one.
+static bool is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits >= 1 && digits <= 5 && text[digits] == 0 &&
+           strtol(text, NULL, 10) <= UINT16_MAX;
+}
+
 // split takes host and port of `host:port` and `[host]:port` apart.
 static bool split(const char *address, char *host, size_t host_size, const char **port)
 {
     const char *colon = strrchr(address, ':');
     bool bracketed = address[0] == '[';
-    if (colon == NULL || colon[1] == 0 || (bracketed && colon[-1] != ']'))
+    if (colon == NULL || !is_port(colon + 1) || (bracketed && colon[-1] != ']'))
         return false;
     size_t length = (size_t)(colon - address) - (bracketed ? 2 : 0);
     if (length == 0 || length >= host_size)

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     char store[PATH_SIZE];
     switch (options_parse(argc, argv, &options)) {
     case OPTIONS_DONE:
-        return 0;
+        return fflush(stdout) == 0 ? 0 : say(EXIT_FAILED, "cannot write to stdout");
     case OPTIONS_WRONG:
         return EXIT_USAGE;
     case OPTIONS_RUN:

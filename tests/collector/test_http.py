@@ -318,6 +318,7 @@ class Starting(unittest.TestCase):
 
     def test_wrong_use_is_said_in_one_line(self):
         for arguments in (["--nonsense"], ["--listen"], ["--listen", "nowhere"],
+                          ["--listen", "127.0.0.1:65536"], ["--listen", "127.0.0.1:http"],
                           ["--listen", "127.0.0.1:0", "--store", "mysql://x"],
                           ["--listen", "127.0.0.1:0", "--keep", "soon"],
                           ["--listen", "127.0.0.1:0", "--keep", "2020-01-01"],
@@ -329,6 +330,12 @@ class Starting(unittest.TestCase):
                           ["--listen", "192.0.2.1:80"],
                           ["--token-file", "/nowhere"]):
             self.assertEqual(self.run_wrong(*arguments)[0], 1)
+
+    def test_help_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([BINARY, "--help"], stdout=full, stderr=subprocess.PIPE,
+                                  timeout=20, check=False)
+        self.assertEqual(done.returncode, 1)
 
     def test_a_token_is_asked_for_when_there_are_some(self):
         with Collector(BINARY, tokens=["s3cret", "second"]) as collector:
