@@ -313,6 +313,24 @@ static void hold_stack(struct raw_threads *t, const struct unwind_registers *reg
     }
 }
 
+// bound_backtrace leaves the stack of the next thread what is left for all.
+static void bound_backtrace(struct raw_threads *t, const struct json_writer *w)
+{
+    enum { FRAME_BYTES = 64 }; // of one with an image, with its share of the CBF
+    const struct settings *settings = t->capture->settings;
+    uint64_t size = json_writer_size(w);
+    uint64_t left = size < RAW_THREADS_FRAMES_BYTES
+                        ? (RAW_THREADS_FRAMES_BYTES - size) / FRAME_BYTES
+                        : 0;
+    uint32_t limit = settings->limit;
+    uint32_t top = settings->top;
+    if (left + 2 < limit) {
+        limit = (uint32_t)left + 2; // one frame, and that more were there
+        top = left != 0 ? top : 0;
+    }
+    backtrace_limit_set(&t->backtrace, limit, top);
+}
+
 static void write_thread(struct raw_threads *t, struct json_writer *w,
                          const struct stopped_thread *thread)
 {
@@ -336,7 +354,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     }
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
-    backtrace_limit_reset(&t->backtrace);
+    bound_backtrace(t, w);
     if (readable) {
         write_registers(w, t->capture->arch, registers,
                         crashed ? crash->flags : thread->flags);
@@ -355,8 +373,13 @@ static void write_others(struct raw_threads *t, struct json_writer *w,
     const struct stop *stop = &t->capture->stop;
     for (size_t i = 0; i < stop->count; i++) {
         const struct stopped_thread *thread = &stop->threads[i];
-        if (thread->tid != crashed_tid && thread->state != STOP_GONE)
-            write_thread(t, w, thread);
+        if (thread->tid == crashed_tid || thread->state == STOP_GONE)
+            continue;
+        if (json_writer_size(w) > RAW_THREADS_BYTES) {
+            capture_problem(t->capture, "threads", "too many: the rest is left out", 0);
+            return;
+        }
+        write_thread(t, w, thread);
     }
 }
 

@@ -14,6 +14,11 @@ enum { RAW_THREAD_NAME_SIZE = 64 };
 // RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
 enum { RAW_THREAD_STACK_MAX = 256 << 10 };
 
+// What the threads of a report may take, so that it can be read with names in it too
+// (REPORT_MAX_BYTES): beyond the first number stacks are cut to one frame, beyond the
+// second threads are left out.
+enum { RAW_THREADS_FRAMES_BYTES = 10 << 20, RAW_THREADS_BYTES = 24 << 20 };
+
 struct raw_threads {
     struct capture *capture;
     struct unwind_space *space;

@@ -75,7 +75,14 @@ static enum ch_status make_report(const struct taking *taking,
         return status;
     attachments_fill(report, &record->settings);
     session_symbolize(taking->session, report);
-    return report_print(report, out);
+    status = report_print_kept(report, out);
+    if (status == CH_ERR_LIMIT) { // then without names
+        text_deinit(out);
+        *out = raw;
+        raw = (struct text){ 0 };
+        status = CH_OK;
+    }
+    return status;
 }
 
 static enum ch_status store(const struct taking *taking, struct record_capture *record)

@@ -119,6 +119,8 @@ static enum ch_status read_report(struct finish *finish)
         log_failure(finish, "read", spool_why(status));
         return status;
     }
+    json_decref(finish->report);
+    finish->report = NULL;
     status = report_read_shared(fd, &finish->report, &error);
     (void)close(fd);
     if (status != CH_OK)
@@ -139,16 +141,19 @@ static void note_write_time(json_t *report, const char *write_us)
 }
 
 // rewrite stores the report with names in place of the raw one, which stays where that
-// fails.
-static void rewrite(struct finish *finish)
+// fails. CH_ERR_LIMIT: with names it is too large.
+static enum ch_status rewrite(struct finish *finish)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
-    enum ch_status status = report_print(finish->report, &json);
+    enum ch_status status = report_print_kept(finish->report, &json);
     if (status == CH_OK)
         status = spool_replace(&finish->session.spool, finish->id, json.bytes,
                                json.size, &finish->lock_fd);
     if (status != CH_OK)
-        log_failure(finish, "rewrite", spool_why(status));
+        log_failure(finish, "rewrite",
+                    status == CH_ERR_LIMIT ? "with names it is too large"
+                                           : spool_why(status));
+    return status;
 }
 
 static void print(const struct finish *finish)
@@ -220,9 +225,11 @@ static int run_finish(const struct options *options)
     attachments_fill(finish.report, &finish.session.settings);
     session_symbolize(&finish.session, finish.report);
     add_values(&finish, options_value(options, "held-fd"));
-    rewrite(&finish);
+    status = rewrite(&finish);
     print(&finish);
-    deliver(&finish);
+    // What is too large to be kept is too large to be sent.
+    if (status != CH_ERR_LIMIT || read_report(&finish) == CH_OK)
+        deliver(&finish);
     crash_records_take(&finish.session); // of earlier crashes
     session_cache_symbols(&finish.session, finish.report);
     return COMMAND_DONE;

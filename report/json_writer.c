@@ -27,6 +27,7 @@ void json_writer_deinit(struct json_writer *w)
 // hand_on gives size bytes to the descriptor or the text.
 static void hand_on(struct json_writer *w, const char *bytes, size_t size)
 {
+    w->handed_on += size;
     if (w->fd < 0) {
         text_append(&w->text, bytes, size);
         if (!text_ok(&w->text))
@@ -70,6 +71,11 @@ static inline void put(struct json_writer *w, const void *bytes, size_t size)
     }
     memcpy(w->buffer + w->used, bytes, size);
     w->used += size;
+}
+
+uint64_t json_writer_size(const struct json_writer *w)
+{
+    return w->handed_on + w->used;
 }
 
 enum ch_status json_writer_finish(struct json_writer *w)

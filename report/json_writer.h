@@ -17,6 +17,7 @@ struct json_writer {
     struct text text; // fd -1: the document
     char *buffer;     // what is on its way to fd or text
     size_t used;
+    uint64_t handed_on; // bytes that went to fd or text
     int fd;
     int error; // errno of the first failure
     bool need_comma;
@@ -31,6 +32,9 @@ void json_writer_deinit(struct json_writer *w);
 // json_writer_finish hands on what is still held. CH_ERR_IO: some write failed, errno
 // says why. CH_ERR_NO_MEMORY: the buffer could not grow.
 CH_CHECKED enum ch_status json_writer_finish(struct json_writer *w);
+
+// json_writer_size is how many bytes the document has so far.
+uint64_t json_writer_size(const struct json_writer *w);
 
 // json_write_object and json_write_array open one; json_write_end closes it with the
 // bracket it is given.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/json_reader.h"
@@ -307,6 +308,15 @@ enum ch_status report_print(const json_t *report, struct text *out)
         return status;
     text_append_string(out, "\n");
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status report_print_kept(const json_t *report, struct text *out)
+{
+    size_t before = out->size;
+    enum ch_status status = report_print(report, out);
+    if (status == CH_OK && out->size - before > REPORT_MAX_BYTES)
+        status = CH_ERR_LIMIT;
+    return status;
 }
 
 const char *report_string(const json_t *object, const char *key)

@@ -49,6 +49,10 @@ json_t *report_frame_own(json_t *frames, size_t index);
 // report_print appends the report on one line with a newline, keys in their order.
 CH_CHECKED enum ch_status report_print(const json_t *report, struct text *out);
 
+// report_print_kept appends it as report_print does. CH_ERR_LIMIT: it would be larger
+// than REPORT_MAX_BYTES, and nobody could read it again.
+CH_CHECKED enum ch_status report_print_kept(const json_t *report, struct text *out);
+
 // report_string is the string member key of an object, or NULL. Any arguments may be
 // NULL or of another type, here and below.
 const char *report_string(const json_t *object, const char *key);

@@ -8,10 +8,8 @@
 
 void backtrace_limit_init(struct backtrace_limit *b, uint32_t limit, uint32_t top)
 {
-    *b = (struct backtrace_limit){ .limit = limit, .top = top };
-    if (limit != SETTING_NO_LIMIT && top > limit - 1)
-        b->top = limit - 1;
-    backtrace_limit_reset(b);
+    *b = (struct backtrace_limit){ .capacity = 0 };
+    backtrace_limit_set(b, limit, top);
 }
 
 void backtrace_limit_deinit(struct backtrace_limit *b)
@@ -20,8 +18,10 @@ void backtrace_limit_deinit(struct backtrace_limit *b)
     *b = (struct backtrace_limit){ 0 };
 }
 
-void backtrace_limit_reset(struct backtrace_limit *b)
+void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top)
 {
+    b->limit = limit;
+    b->top = limit != SETTING_NO_LIMIT && top > limit - 1 ? limit - 1 : top;
     b->kept = 0;
     b->total = 0;
     b->oldest = b->limit - b->top;

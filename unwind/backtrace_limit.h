@@ -38,8 +38,8 @@ struct backtrace_entry {
 void backtrace_limit_init(struct backtrace_limit *b, uint32_t limit, uint32_t top);
 void backtrace_limit_deinit(struct backtrace_limit *b);
 
-// backtrace_limit_reset forgets the frames and keeps the memory, for the next thread.
-void backtrace_limit_reset(struct backtrace_limit *b);
+// backtrace_limit_set changes the limits and forgets the frames.
+void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top);
 
 // backtrace_limit_add takes the next frame outward. False: no more are wanted.
 bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *frame);

@@ -7,18 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "report/report.h"
 #include "report/spool_state.h"
-#include "report/spool_waits.h"
 #include "upload/collector.h"
 #include "upload/otlp.h"
+#include "upload/retry.h"
 #include "upload/sentry.h"
 
-enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600, TROUBLE_S = 60 };
+enum { TROUBLE_S = 60 };
 
 // How each kind of target is sent a report.
 typedef void send_fn(const struct target *target, const struct shipment *shipment,
@@ -72,78 +71,16 @@ static uint64_t time_left_ms(const struct queue *queue)
     return left < queue->timeout_ms ? left : queue->timeout_ms;
 }
 
-// backoff_s is how long to wait after this many failures: doubled each time, and spread
-// by half so that machines that failed together do not come back together.
-static int64_t backoff_s(uint32_t attempts)
-{
-    uint32_t random = 0;
-    int64_t wait = BACKOFF_FIRST_S;
-    for (uint32_t i = 1; i < attempts && wait < BACKOFF_MAX_S; i++)
-        wait *= 2;
-    if (wait > BACKOFF_MAX_S)
-        wait = BACKOFF_MAX_S;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
-        random = (uint32_t)time(NULL);
-    return wait - wait / 4 + (int64_t)(random % (uint64_t)(wait / 2 + 1));
-}
-
-// due_time is when the target may be asked to take the report.
-static int64_t due_time(const struct target *target, const struct spool_target *waiting,
-                        int64_t now)
-{
-    int64_t due = now;
-    if (!spool_wait_over(&target->rest, now))
-        due = target->rest.until;
-    if (!spool_wait_over(&waiting->wait, now) && waiting->wait.until > due)
-        due = waiting->wait.until;
-    return due;
-}
-
 // note_waiting counts a target that still waits for a report.
 static void note_waiting(const struct target *target,
                          const struct spool_target *waiting,
                          struct queue_totals *totals)
 {
     int64_t now = time(NULL);
-    int64_t next = due_time(target, waiting, now);
+    int64_t next = retry_due_time(target, waiting, now);
     totals->pending++;
     if (totals->next_time == 0 || next < totals->next_time)
         totals->next_time = next;
-}
-
-// wait_of is a wait of so many seconds from now, and not of a fraction less.
-static struct spool_wait wait_of(int64_t seconds)
-{
-    int64_t now = time(NULL);
-    return (struct spool_wait){ .noted = now, .until = now + seconds + 1 };
-}
-
-// postpone notes when to ask again, after this report failed or the whole target did.
-static void postpone(struct target *target, struct spool_target *waiting,
-                     const struct verdict *verdict)
-{
-    uint32_t failures = waiting->attempts;
-    if (verdict->target_down && ++target->failures > failures)
-        failures = target->failures;
-    waiting->wait =
-        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures));
-    if (verdict->target_down)
-        target->rest = waiting->wait;
-}
-
-// note_waits keeps what the target asked for, for us and for whoever sends next.
-static enum ch_status note_waits(const struct queue *queue, struct target *target,
-                                 const struct verdict *verdict)
-{
-    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0)
-        return CH_OK;
-    if (verdict->wait_s >= 0)
-        target->rest = wait_of(verdict->wait_s);
-    if (verdict->attachments_wait_s >= 0)
-        target->attachments_rest = wait_of(verdict->attachments_wait_s);
-    const struct spool_waits waits = { .reports = target->rest,
-                                       .attachments = target->attachments_rest };
-    return spool_waits_write(queue->spool, target->shown, &waits, time(NULL));
 }
 
 // read_waits learns what the targets asked of those who sent before us. A collector of
@@ -152,12 +89,8 @@ static void read_waits(struct queue *queue)
 {
     for (size_t i = 0; i < queue->targets.count; i++) {
         struct target *target = &queue->targets.targets[i];
-        if (queue->waits_over && target->kind == TARGET_KIND_COLLECTOR)
-            continue;
-        const struct spool_waits waits = spool_waits_read(queue->spool, target->shown);
-        if (waits.reports.until > target->rest.until)
-            target->rest = waits.reports;
-        target->attachments_rest = waits.attachments;
+        if (!queue->waits_over || target->kind != TARGET_KIND_COLLECTOR)
+            retry_learn(queue->spool, target);
     }
 }
 
@@ -177,10 +110,10 @@ static enum ch_status apply_verdict(const struct queue *queue, struct target *ta
             verdict->why);
     (void)snprintf(target->trouble, sizeof(target->trouble), "%s", verdict->why);
     if (verdict->state == TARGET_PENDING)
-        postpone(target, waiting, verdict);
+        retry_postpone(target, waiting, verdict);
     else
         target->failures = 0;
-    return note_waits(queue, target, verdict);
+    return retry_keep(queue->spool, target, verdict);
 }
 
 static void tell_bytes(void *context, uint64_t sent, uint64_t size)
@@ -224,21 +157,30 @@ static const char *executable_of(const json_t *report)
     return executable != NULL ? executable : "";
 }
 
-// hold_back marks every target as spared this report.
+// mark notes the same of every target that the report has not gone to.
+static enum ch_status mark(const struct queue *queue, const char *id,
+                           struct spool_state *state, enum spool_target_state mark,
+                           const char *why)
+{
+    for (size_t i = 0; i < queue->targets.count; i++) {
+        struct spool_target *target =
+            spool_state_target(state, queue->targets.targets[i].shown);
+        if (target == NULL)
+            return CH_ERR_NO_MEMORY;
+        if (target->state == TARGET_PENDING)
+            spool_target_fail(target, mark, why);
+    }
+    return spool_state_write(queue->spool, id, state);
+}
+
+// hold_back has every target spared this report.
 static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
 {
     char why[96];
     (void)snprintf(why, sizeof(why), "held back: more than %llu crashes in %llu ms",
                    (unsigned long long)queue->rate.count,
                    (unsigned long long)queue->rate.ms);
-    for (size_t i = 0; i < queue->targets.count; i++) {
-        struct spool_target *spared =
-            spool_state_target(&parcel->state, queue->targets.targets[i].shown);
-        if (spared == NULL)
-            return CH_ERR_NO_MEMORY;
-        spool_target_fail(spared, TARGET_SKIPPED, why);
-    }
-    return spool_state_write(queue->spool, parcel->id, &parcel->state);
+    return mark(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
 }
 
 // take_counts adds to a report what its program's others only counted for, and keeps
@@ -277,16 +219,6 @@ static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *ou
     return take_counts(queue, parcel->id, parcel->lock_fd, parcel->report);
 }
 
-// is_due: this target waits for the report and may be asked now.
-static bool is_due(const struct queue *queue, const struct target *target,
-                   const struct spool_target *waiting)
-{
-    int64_t now = time(NULL);
-    if (waiting->state != TARGET_PENDING || !spool_wait_over(&target->rest, now))
-        return false;
-    return queue->waits_over || spool_wait_over(&waiting->wait, now);
-}
-
 static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
                                   struct queue_totals *totals)
 {
@@ -298,7 +230,7 @@ static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
             spool_state_target(&parcel->state, target->shown);
         if (waiting == NULL)
             return CH_ERR_NO_MEMORY;
-        if (is_due(queue, target, waiting)) {
+        if (retry_is_due(target, waiting, queue->waits_over)) {
             status = send_to(queue, target, parcel, waiting);
             if (status == CH_OK)
                 status = spool_state_write(queue->spool, parcel->id, &parcel->state);
@@ -375,7 +307,7 @@ static bool wants(struct queue *queue, const char *id, struct queue_totals *tota
     for (size_t i = 0; i < queue->targets.count && !wanted; i++) {
         const struct target *target = &queue->targets.targets[i];
         const struct spool_target *waiting = spool_state_target(&state, target->shown);
-        wanted = waiting == NULL || is_due(queue, target, waiting);
+        wanted = waiting == NULL || retry_is_due(target, waiting, queue->waits_over);
         if (!wanted && waiting->state == TARGET_PENDING)
             note_waiting(target, waiting, &waiting_alone);
     }
@@ -383,22 +315,6 @@ static bool wants(struct queue *queue, const char *id, struct queue_totals *tota
     if (!wanted)
         *totals = waiting_alone;
     return wanted;
-}
-
-// prepare_raw adds names to a report that is still raw and keeps the result.
-static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock_fd,
-                                  json_t *report)
-{
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
-    if (report_integer(report, "revision", 0) != 0 || queue->prepare == NULL)
-        return CH_OK;
-    queue->prepare(queue->context, report);
-    if (report_integer(report, "revision", 0) == 0)
-        return CH_OK;
-    enum ch_status status = report_print(report, &json);
-    if (status == CH_OK)
-        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
-    return status;
 }
 
 // read_own reads the report in ID.json, which has to be the report called id.
@@ -418,32 +334,89 @@ static enum ch_status read_own(int fd, const char *id, json_t **out,
     return CH_OK;
 }
 
+// prepare_raw adds names to a report that is still raw and keeps the result.
+static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock_fd,
+                                  json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    if (report_integer(report, "revision", 0) != 0 || queue->prepare == NULL)
+        return CH_OK;
+    queue->prepare(queue->context, report);
+    if (report_integer(report, "revision", 0) == 0)
+        return CH_OK;
+    enum ch_status status = report_print_kept(report, &json);
+    if (status == CH_OK)
+        status = spool_replace(queue->spool, id, json.bytes, json.size, lock_fd);
+    return status;
+}
+
+// prepare_report does so, and says where it cannot: a report without names is better
+// than none. One that names make too large is read again as it is.
+static enum ch_status prepare_report(struct queue *queue, const char *id, int *lock_fd,
+                                     json_t **report, struct report_error *error)
+{
+    enum ch_status status = prepare_raw(queue, id, lock_fd, *report);
+    if (status == CH_OK)
+        return CH_OK;
+    say(queue, "cannot rewrite report %s: %s", id,
+        status == CH_ERR_LIMIT ? "with names it is too large" : spool_why(status));
+    if (status != CH_ERR_LIMIT || lseek(*lock_fd, 0, SEEK_SET) != 0)
+        return CH_OK;
+    json_decref(*report);
+    *report = NULL;
+    return read_own(*lock_fd, id, report, error);
+}
+
+// give_up says that a report cannot be read. One that is too large never will be: that
+// is noted, so that it is not tried again.
+static void give_up(const struct queue *queue, const char *id, enum ch_status status,
+                    const char *why, struct queue_totals *totals)
+{
+    struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
+    totals->unreadable++;
+    say(queue, "cannot read report %s: %s", id, why);
+    if (status != CH_ERR_LIMIT || read_state(queue, id, &state) != CH_OK)
+        return;
+    if (mark(queue, id, &state, TARGET_FAILED, why) != CH_OK)
+        say(queue, "cannot keep the upload state of report %s", id);
+}
+
+// open_report locks a report and reads it.
+static enum ch_status open_report(struct queue *queue, const char *id, int *out_fd,
+                                  json_t **out, struct report_error *error)
+{
+    enum ch_status status = spool_lock(queue->spool, id, out_fd);
+    if (status != CH_OK) {
+        int saved = errno;
+        (void)snprintf(error->text, sizeof(error->text), "%s", spool_why(status));
+        errno = saved;
+        return status;
+    }
+    status = read_own(*out_fd, id, out, error);
+    if (status == CH_OK)
+        status = prepare_report(queue, id, out_fd, out, error);
+    // Not to be taken for what a lock may say.
+    return status == CH_ERR_IO || status == CH_ERR_NOT_FOUND ? CH_ERR_MALFORMED
+                                                             : status;
+}
+
 // run_one sends one report of the spool, if nobody else does.
 static void run_one(struct queue *queue, const char *id, struct queue_totals *totals)
 {
     struct report_error error = { "" };
     json_t *CH_CLEANUP(drop_json) report = NULL;
     int CH_CLEANUP(close_fd) fd = -1;
-    enum ch_status status = spool_lock(queue->spool, id, &fd);
+    enum ch_status status = open_report(queue, id, &fd, &report, &error);
     if (status == CH_ERR_NOT_FOUND)
         return; // another one pruned it
     if (status == CH_ERR_IO && errno == EWOULDBLOCK) {
         totals->busy++;
         return;
     }
-    if (status != CH_OK)
-        (void)snprintf(error.text, sizeof(error.text), "%s", spool_why(status));
-    else
-        status = read_own(fd, id, &report, &error);
     if (status != CH_OK) {
-        totals->unreadable++;
-        say(queue, "cannot read report %s: %s", id, error.text);
+        give_up(queue, id, status, error.text, totals);
         return;
     }
-    status = prepare_raw(queue, id, &fd, report);
-    if (status != CH_OK)
-        say(queue, "cannot rewrite report %s: %s", id, spool_why(status));
-    // A report without names is better than none.
     if (send_report(queue, id, &fd, report, totals) == CH_OK)
         return;
     totals->pending++;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A collector that is killed and started again while many upload: nothing is lost, nothing
-# is there twice, and the spools empty. And a crash that reaches three targets at once.
+# is there twice, and the spools empty. And what crashes send: to three targets at once, with
+# a log intake's headers, and cut where it would be too large.
 
 import http.client
 import json
@@ -132,6 +133,65 @@ class Everywhere(unittest.TestCase):
             self.assertIn(innermost["function"], record["exception.stacktrace"])
             states = json.loads(scene.command("list", "--json").stdout)[0]["targets"]
             self.assertEqual([target["state"] for target in states], ["sent"] * 3)
+
+
+HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+SECRET = "s3cr3t-42"
+
+
+class Headers(unittest.TestCase):
+    def test_a_crash_takes_them_to_a_log_intake_and_leaves_them_nowhere(self):
+        with harness.Scene() as scene, \
+                fault_server.FaultServer(fault_server.take_logs) as server:
+            ended = scene.run(
+                # It has the secret among its arguments, too.
+                [harness.example("null_write"),
+                 f"{HEADERS}=Authorization=Basic {SECRET},api-key={SECRET}"],
+                CRASHHOOK_URL=f"otlp+{server.url}", no_proxy="127.0.0.1",
+                CRASHHOOK_LOG=os.path.join(scene.folder, "log"), CRASHHOOK_TIMEOUT="60s",
+                CRASHHOOK_PRINT="yes", **{HEADERS: f"api-key={SECRET}"})
+            server.await_requests(1, 60)
+            scene.reports()  # once nobody works on it any more
+            written = server.requests[0].plain() + ended.stdout.encode() + ended.stderr.encode()
+            for folder, _, names in os.walk(scene.folder):
+                for name in names:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        written += file.read()
+        self.assertEqual(server.requests[0].headers["api-key"], SECRET)
+        self.assertIn(f"{HEADERS}=***".encode(), written)
+        self.assertNotIn(SECRET.encode(), written)
+
+
+DEEP = """
+#include <pthread.h>
+__attribute__((noinline)) int deep(int n) { volatile int x = n; return deep(n + 1) + x; }
+void *run(void *unused) { return (void *)(long)deep(unused != 0); }
+int main(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 20);
+    pthread_create(&thread, &attributes, run, 0);
+    return pthread_join(thread, 0);
+}
+"""
+
+
+class Large(unittest.TestCase):
+    def test_frames_are_left_out_of_what_would_be_too_large_to_read(self):
+        with harness.Scene() as scene:
+            path = os.path.join(scene.folder, "deep")
+            subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-x", "c", "-", "-o",
+                            path, "-pthread"], input=DEEP, text=True, check=True)
+            scene.run([path], CRASHHOOK_LIMIT="none", CRASHHOOK_SYMBOLIZE="off")
+            report, = scene.reports()
+            self.assertLess(os.path.getsize(scene.report_paths()[0]), 16 << 20)
+            self.assertEqual(len(json.loads(scene.command("list", "--json").stdout)), 1)
+        frames = harness.crashed_thread(report)["backtrace"]["frames"]
+        self.assertGreater(sum(f.get("count", 0) for f in frames), 100000)
+        self.assertGreater(len(frames), 100000)
+        self.assertEqual((frames[0]["kind"], frames[-1]["kind"]), ("pc", "ra"))
 
 
 if __name__ == "__main__":

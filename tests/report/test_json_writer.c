@@ -92,6 +92,7 @@ static void json_writer_streams_more_than_its_buffer(void **state)
     for (unsigned i = 0; i < 100000; i++)
         json_write_uint(&w, 1234567);
     json_write_end(&w, ']');
+    uint64_t told = json_writer_size(&w);
     enum ch_status status = json_writer_finish(&w);
     size_t held = w.text.capacity;
     json_writer_deinit(&w);
@@ -100,6 +101,7 @@ static void json_writer_streams_more_than_its_buffer(void **state)
     unlink(path);
     assert_int_equal(status, CH_OK);
     assert_int_equal(size, 800001);
+    assert_int_equal(told, 800001);
     assert_int_equal(held, 0);
 }
 

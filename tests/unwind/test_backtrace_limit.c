@@ -110,18 +110,18 @@ static void backtrace_without_a_limit_keeps_everything(void **state)
     assert_int_equal(last, 99999);
 }
 
-static void backtrace_reset_starts_over(void **state)
+static void backtrace_limits_that_are_set_anew_start_over(void **state)
 {
     (void)state;
     struct backtrace_limit b;
     char seen[64];
-    backtrace_limit_init(&b, 4, 1);
+    backtrace_limit_init(&b, SETTING_NO_LIMIT, 1);
     walk(&b, 100);
-    backtrace_limit_reset(&b);
-    walk(&b, 2);
+    backtrace_limit_set(&b, 4, 9);
+    walk(&b, 10);
     describe(&b, seen, sizeof(seen));
     backtrace_limit_deinit(&b);
-    assert_string_equal(seen, "0 1 ");
+    assert_string_equal(seen, "+7 7 8 9 ");
 }
 
 int main(void)
@@ -133,7 +133,7 @@ int main(void)
         cmocka_unit_test(backtrace_without_a_top_is_cut_and_stops_the_walk),
         cmocka_unit_test(backtrace_top_is_clamped_to_leave_room_for_the_marker),
         cmocka_unit_test(backtrace_without_a_limit_keeps_everything),
-        cmocka_unit_test(backtrace_reset_starts_over),
+        cmocka_unit_test(backtrace_limits_that_are_set_anew_start_over),
     };
     return cmocka_run_group_tests_name("unwind/backtrace_limit", tests, NULL, NULL);
 }

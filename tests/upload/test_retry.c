@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/retry.h"
+
+#include <time.h>
+
+#include "support/test.h"
+
+// waited is how long a report waits after that many attempts, where the target is down
+// or the report alone is in trouble.
+static int64_t waited(uint32_t attempts, bool target_down, int64_t wanted_s)
+{
+    struct target target = { .failures = 0 };
+    struct spool_target waiting = { .attempts = attempts };
+    const struct verdict verdict = { .target_down = target_down, .wait_s = wanted_s };
+    retry_postpone(&target, &waiting, &verdict);
+    assert_int_equal(target.rest.until, target_down ? waiting.wait.until : 0);
+    return waiting.wait.until - waiting.wait.noted;
+}
+
+static void retry_doubles_the_wait_up_to_an_hour_and_spreads_it(void **state)
+{
+    (void)state;
+    for (uint32_t attempts = 1; attempts < 40; attempts++) {
+        int64_t middle = attempts < 13 ? 1 << (attempts - 1) : 3600;
+        int64_t wait = waited(attempts, attempts % 2 != 0, -1);
+        middle = middle < 3600 ? middle : 3600;
+        assert_in_range(wait, middle - middle / 4, middle + middle / 4 + 2);
+    }
+}
+
+static void retry_waits_as_long_as_the_target_asks_for(void **state)
+{
+    (void)state;
+    assert_int_equal(waited(1, true, 700), 701);
+    assert_int_equal(waited(20, false, 0), 1);
+}
+
+static void retry_counts_failures_of_the_target_and_of_the_report(void **state)
+{
+    (void)state;
+    struct target target = { .failures = 9 };
+    struct spool_target waiting = { .attempts = 1 };
+    const struct verdict verdict = { .target_down = true, .wait_s = -1 };
+    retry_postpone(&target, &waiting, &verdict);
+    assert_int_equal(target.failures, 10);
+    assert_in_range(waiting.wait.until - waiting.wait.noted, 384, 642);
+}
+
+static void retry_is_due_once_neither_target_nor_report_waits(void **state)
+{
+    (void)state;
+    int64_t now = time(NULL);
+    const struct spool_wait later = { .noted = now, .until = now + 500 };
+    struct target target = { .failures = 0 };
+    struct spool_target waiting = { .wait = later };
+    assert_false(retry_is_due(&target, &waiting, false));
+    assert_true(retry_is_due(&target, &waiting, true));
+    assert_int_equal(retry_due_time(&target, &waiting, now), now + 500);
+    target.rest = later;
+    assert_false(retry_is_due(&target, &waiting, true));
+    target.rest.until = now + 900;
+    assert_int_equal(retry_due_time(&target, &waiting, now), now + 900);
+    waiting.state = TARGET_FAILED;
+    target.rest = (struct spool_wait){ 0 };
+    assert_false(retry_is_due(&target, &waiting, true));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retry_doubles_the_wait_up_to_an_hour_and_spreads_it),
+        cmocka_unit_test(retry_waits_as_long_as_the_target_asks_for),
+        cmocka_unit_test(retry_counts_failures_of_the_target_and_of_the_report),
+        cmocka_unit_test(retry_is_due_once_neither_target_nor_report_waits),
+    };
+    return cmocka_run_group_tests_name("upload/retry", tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "upload/retry.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include "report/spool_waits.h"
+
+enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600 };
+
+// backoff_s is how long to wait after this many failures: spread by half, so that
+// machines that failed together do not come back together.
+static int64_t backoff_s(uint32_t attempts)
+{
+    uint32_t random = 0;
+    int64_t wait = BACKOFF_FIRST_S;
+    for (uint32_t i = 1; i < attempts && wait < BACKOFF_MAX_S; i++)
+        wait *= 2;
+    if (wait > BACKOFF_MAX_S)
+        wait = BACKOFF_MAX_S;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)time(NULL);
+    return wait - wait / 4 + (int64_t)(random % (uint64_t)(wait / 2 + 1));
+}
+
+int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,
+                       int64_t now)
+{
+    int64_t due = now;
+    if (!spool_wait_over(&target->rest, now))
+        due = target->rest.until;
+    if (!spool_wait_over(&waiting->wait, now) && waiting->wait.until > due)
+        due = waiting->wait.until;
+    return due;
+}
+
+bool retry_is_due(const struct target *target, const struct spool_target *waiting,
+                  bool any_report)
+{
+    int64_t now = time(NULL);
+    if (waiting->state != TARGET_PENDING || !spool_wait_over(&target->rest, now))
+        return false;
+    return any_report || spool_wait_over(&waiting->wait, now);
+}
+
+// wait_of is a wait of so many seconds from now, and not of a fraction less.
+static struct spool_wait wait_of(int64_t seconds)
+{
+    int64_t now = time(NULL);
+    return (struct spool_wait){ .noted = now, .until = now + seconds + 1 };
+}
+
+void retry_postpone(struct target *target, struct spool_target *waiting,
+                    const struct verdict *verdict)
+{
+    uint32_t failures = waiting->attempts;
+    if (verdict->target_down && ++target->failures > failures)
+        failures = target->failures;
+    waiting->wait =
+        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures));
+    if (verdict->target_down)
+        target->rest = waiting->wait;
+}
+
+enum ch_status retry_keep(const struct spool *spool, struct target *target,
+                          const struct verdict *verdict)
+{
+    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0)
+        return CH_OK;
+    if (verdict->wait_s >= 0)
+        target->rest = wait_of(verdict->wait_s);
+    if (verdict->attachments_wait_s >= 0)
+        target->attachments_rest = wait_of(verdict->attachments_wait_s);
+    const struct spool_waits waits = { .reports = target->rest,
+                                       .attachments = target->attachments_rest };
+    return spool_waits_write(spool, target->shown, &waits, time(NULL));
+}
+
+void retry_learn(const struct spool *spool, struct target *target)
+{
+    const struct spool_waits waits = spool_waits_read(spool, target->shown);
+    if (waits.reports.until > target->rest.until)
+        target->rest = waits.reports;
+    target->attachments_rest = waits.attachments;
+}
