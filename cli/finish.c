@@ -202,7 +202,7 @@ static void deliver(struct finish *finish)
 static int run_finish(const struct options *options)
 {
     struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1 };
-    session_init(&finish.session, options);
+    session_init_quietly(&finish.session, options);
     finish.log = open_log(finish.session.settings.log);
     finish.id = options_value(options, "id");
     if (finish.id == NULL || !report_id_ok(finish.id))

@@ -99,11 +99,21 @@ static void complain(void *context, const char *variable, const char *value,
                        variable, value, accepted);
 }
 
-void session_init(struct session *session, const struct options *options)
+static void init(struct session *session, const struct options *options,
+                 settings_complain_fn *tell)
 {
     *session = (struct session){ .spool = { .folder_fd = -1 } };
-    settings_read(&session->settings, get_setting, complain,
-                  (void *)(uintptr_t)options);
+    settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
+}
+
+void session_init(struct session *session, const struct options *options)
+{
+    init(session, options, complain);
+}
+
+void session_init_quietly(struct session *session, const struct options *options)
+{
+    init(session, options, NULL);
 }
 
 void session_deinit(struct session *session)

@@ -28,6 +28,9 @@ bool session_options_understood(const struct options *options, const char *comma
 // session_init reads the settings; what an option of the same name says goes first. A
 // value that is not understood is said on stderr and its default is used.
 void session_init(struct session *session, const struct options *options);
+
+// session_init_quietly is session_init where the program that crashed has been told.
+void session_init_quietly(struct session *session, const struct options *options);
 void session_deinit(struct session *session);
 
 // session_getenv is getenv in the form of settings_get_fn.

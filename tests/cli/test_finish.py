@@ -49,6 +49,13 @@ class Finish(unittest.TestCase):
                 self.assertEqual("SIGSEGV" in done.stderr_text, said, value)
                 self.assertEqual(done.stdout_text, "")
 
+    def test_a_value_that_the_handler_has_complained_about_is_not_told_again(self):
+        with Scene() as scene:
+            identity = scene.add(1, "raw.json")
+            done = ended(scene.finish(identity, CRASHHOOK_PRINT="yes", CRASHHOOK_TOP="x"))
+            self.assertIn("SIGSEGV", done.stderr_text)
+            self.assertNotIn("understood", done.stderr_text)
+
     def test_it_sends_the_report_and_notes_that(self):
         with Scene() as scene, FaultServer() as server:
             identity = scene.add(1, "raw.json")
