@@ -78,7 +78,7 @@ static int place_of(const struct picture *picture, int64_t ns)
     return part < 0 ? 0 : part > 1 ? WIDTH : (int)(part * WIDTH);
 }
 
-// draw_call draws a call from its entry to its exit, or to the crash (exit NULL).
+// draw_call draws a call from its entry to its exit, or to the end (exit NULL).
 static void draw_call(struct picture *picture, int depth, const json_t *entry,
                       const json_t *end)
 {
@@ -121,7 +121,7 @@ static int deepest(const json_t *events, size_t first)
     return depths > DEPTHS_DRAWN ? DEPTHS_DRAWN : (int)depths;
 }
 
-static void draw(struct text *out, const json_t *events)
+static void draw(struct text *out, const json_t *events, const char *moment)
 {
     size_t count = json_array_size(events);
     size_t first = count > EVENTS_DRAWN ? count - EVENTS_DRAWN : 0;
@@ -142,7 +142,7 @@ static void draw(struct text *out, const json_t *events)
     }
     html_write(out, "</svg><p class=\"axis\"><span>");
     write_span(out, picture.first_ns);
-    html_write(out, "</span><span>the crash</span></p>");
+    html_write(out, "</span><span>%s</span></p>", moment);
 }
 
 static void write_event(struct text *out, const json_t *event)
@@ -176,7 +176,7 @@ static void write_open(struct text *out, const json_t *thread)
     html_write(out, "</p>");
 }
 
-static void write_thread(struct text *out, const json_t *thread)
+static void write_thread(struct text *out, const json_t *thread, const char *moment)
 {
     const json_t *events = json_object_get(thread, "events");
     size_t count = json_array_size(events);
@@ -186,7 +186,7 @@ static void write_thread(struct text *out, const json_t *thread)
                report_flag(thread, "ended") ? ", it had ended" : "");
     if (count == 0)
         return;
-    draw(out, events);
+    draw(out, events, moment);
     write_open(out, thread);
     size_t first = count > EVENTS_LISTED ? count - EVENTS_LISTED : 0;
     html_write(out,
@@ -208,10 +208,15 @@ void page_flight_write(struct text *out, const json_t *report)
     size_t count = json_array_size(threads);
     if (count == 0)
         return;
-    html_write(out, "<section class=\"card\" id=\"flight\"><h2>Flight record"
-                    " <small>what ran before the crash</small></h2>\n");
+    // A program may have asked for a report without a crash.
+    const char *moment =
+        json_object_get(report, "crash") != NULL ? "the crash" : "the report";
+    html_write(out,
+               "<section class=\"card\" id=\"flight\"><h2>Flight record"
+               " <small>what ran before %s</small></h2>\n",
+               moment);
     for (size_t i = 0; i < count && i < THREADS_SHOWN && !page_is_full(out); i++)
-        write_thread(out, json_array_get(threads, i));
+        write_thread(out, json_array_get(threads, i), moment);
     if (count > THREADS_SHOWN)
         html_write(out, "<p class=\"cut\">%zu more threads are in the JSON.</p>",
                    count - THREADS_SHOWN);

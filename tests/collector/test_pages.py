@@ -242,6 +242,15 @@ class Pages(unittest.TestCase):
         self.assertIn("\u2192 ledger::journal::post", text)
         self.visit(self.address("recorded"), PHONE, True, "phone_recorded", True)
 
+    def test_a_flight_record_without_a_crash_ends_with_the_report(self):
+        report = sample_reports.recorded(902)
+        for key in ("crash", "fingerprint"):
+            report.pop(key)
+        self.collector.post(report)
+        text = self.visit("/reports/" + report["id"])
+        self.assertIn("what ran before the report", text)
+        self.assertNotIn("the crash", text)
+
     def test_watched_values_and_memory_are_shown(self):
         text = self.visit(self.address("recorded"))
         for expected in ("ledger::current", '"amount": "12.50"', "It could not be read",
