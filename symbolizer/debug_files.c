@@ -196,11 +196,14 @@ static bool try_plain(struct search *search)
     if (!where->plain || where->cache_folder == NULL || search->id.size == 0)
         return false;
     int fd = symbol_cache_folder_debug(where->cache_folder, &search->id);
-    struct debug_elf file;
-    if (fd < 0 || debug_elf_adopt(&file, fd) != CH_OK)
+    struct debug_elf file = { 0 };
+    if (fd < 0)
         return false;
-    if (!fits(search, &file) || !debug_elf_has_dwarf(&file)) {
+    (void)!debug_elf_adopt(&file, fd); // what is damaged has no build ID
+    const struct build_id id = debug_elf_build_id(&file);
+    if (!build_id_equal(&search->id, &id) || !debug_elf_has_dwarf(&file)) {
         debug_elf_close(&file);
+        symbol_cache_folder_forget(where->cache_folder, &search->id);
         return false;
     }
     search->files->debug = file;

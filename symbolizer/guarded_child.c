@@ -120,8 +120,8 @@ static _Noreturn void run_child(guarded_child_fn *work, void *context,
     _exit((int)work(context, to_parent));
 }
 
-enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
-                                 int64_t deadline_ms, struct text *result)
+enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
+                                   int64_t deadline_ms, struct guarded_child *out)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -132,9 +132,27 @@ enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
         run_child(work, context, deadline_ms, ends[1]);
     }
     close(ends[1]);
-    enum ch_status status = CH_ERR_IO;
-    if (child > 0)
-        status = end_child(child, read_result(deadline_ms, ends[0], result));
-    close(ends[0]);
+    if (child < 0) {
+        close(ends[0]);
+        return CH_ERR_IO;
+    }
+    *out = (struct guarded_child){ .pid = child, .from = ends[0] };
+    return CH_OK;
+}
+
+enum ch_status guarded_child_finish(struct guarded_child *child, int64_t deadline_ms,
+                                    struct text *result)
+{
+    enum ch_status status =
+        end_child(child->pid, read_result(deadline_ms, child->from, result));
+    close(child->from);
     return status;
+}
+
+enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
+                                 int64_t deadline_ms, struct text *result)
+{
+    struct guarded_child child;
+    enum ch_status status = guarded_child_start(work, context, deadline_ms, &child);
+    return status == CH_OK ? guarded_child_finish(&child, deadline_ms, result) : status;
 }

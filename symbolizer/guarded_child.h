@@ -5,6 +5,7 @@
 // found comes back as bytes, which are not to be trusted either.
 #pragma once
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -16,6 +17,21 @@ typedef enum ch_status guarded_child_fn(void *context, int to_parent);
 
 // guarded_child_now_ms is the clock that deadlines are on.
 int64_t guarded_child_now_ms(void);
+
+// A guarded_child is one that is at work.
+struct guarded_child {
+    pid_t pid;
+    int from; // what it writes
+};
+
+// guarded_child_start has a child begin work, and guarded_child_finish, which must be
+// called for it, takes what it wrote: the halves of guarded_child_run.
+CH_CHECKED enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
+                                              int64_t deadline_ms,
+                                              struct guarded_child *out);
+CH_CHECKED enum ch_status guarded_child_finish(struct guarded_child *child,
+                                               int64_t deadline_ms,
+                                               struct text *result);
 
 // guarded_child_run runs work until deadline_ms and appends what it wrote to result,
 // within result's limit. CH_ERR_FAULT: the child crashed. CH_ERR_LIMIT: it was not done

@@ -123,14 +123,18 @@ int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
 
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
 {
+    static const enum symbol_cache_kind kinds[] = { SYMBOL_CACHE_OF_NAMES,
+                                                    SYMBOL_CACHE_OF_DEBUG };
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
     int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
-        !name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
-        return;
-    (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
-    (void)unlinkat(folder_fd, name, 0);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (folder_fd < 0 || !name_of(id, kinds[i], "", name) ||
+            !name_of(id, kinds[i], claim_suffix, claim))
+            return;
+        (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
+        (void)unlinkat(folder_fd, name, 0);
+    }
 }
 
 // is_stale is true for a claim whose process has had its time.
@@ -291,9 +295,6 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
     if (fd < 0)
         return CH_ERR_IO;
     bool written = write_all(fd, bytes, size);
-    // It has no checksums as the other kind does, so it must not lose its middle.
-    if (kind == SYMBOL_CACHE_OF_DEBUG)
-        written = fdatasync(fd) == 0 && written;
     written = close(fd) == 0 && written;
     // Who forgot id meanwhile took the claim away.
     bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;

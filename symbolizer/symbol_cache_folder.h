@@ -40,8 +40,8 @@ CH_CHECKED enum ch_status symbol_cache_folder_find(struct symbol_cache *out,
 // caller's. -1: there is none that can be trusted.
 int symbol_cache_folder_debug(const char *folder, const struct build_id *id);
 
-// symbol_cache_folder_forget removes the cache of id, also one that is being written:
-// what it was made from is not to be believed any more.
+// symbol_cache_folder_forget removes the caches of id, also what is being written: what
+// they were made from is not to be believed any more.
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id);
 
 // symbol_cache_folder_claim creates folder where it is missing and says whether the

@@ -9,6 +9,7 @@
 #include "symbolizer/diagnosis.h"
 #include "symbolizer/guarded_child.h"
 #include "symbolizer/naming.h"
+#include "symbolizer/plain_ahead.h"
 
 #define CHILD_OUTPUT_MAX (256u << 20)
 
@@ -144,9 +145,14 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         options->timeout_ms != 0 ? options->timeout_ms : SYMBOLIZER_TIMEOUT_MS;
     struct guard guard = { .report = report,
                            .deadline_ms = guarded_child_now_ms() + timeout_ms };
+    struct guarded_child ahead;
     enum ch_status status = naming_init(&guard.naming, report, options);
+    bool begun =
+        status == CH_OK && plain_ahead_begin(&guard.naming, guard.deadline_ms, &ahead);
     if (status == CH_OK)
         status = guard_names(&guard);
+    if (begun)
+        plain_ahead_end(&ahead, guard.deadline_ms);
     if (status == CH_OK)
         status = naming_write(&guard.naming, report);
     if (status == CH_OK)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/plain_ahead.h"
+
+#include <stdlib.h>
+
+#include "report/system_image.h"
+#include "symbolizer/symbol_cache_folder.h"
+
+// What is to be decompressed.
+struct ahead {
+    const struct naming *naming;
+    bool *wanted; // by index of images
+};
+
+static uint32_t image_of(const struct naming *naming, const json_t *frame)
+{
+    struct report_place place;
+    if (report_frame_place(frame, &place) != CH_OK ||
+        place.image >= naming->images.count)
+        return REPORT_NO_IMAGE;
+    return place.image;
+}
+
+static bool is_system(const struct naming *naming, const json_t *frame)
+{
+    uint32_t image = image_of(naming, frame);
+    return image == REPORT_NO_IMAGE || system_image(naming->images.items[image].path);
+}
+
+// mark_wanted marks the images of a stack but for the code that started it: where the
+// program began, or the kernel's way in, and what of the system is next to that.
+static void mark_wanted(const struct ahead *ahead, const json_t *frames)
+{
+    size_t count = json_array_size(frames);
+    size_t end = count > 1 ? count - 1 : count;
+    while (end > 0 && is_system(ahead->naming, json_array_get(frames, end - 1)))
+        end--;
+    if (end == 0)
+        end = count;
+    for (size_t i = 0; i < end; i++) {
+        uint32_t image = image_of(ahead->naming, json_array_get(frames, i));
+        if (image != REPORT_NO_IMAGE)
+            ahead->wanted[image] = true;
+    }
+}
+
+// mark_new keeps those that the caches have nothing of, and says whether there are any.
+static bool mark_new(const struct ahead *ahead)
+{
+    const char *folder = ahead->naming->options->cache_folder;
+    bool any = false;
+    for (size_t i = 0; i < ahead->naming->images.count; i++) {
+        const struct build_id *id = &ahead->naming->images.items[i].id;
+        ahead->wanted[i] =
+            ahead->wanted[i] && id->size != 0 && symbol_cache_folder_lacks(folder, id);
+        any = any || ahead->wanted[i];
+    }
+    return any;
+}
+
+// write_wanted is a guarded_child_fn.
+static enum ch_status write_wanted(void *context, int to_parent)
+{
+    const struct ahead *ahead = context;
+    const struct symbolizer_options *options = ahead->naming->options;
+    struct debug_search search = naming_search(options);
+    (void)to_parent;
+    for (size_t i = 0; i < ahead->naming->images.count; i++) {
+        char buffers[2][PATH_MAX];
+        const struct report_image *image = &ahead->naming->images.items[i];
+        if (ahead->wanted[i])
+            symbolizer_write_plain(naming_image_path(options, image->path, buffers),
+                                   &image->id, &search);
+    }
+    return CH_OK;
+}
+
+bool plain_ahead_begin(struct naming *naming, int64_t deadline_ms,
+                       struct guarded_child *out)
+{
+    struct ahead ahead = { .naming = naming };
+    if (!naming->options->arguments || naming->options->cache_folder == NULL)
+        return false;
+    ahead.wanted = calloc(naming->images.count + 1, sizeof(ahead.wanted[0]));
+    if (ahead.wanted == NULL)
+        return false;
+    for (size_t i = 0; i < naming->backtrace_count; i++)
+        mark_wanted(&ahead, naming->backtraces[i].frames);
+    bool begun = mark_new(&ahead) &&
+                 guarded_child_start(write_wanted, &ahead, deadline_ms, out) == CH_OK;
+    free(ahead.wanted);
+    return begun;
+}
+
+void plain_ahead_end(struct guarded_child *child, int64_t deadline_ms)
+{
+    struct text CH_CLEANUP(text_deinit) nothing = { .limit_bytes = 1 };
+    // What it did not get to is decompressed by who needs it.
+    (void)!guarded_child_finish(child, deadline_ms, &nothing);
+}
