@@ -14,5 +14,12 @@
 // __gcov_dump writes the counts; it is libgcov's.
 void __gcov_dump(void);
 
-#define _exit(status) (__gcov_dump(), (_exit)(status))
+// coverage_exit is _exit behind the counts of all that led to it, status included.
+static inline _Noreturn void coverage_exit(int status)
+{
+    __gcov_dump();
+    _exit(status);
+}
+
+#define _exit(status) coverage_exit(status)
 #endif
