@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/json_scan.h"
+#include "report/json_scan.h"
 #include "report/report_id.h"
 #include "report/report_shape.h"
 

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_MAX = 128, DIGITS_MAX = 18, SHARED_MAX = 1024 };
+#include "report/json_scan.h"
+
+enum { KEY_MAX = 128, SHARED_MAX = 1024 };
 
 // A level is an array or object that is being read.
 struct level {
     json_t *of;
-    bool shares;      // equal objects in it become one value
-    const char *from; // where it begins, where it may be shared itself; NULL: it is not
+    bool shares;  // equal objects in it become one value
+    bool shared;  // it may become one itself
+    size_t start; // in the text
 };
 
 // A shared value and the bytes it was read from.
@@ -23,8 +26,7 @@ struct shared {
 };
 
 struct reader {
-    const char *at;
-    const char *end;
+    struct json_scan scan;
     json_t *root;
     size_t depth;
     char key[KEY_MAX]; // of the member that is being read
@@ -35,26 +37,6 @@ struct reader {
 static struct level *innermost(struct reader *r)
 {
     return r->depth != 0 ? &r->levels[r->depth - 1] : NULL;
-}
-
-static char peek(const struct reader *r)
-{
-    return r->at < r->end ? *r->at : 0;
-}
-
-static void skip_blanks(struct reader *r)
-{
-    while (r->at < r->end &&
-           (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
-        r->at++;
-}
-
-static bool take(struct reader *r, char wanted)
-{
-    if (peek(r) != wanted || r->at == r->end)
-        return false;
-    r->at++;
-    return true;
 }
 
 // put_in takes value over and puts it where the reader is.
@@ -75,68 +57,21 @@ static bool put_in(struct reader *r, json_t *value)
     return false;
 }
 
-// plain_end is the end of a string that is as it is written, which begins at `at`;
-// NULL: it is not.
-static const char *plain_end(const char *at, const char *end)
+// read_by_jansson makes the value of a token that is more than its bytes.
+static json_t *read_by_jansson(const struct reader *r,
+                               const struct json_scan_token *token)
 {
-    while (at < end && *at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\')
-        at++;
-    return at < end && *at == '"' ? at : NULL;
+    return json_loadb(r->scan.bytes + token->start, r->scan.at - token->start,
+                      JSON_DECODE_ANY, NULL);
 }
 
-// string_end is the end of any string.
-static const char *string_end(const char *at, const char *end)
+static json_t *read_integer(const struct json_scan_token *token)
 {
-    for (; at < end && *at != '"'; at++)
-        if (*at == '\\' && ++at == end)
-            return NULL;
-    return at < end ? at : NULL;
-}
-
-// read_by_jansson reads the value from the reader's place to end.
-static bool read_by_jansson(struct reader *r, const char *end)
-{
-    const char *from = r->at;
-    r->at = end;
-    return put_in(r, json_loadb(from, (size_t)(end - from), JSON_DECODE_ANY, NULL));
-}
-
-static bool read_string(struct reader *r)
-{
-    const char *from = r->at + 1;
-    const char *end = plain_end(from, r->end);
-    if (end == NULL) {
-        end = string_end(from, r->end);
-        return end != NULL && read_by_jansson(r, end + 1);
-    }
-    r->at = end + 1;
-    return put_in(r, json_stringn_nocheck(from, (size_t)(end - from)));
-}
-
-static bool read_number(struct reader *r)
-{
-    const char *end = r->at;
-    json_int_t value = 0;
-    bool plain = true;
-    while (end < r->end && strchr("+-.0123456789Ee", *end) != NULL && *end != 0) {
-        plain = plain && *end >= '0' && *end <= '9';
-        end++;
-    }
-    size_t length = (size_t)(end - r->at);
-    if (!plain || length == 0 || length > DIGITS_MAX || (length > 1 && *r->at == '0'))
-        return length != 0 && read_by_jansson(r, end);
-    while (r->at < end)
-        value = value * 10 + (*r->at++ - '0');
-    return put_in(r, json_integer(value));
-}
-
-static bool read_word(struct reader *r, const char *word, json_t *value)
-{
-    size_t length = strlen(word);
-    if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0)
-        return false;
-    r->at += length;
-    return put_in(r, value);
+    bool negative = token->bytes[0] == '-';
+    json_int_t value = 0; // the scan takes no more digits than it has room for
+    for (size_t i = negative; i < token->size; i++)
+        value = value * 10 + (token->bytes[i] - '0');
+    return json_integer(negative ? -value : value);
 }
 
 // place_of is where the size bytes at from are kept, or looked for.
@@ -152,30 +87,33 @@ static struct shared *place_of(struct reader *r, const char *from, size_t size)
     return &r->shared[(hash ^ hash >> 16) % SHARED_MAX];
 }
 
-// read_shared takes an object that was read before, byte for byte.
-static bool read_shared(struct reader *r)
+// read_shared takes an object that was read before, byte for byte; it begins at start.
+static bool read_shared(struct reader *r, size_t start)
 {
-    const char *close = memchr(r->at, '}', (size_t)(r->end - r->at));
+    const char *from = r->scan.bytes + start;
+    const char *close = memchr(from, '}', r->scan.size - start);
     if (close == NULL)
         return false;
-    size_t size = (size_t)(close - r->at) + 1;
-    const struct shared *known = place_of(r, r->at, size);
+    size_t size = (size_t)(close - from) + 1;
+    const struct shared *known = place_of(r, from, size);
     if (known->value == NULL || known->size != size ||
-        memcmp(known->from, r->at, size) != 0)
+        memcmp(known->from, from, size) != 0)
         return false;
-    r->at += size;
+    r->scan.at = start + size;
     return put_in(r, json_incref(known->value));
 }
 
-static bool enter(struct reader *r, bool object)
+static bool enter(struct reader *r, const struct json_scan_token *token)
 {
     const struct level *around = innermost(r);
-    struct level level = { .of = object ? json_object() : json_array() };
-    if (around != NULL && object && around->shares)
-        level.from = r->at;
-    if (around != NULL && !object && json_is_object(around->of))
-        level.shares = strcmp(r->key, "frames") == 0;
-    r->at++;
+    bool object = token->kind == JSON_SCAN_OBJECT;
+    struct level level = { .of = object ? json_object() : json_array(),
+                           .start = token->start };
+    if (around != NULL) {
+        level.shared = object && around->shares;
+        level.shares =
+            !object && json_is_object(around->of) && strcmp(r->key, "frames") == 0;
+    }
     if (r->depth == JSON_READER_DEPTH_MAX) {
         json_decref(level.of);
         return false;
@@ -189,49 +127,53 @@ static bool enter(struct reader *r, bool object)
 static void leave(struct reader *r)
 {
     const struct level *level = innermost(r);
-    r->at++;
     r->depth--;
-    if (level->from == NULL)
+    if (!level->shared)
         return;
-    size_t size = (size_t)(r->at - level->from);
-    *place_of(r, level->from, size) = (struct shared){ level->from, size, level->of };
+    const char *from = r->scan.bytes + level->start;
+    size_t size = r->scan.at - level->start;
+    *place_of(r, from, size) = (struct shared){ from, size, level->of };
 }
 
 // read_value reads a value, or of one that has others in it the beginning.
-static bool read_value(struct reader *r)
+static bool read_value(struct reader *r, const struct json_scan_token *token)
 {
     const struct level *level = innermost(r);
-    switch (peek(r)) {
-    case '{':
-        return (level != NULL && level->shares && read_shared(r)) || enter(r, true);
-    case '[':
-        return enter(r, false);
-    case '"':
-        return read_string(r);
-    case 't':
-        return read_word(r, "true", json_true());
-    case 'f':
-        return read_word(r, "false", json_false());
-    case 'n':
-        return read_word(r, "null", json_null());
+    switch (token->kind) {
+    case JSON_SCAN_OBJECT:
+        if (level != NULL && level->shares && read_shared(r, token->start))
+            return true;
+        return enter(r, token);
+    case JSON_SCAN_ARRAY:
+        return enter(r, token);
+    case JSON_SCAN_STRING:
+        return put_in(r, token->plain ? json_stringn_nocheck(token->bytes, token->size)
+                                      : read_by_jansson(r, token));
+    case JSON_SCAN_INTEGER:
+        return put_in(r, read_integer(token));
+    case JSON_SCAN_REAL:
+        return put_in(r, read_by_jansson(r, token));
+    case JSON_SCAN_TRUE:
+        return put_in(r, json_true());
+    case JSON_SCAN_FALSE:
+        return put_in(r, json_false());
+    case JSON_SCAN_NULL:
+        return put_in(r, json_null());
     default:
-        return read_number(r);
+        return false;
     }
 }
 
-static bool read_key(struct reader *r)
+// read_key reads the rest of a member up to its value, whose token it leaves in token.
+static bool read_key(struct reader *r, struct json_scan_token *token)
 {
-    const char *from = r->at + 1;
-    const char *end = peek(r) == '"' ? plain_end(from, r->end) : NULL;
-    if (end == NULL || end - from >= KEY_MAX)
+    if (token->kind != JSON_SCAN_STRING || !token->plain || token->size >= KEY_MAX)
         return false;
-    memcpy(r->key, from, (size_t)(end - from));
-    r->key[end - from] = 0;
-    r->at = end + 1;
-    skip_blanks(r);
-    if (!take(r, ':'))
+    memcpy(r->key, token->bytes, token->size);
+    r->key[token->size] = 0;
+    if (json_scan_next(&r->scan).kind != JSON_SCAN_COLON)
         return false;
-    skip_blanks(r);
+    *token = json_scan_next(&r->scan);
     return true;
 }
 
@@ -242,17 +184,17 @@ static bool read_next(struct reader *r)
     bool object = json_is_object(level->of);
     bool first =
         object ? json_object_size(level->of) == 0 : json_array_size(level->of) == 0;
-    skip_blanks(r);
-    if (peek(r) == (object ? '}' : ']')) {
+    struct json_scan_token token = json_scan_next(&r->scan);
+    if (token.kind == (object ? JSON_SCAN_OBJECT_END : JSON_SCAN_ARRAY_END)) {
         leave(r);
         return true;
     }
     if (!first) {
-        if (!take(r, ','))
+        if (token.kind != JSON_SCAN_COMMA)
             return false;
-        skip_blanks(r);
+        token = json_scan_next(&r->scan);
     }
-    return (!object || read_key(r)) && read_value(r);
+    return (!object || read_key(r, &token)) && read_value(r, &token);
 }
 
 json_t *json_reader_read(const char *bytes, size_t size)
@@ -260,15 +202,15 @@ json_t *json_reader_read(const char *bytes, size_t size)
     struct reader *r = calloc(1, sizeof(*r));
     if (r == NULL)
         return NULL;
-    r->at = bytes;
-    r->end = bytes + size;
-    skip_blanks(r);
-    bool read = (peek(r) == '{' || peek(r) == '[') && read_value(r);
+    r->scan = (struct json_scan){ .bytes = bytes, .size = size };
+    struct json_scan_token token = json_scan_next(&r->scan);
+    bool whole = token.kind == JSON_SCAN_OBJECT || token.kind == JSON_SCAN_ARRAY;
+    bool read = whole && read_value(r, &token);
     while (read && r->depth != 0)
         read = read_next(r);
-    skip_blanks(r);
     json_t *root = r->root;
-    if (!read || r->at != r->end) {
+    token = json_scan_next(&r->scan);
+    if (!read || token.start != size) {
         json_decref(root);
         root = NULL;
     }

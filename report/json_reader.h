@@ -5,8 +5,8 @@
 //
 // In arrays that are members called "frames", objects of equal bytes become one value
 // of the tree, several times in it. Who changes one takes a copy first
-// (report_frame_own). What is read is what jansson reads, or less: unusual numbers and
-// strings are handed to it one by one, and what this reader refuses may still be JSON.
+// (report_frame_own). What is read is what jansson reads, or less: strings with escapes
+// are handed to it one by one, and what this reader refuses may still be JSON.
 // Documents come from anybody; no more than JSON_READER_DEPTH_MAX values are in each
 // other.
 #pragma once

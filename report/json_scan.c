@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/json_scan.h"
+#include "report/json_scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON text token by token, without a tree: what the digest looks at a report with.
+// A JSON text token by token: for readers that know what they look for, and that are
+// asked about large reports often.
 //
 // It is as strict as jansson and stricter where that is shorter: what it does not take
 // (an exponent, a number of 19 digits, half a surrogate pair) may still be JSON, so who
