@@ -8,8 +8,13 @@
 #include "collector/moment.h"
 #include "collector/pages.h"
 #include "collector/style.h"
+#include "report/readable_name.h"
 
-enum { BAR = 6, GAP = 2 }; // of a trend, in its own units
+enum {
+    BAR = 6, // of a trend, in its own units
+    GAP = 2,
+    LONG_HEADING = 120,
+};
 
 void page_begin(struct text *out, const char *title, const char *crumb)
 {
@@ -49,6 +54,22 @@ void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
     moment_write(moment_ms, exact);
     moment_write_ago(moment_ms, now_ms, ago);
     html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
+}
+
+void page_write_said(struct text *out, const char *sentence, int limit)
+{
+    struct text said = { 0 };
+    readable_name(sentence, &said);
+    html_write(out, "%.*s", limit, said.bytes);
+    text_deinit(&said);
+}
+
+void page_write_summary(struct text *out, const char *summary)
+{
+    bool is_long = strlen(summary) > LONG_HEADING;
+    html_write(out, is_long ? "<h1 class=\"long\">" : "<h1>");
+    page_write_said(out, summary, PAGE_NAME);
+    html_write(out, "</h1>");
 }
 
 void page_write_number(struct text *out, int64_t number)
@@ -120,7 +141,8 @@ void page_failure(struct http_request *request)
     snprintf(title, sizeof(title), "%u", request->answer.status);
     page_begin(&page, title, title);
     html_write(&page,
-               "<section class=\"hero\"><p class=\"kicker\">%s</p><h1>%s</h1>"
+               "<section class=\"hero\"><p class=\"kicker\">%s</p><h1 "
+               "class=\"sentence\">%s</h1>"
                "<p><a href=\"/\">All groups</a></p></section>",
                title, body->bytes != NULL ? body->bytes : "");
     page_end(&page);

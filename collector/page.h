@@ -32,5 +32,10 @@ void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
 // page_write_trend draws a group's reports a day as bars.
 void page_write_trend(struct text *out, const struct store_group *group, bool large);
 
+// page_write_said writes at most limit bytes of a sentence, names in it as people say
+// them; page_write_summary writes it as the heading.
+void page_write_said(struct text *out, const char *sentence, int limit);
+void page_write_summary(struct text *out, const char *summary);
+
 // page_write_number writes a count with its thousands apart.
 void page_write_number(struct text *out, int64_t number);

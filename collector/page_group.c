@@ -103,9 +103,12 @@ static void write_group(void *context, const struct store_group *group)
     page_begin(out, group->title, group->title);
     html_write(out,
                "<section class=\"hero\"><p class=\"kicker\"><span class=\"status %s\">"
-               "%s</span>Group %.*s</p><h1>%.*s</h1><p class=\"lead\">%.*s</p>",
-               group->status, group->status, 12, group->id, PAGE_NAME, group->title,
-               PAGE_NAME, group->summary);
+               "%s</span>Group %.*s</p>",
+               group->status, group->status, 12, group->id);
+    page_write_summary(out, group->title);
+    html_write(out, "<p class=\"lead\">");
+    page_write_said(out, group->summary, PAGE_NAME);
+    html_write(out, "</p>");
     write_decision(page, group);
     write_figures(page, group);
     html_write(out,

@@ -35,10 +35,12 @@ static void write_group(void *context, const struct store_group *group)
     listing->count++;
     html_write(out,
                "<li class=\"group\"><div class=\"what\">"
-               "<a class=\"title\" href=\"/groups/%s\">%.*s</a><p>%.*s</p>"
-               "<div class=\"meta\"><span class=\"status %s\">%s</span>"
+               "<a class=\"title\" href=\"/groups/%s\">%.*s</a><p>",
+               group->id, PAGE_SHORT, group->title);
+    page_write_said(out, group->summary, PAGE_SHORT);
+    html_write(out,
+               "</p><div class=\"meta\"><span class=\"status %s\">%s</span>"
                "<span>last seen ",
-               group->id, PAGE_SHORT, group->title, PAGE_SHORT, group->summary,
                group->status, group->status);
     page_write_time(out, group->last_seen_ms, listing->now_ms);
     html_write(out, "</span><span>first seen ");
@@ -87,12 +89,16 @@ static void write_filters(struct text *out, const struct http_request *request)
     html_write(out,
                "<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\">");
     write_field(out, request, "q", "Search", "function, program, host");
+    html_write(out,
+               "<label class=\"unfold\"><input type=\"checkbox\"%s> More filters"
+               "</label>",
+               request->parameter_count != 0 ? " checked" : "");
     write_field(out, request, "release", "Release", "any");
     write_field(out, request, "environment", "Environment", "any");
     write_field(out, request, "signal", "Signal", "any");
     write_field(out, request, "tag", "Tag", "key:value");
     write_status(out, request);
-    write_field(out, request, "since", "Since", "24h, 7d, 2026-01-31");
+    write_field(out, request, "since", "Since", "24h, 7d");
     html_write(out, "<button>Show</button>");
     if (request->parameter_count != 0)
         html_write(out, "<a class=\"clear\" href=\"/\">Show all</a>");
@@ -109,7 +115,9 @@ static void write_nothing(struct text *out, const struct http_request *request)
     html_write(out,
                "<div class=\"empty\"><h2>No crashes yet</h2>"
                "<p>Run a program with its reports sent here:</p>"
-               "<pre>crashhook run --url http://THIS-ADDRESS -- program</pre></div>");
+               "<pre>crashhook run --url %s://%.*s -- program</pre></div>",
+               request->secure ? "https" : "http", PAGE_SHORT,
+               request->host != NULL ? request->host : "THIS-ADDRESS");
 }
 
 static void write_more(struct text *out, const struct http_request *request,
@@ -142,8 +150,11 @@ void page_groups(struct http_request *request)
     html_write(out, " %s in ", totals.reports == 1 ? "report" : "reports");
     page_write_number(out, totals.groups);
     html_write(out, " %s</p>\n", totals.groups == 1 ? "group" : "groups");
+    if (collector_of(request)->tokens[0] != NULL)
+        html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
+                        "<button>Log out</button></form>\n");
     write_filters(out, request);
-    html_write(out, "<ol class=\"groups\">\n");
+    html_write(out, "<ol class=\"groups\">"); // empty, it is not shown
     if (status == CH_OK)
         status = store_list_groups(store, &filter.store, write_group, &listing, next);
     if (status != CH_OK) {

@@ -99,7 +99,8 @@ void page_missing_write(struct text *out, const json_t *report, const char *addr
     }
     html_write(out,
                "</ul><p class=\"cut\">Send the program with its debug information, or"
-               " the debug file of that build ID, and look again:</p>"
+               " the debug file of that build ID, and look again (with --sources,"
+               " lines of code come too):</p>"
                "<pre class=\"command\">crashhook symbols upload --url %.*s FILE</pre>"
                "</section>\n",
                PAGE_SHORT, address);

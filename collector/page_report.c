@@ -9,6 +9,7 @@
 #include "collector/moment.h"
 #include "collector/page.h"
 #include "collector/page_sections.h"
+#include "report/readable_name.h"
 
 enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
 
@@ -16,6 +17,24 @@ static void write_fact(struct text *out, const char *name, const char *value)
 {
     if (value != NULL && value[0] != 0)
         html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
+}
+
+// write_path breaks a path, where it has to, behind a slash.
+static void write_path(struct text *out, const char *name, const char *path)
+{
+    if (path == NULL || path[0] == 0)
+        return;
+    html_write(out, "<div><dt>%s</dt><dd>", name);
+    for (size_t shown = 0; *path != 0 && shown < PAGE_NAME;) {
+        size_t part = strcspn(path + 1, "/") + 1;
+        char piece[256];
+        snprintf(piece, sizeof(piece), "%.*s", part < 255 ? (int)part : 255, path);
+        part = strlen(piece);
+        html_write(out, "%s<wbr>", piece);
+        path += part;
+        shown += part;
+    }
+    html_write(out, "%s</dd></div>", *path != 0 ? "\u2026" : "");
 }
 
 // write_signal writes `SIGSEGV (11), SEGV_MAPERR`.
@@ -89,7 +108,7 @@ static void write_facts(struct text *out, const json_t *report)
     html_write(out, "<dl class=\"facts\">");
     write_signal(out, crash);
     write_fact(out, "Address", report_string(crash, "address"));
-    write_fact(out, "Program", report_string(process, "executable"));
+    write_path(out, "Program", report_string(process, "executable"));
     write_fact(out, "Release", report_string(report, "release"));
     write_fact(out, "Environment", report_string(report, "environment"));
     write_fact(out, "Host", report_string(host, "hostname"));
@@ -141,9 +160,9 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     html_write(out, "<section class=\"hero\"><p class=\"kicker\">");
     if (kind != NULL)
         html_write(out, "<span class=\"kind\">%.*s</span>", 40, kind);
-    html_write(out, "<a href=\"/groups/%s\">%.*s</a></p><h1>%.*s</h1>", viewed->group,
-               PAGE_SHORT, viewed->title, PAGE_NAME,
-               summary != NULL ? summary : viewed->title);
+    html_write(out, "<a href=\"/groups/%s\">%.*s</a></p>", viewed->group, PAGE_SHORT,
+               viewed->title);
+    page_write_summary(out, summary != NULL ? summary : viewed->title);
     if (message != NULL)
         html_write(out, "<pre class=\"message\">%s</pre>", message);
     write_facts(out, report);

@@ -137,10 +137,11 @@ void page_source_write_missing(struct text *out, const struct page_sources *sour
         partial = partial || sources->builds[i].partial;
     }
     if (wanted) {
-        html_write(out, "<p class=\"cut\">No source lines were sent of ");
+        html_write(out, "<p class=\"cut\">No sources were sent of ");
         write_names(out, sources);
         html_write(out,
-                   ". Where it was built, send them:</p><pre class=\"command\">"
+                   ". To see lines of code here, send them from where it was "
+                   "built:</p><pre class=\"command\">"
                    "crashhook symbols upload --sources --url %.*s FILE</pre>",
                    PAGE_SHORT, address);
     }

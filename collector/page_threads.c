@@ -144,12 +144,13 @@ void page_threads_write_others(struct text *out, const json_t *report)
     }
     if (others == 0)
         return;
-    html_write(out,
-               "<section class=\"card\" id=\"threads\"><h2>%s <small>%zu in %zu%s"
-               " %s</small></h2><ol class=\"stacks\">\n",
-               crashed != NULL ? "Other threads" : "Threads", others, stacks.count,
-               stacks.left_out != 0 ? " or more" : "",
-               stacks.count == 1 ? "stack" : "different stacks");
+    html_write(out, "<section class=\"card\" id=\"threads\"><h2>%s <small>%zu",
+               crashed != NULL ? "Other threads" : "Threads", others);
+    if (others > 1)
+        html_write(out, " in %zu%s %s", stacks.count,
+                   stacks.left_out != 0 ? " or more" : "",
+                   stacks.count == 1 ? "stack" : "different stacks");
+    html_write(out, "</small></h2><ol class=\"stacks\">\n");
     size_t shown = 0;
     while (shown < stacks.count && !page_is_full(out))
         write_stack(out, report, &stacks.stacks[shown++]);

@@ -25,14 +25,16 @@ static const struct {
 static void write_choices(struct text *out, const struct store_group *group)
 {
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        bool resolves = strcmp(choices[i].status, "resolved") == 0;
         bool reopens = strcmp(choices[i].status, "open") == 0;
         if (strcmp(choices[i].status, group->status) == 0 ||
             (reopens && strcmp(group->status, "regressed") == 0))
             continue;
         html_write(out,
-                   "<button name=\"status\" value=\"%s\" accesskey=\"%s\""
+                   "<button class=\"%s\" name=\"status\" value=\"%s\" accesskey=\"%s\""
                    " title=\"Access key %s\">%s</button>",
-                   choices[i].status, choices[i].key, choices[i].key, choices[i].label);
+                   resolves ? "main" : "quiet", choices[i].status, choices[i].key,
+                   choices[i].key, choices[i].label);
     }
 }
 

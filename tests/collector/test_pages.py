@@ -363,6 +363,10 @@ class Pages(unittest.TestCase):
             self.assertEqual(self.browser.evaluate("document.cookie"), "")
             self.browser.click("[value=ignored]")
             self.assertIn("ignored", self.browser.evaluate("document.body.innerText"))
+            self.browser.go(other.url + "/")
+            self.browser.screenshot(os.path.join(FOLDER, "logged_in.png"))
+            self.browser.click(".logout button")
+            self.assertIn("Log in", self.browser.evaluate("document.title"))
 
     def test_failures_are_pages_too(self):
         self.browser.look(*WIDE, False)
@@ -376,6 +380,43 @@ class Pages(unittest.TestCase):
             self.browser.go(empty.url + "/")
             self.assertIn("No crashes yet",
                           self.browser.evaluate("document.body.innerText"))
+            self.assertIn(f"crashhook run --url {empty.url} -- program",
+                          self.browser.evaluate("document.body.innerText"))
+
+    def filters_shown(self):
+        return self.browser.evaluate(
+            "[...document.querySelectorAll('.filters [name]')]"
+            ".filter(e => e.offsetParent !== null).map(e => e.name)")
+
+    def test_a_phone_shows_the_search_and_unfolds_the_other_filters(self):
+        self.visit("/", PHONE)
+        self.assertEqual(self.filters_shown(), ["q"])
+        self.browser.evaluate("document.querySelector('.unfold input').click()")
+        self.assertEqual(self.filters_shown(), ["q", "release", "environment", "signal",
+                                                "tag", "status", "since"])
+        self.visit("/?signal=SIGABRT", PHONE)
+        self.assertIn("signal", self.filters_shown())
+        self.visit("/")
+        self.assertEqual(len(self.filters_shown()), 7)
+
+    def test_what_can_be_pressed_is_reached_by_tab_and_is_seen_to_be(self):
+        for path in ("/", self.address("null_write", "groups"), self.address("null_write")):
+            self.visit(path)
+            reached = set()
+            for _ in range(60):
+                for kind in ("rawKeyDown", "keyUp"):
+                    self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab",
+                                      code="Tab", windowsVirtualKeyCode=9)
+                seen = self.browser.evaluate(
+                    "(() => { const e = document.activeElement, s = getComputedStyle(e),"
+                    " r = e.getBoundingClientRect(); return [e.tagName + e.name + r.top +"
+                    " r.left, s.outlineStyle, r.width * r.height > 0]; })()")
+                if seen[0].startswith("BODY") or seen[0] in reached:
+                    break  # past the last one
+                reached.add(seen[0])
+                self.assertNotEqual(seen[1], "none", seen)
+                self.assertTrue(seen[2], seen)
+            self.assertGreater(len(reached), 8, reached)
 
 
 if __name__ == "__main__":
