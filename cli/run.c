@@ -30,7 +30,9 @@ enum {
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 
-static volatile pid_t program;
+static volatile pid_t program;        // 0: it has ended
+static volatile sig_atomic_t hurried; // somebody wants us to end after it
+static struct sigaction child_action; // what SIGCHLD did when we were started
 
 // describe_value writes what a variable's option takes: "no|yes|tty", or VALUE and
 // behind its help what that may be.
@@ -133,8 +135,11 @@ static int preload(void)
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
+    bool typed = info->si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT);
     (void)context;
-    if (info->si_code != SI_KERNEL || (signal != SIGINT && signal != SIGQUIT))
+    if (program == 0)
+        hurried = 1;
+    else if (!typed)
         (void)kill(program, signal);
     errno = saved;
 }
@@ -154,6 +159,7 @@ static void pass_signals_on(void)
 
 static void start_program(const char **arguments, int failure_fd, const sigset_t *mask)
 {
+    (void)sigaction(SIGCHLD, &child_action, NULL);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
     (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
     int why = errno;
@@ -172,6 +178,9 @@ static enum ch_status start(const char **arguments, int *out_why)
         return CH_ERR_IO;
     (void)fcntl(failure[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(failure[1], F_SETFD, FD_CLOEXEC);
+    // Where it is ignored nobody hears how a child has ended.
+    (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
+                    &child_action);
     // No signal may find us between the fork and knowing the program's pid.
     sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, &mask);
@@ -190,11 +199,23 @@ static enum ch_status start(const char **arguments, int *out_why)
     return pid > 0 ? CH_OK : CH_ERR_IO;
 }
 
+// await_program reaps until the program has ended: as the first process of a container
+// we also get the children that others leave behind, agents among them.
 static int await_program(void)
 {
     int status = 0;
-    while (waitpid(program, &status, 0) < 0 && errno == EINTR)
-        continue;
+    while (program != 0) {
+        siginfo_t child = { 0 };
+        if (waitid(P_ALL, 0, &child, WEXITED | WNOWAIT) != 0) {
+            if (errno == EINTR)
+                continue;
+            return command_fail("cannot wait for the program: %s", strerror(errno));
+        }
+        // Nothing is passed on to who gets its number next.
+        if (child.si_pid == program)
+            program = 0;
+        (void)waitpid(child.si_pid, &status, 0);
+    }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -243,7 +264,7 @@ static void await_reports(const struct session *session, uint64_t since_ms)
     const struct timespec pause = { .tv_nsec = 5000000 };
     uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
     while (session->spool.folder_fd >= 0 && unfinished(&session->spool, since_ms) &&
-           clock_ms(CLOCK_MONOTONIC) < deadline)
+           !hurried && clock_ms(CLOCK_MONOTONIC) < deadline)
         (void)nanosleep(&pause, NULL);
 }
 

@@ -2,6 +2,7 @@
 #
 # crashhook run: the program behaves as without it, and so does its exit.
 
+import ctypes
 import os
 import pty
 import shutil
@@ -27,6 +28,22 @@ if os.fork() == 0:
         os.close(other)
     time.sleep(seconds)
 os._exit(5)
+"""
+
+# Leaves an ended child to whoever gets orphans, and waits for it to be reaped.
+ORPHAN = """
+import os, time
+reading, writing = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.write(writing, b"%d" % os.getpid())
+    os._exit(0)
+os.wait()
+path = "/proc/" + os.read(reading, 20).decode()
+deadline = time.monotonic() + 20
+while os.path.exists(path) and time.monotonic() < deadline:
+    time.sleep(0.01)
+os._exit(os.path.exists(path))
 """
 
 
@@ -148,6 +165,42 @@ class Run(unittest.TestCase):
             done = scene.run("run", "--", sys.executable, "-c", HOLD, scene.spool, "0.7")
             self.assertEqual(done.returncode, 5)
             self.assertGreaterEqual(time.monotonic() - began, 0.7)
+
+    def test_it_hears_how_the_program_ended_where_children_are_ignored(self):
+        with Scene() as scene:
+            script = ("import os, signal\n"
+                      "ignored = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN\n"
+                      "os._exit(3 if ignored else 4)\n")
+            done = subprocess.run([CRASHHOOK, "run", "--enable", "no", "--", sys.executable,
+                                   "-c", script], check=False, env=scene.environment({}),
+                                  preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                                   signal.SIG_IGN))
+            self.assertEqual(done.returncode, 3)
+
+    def test_it_reaps_what_others_leave_to_it(self):
+        def inherit():
+            ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+        with Scene() as scene:
+            done = subprocess.run([CRASHHOOK, "run", "--enable", "no", "--", sys.executable,
+                                   "-c", ORPHAN], env=scene.environment({}), check=False,
+                                  timeout=60, preexec_fn=inherit)
+            self.assertEqual(done.returncode, 0)
+
+    def test_it_waits_for_reports_no_longer_when_it_is_told_to_end(self):
+        with Scene() as scene:
+            process = scene.start("run", "--", sys.executable, "-c", HOLD, scene.spool, "20")
+            children = f"/proc/{process.pid}/task/{process.pid}/children"
+            began = False
+            while True:
+                with open(children, encoding="ascii") as file:
+                    child = file.read()
+                if began and not child:
+                    break
+                began = began or bool(child)
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=15)
+            self.assertEqual(process.returncode, 5)
 
     def test_it_waits_no_longer_than_the_timeout(self):
         with Scene() as scene:
