@@ -35,7 +35,7 @@ asan tsan: deps
 # Each parser's libFuzzer target, a minute each.
 fuzz: deps
 	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS)
+	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	setarch -R ctest --preset fuzz -j $(JOBS) -L fuzz
 
 # Unit tests under memcheck; what lines tests run; AArch64 under qemu; Debian 13.
