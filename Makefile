@@ -49,10 +49,10 @@ receivers: deps all
 	command -v npm || echo npm | packaging/install-packages /dev/stdin
 	tests/check-receivers
 
-# Measures what docs/performance.md quotes.
+# Measures what docs/performance.md quotes; BENCH=--quick takes fewer turns.
 bench: deps all
 	packaging/install-packages packaging/more-packages.txt
-	bench/run
+	bench/run $(BENCH)
 
 # Debian packages and a tarball, of what is committed, in build/packages.
 packages: deps
