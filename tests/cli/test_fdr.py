@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -245,6 +246,48 @@ class TextForPeople(unittest.TestCase):
         line = self.text("real-v5-typed-clang19")[1 + trace["records"].index(record)]
         self.assertEqual(line.split()[2:], [record["action"], f"#{record['function']}",
                                             f"+{record['delta']}"])
+
+
+# The trace has functions 1 and 2, as these are numbered.
+PROGRAM = """
+__attribute__((noinline)) int inner_step(int x) { __asm__ volatile(""); return x + 1; }
+__attribute__((noinline)) int outer_step(int x) { return inner_step(x) * 2; }
+int main(void) { return outer_step(1) == 0; }
+"""
+
+
+class NamesOfFunctions(unittest.TestCase):
+    def setUp(self):
+        self.scene = Scene()
+        self.source = os.path.join(self.scene.folder, "steps.c")
+        self.program = os.path.join(self.scene.folder, "steps")
+        with open(self.source, "w", encoding="ascii") as file:
+            file.write(PROGRAM)
+        subprocess.run(["clang", "-O1", "-fxray-instrument",
+                        "-fxray-instruction-threshold=1", "-o", self.program, self.source],
+                       check=True)
+
+    def tearDown(self):
+        shutil.rmtree(self.scene.folder)
+
+    def test_the_program_says_what_its_numbers_mean(self):
+        _, trace, _ = dump(case("real-v5-typed-clang19"), "--functions", self.program)
+        names = {record["function"]: record["name"] for record in trace["records"]
+                 if record["kind"] == "function"}
+        self.assertEqual(names, {1: "inner_step", 2: "outer_step"})
+
+    def test_names_stand_in_the_text_too(self):
+        text = subprocess.run([CRASHHOOK, "fdr", "dump", "--functions", self.program,
+                               case("real-v5-typed-clang19")], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        self.assertIn('enter     #2 "outer_step" +0\n', text)
+
+    def test_a_file_without_such_functions_is_refused(self):
+        done = subprocess.run([CRASHHOOK, "fdr", "dump", "--functions", self.source,
+                               case("real-v5-typed-clang19")], check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"cannot read the functions of '{self.source}'", done.stderr)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,22 @@ class Unwinding(unittest.TestCase):
         trusts = self.trusts(process)
         self.assertEqual(trusts.count("sframe"), 7)
 
+    def test_a_recorded_stack_holds_what_its_walk_reads(self):
+        process = self.start(self.build(DEEP, *CALLS))
+        kept = os.path.join(self.folder, "case")
+        os.mkdir(kept)
+        subprocess.run([os.path.join(BUILD, "bin/crashhook"), "record", str(process.pid),
+                        kept], check=True)
+        with open(os.path.join(kept, "case.json"), encoding="utf-8") as file:
+            case = json.load(file)
+        pointer = int(case["registers"][7], 16)
+        blocks = [(int(block["address"], 16), block["size"]) for block in case["memory"]]
+        self.assertEqual(case["arch"], "amd64")
+        self.assertTrue(any(start <= pointer < start + size for start, size in blocks))
+        self.assertEqual(sum(size for _, size in blocks),
+                         os.path.getsize(os.path.join(kept, "memory.bin")))
+        self.assertGreaterEqual(len(case["images"]), 3)
+
     def test_a_million_calls_cost_no_memory(self):
         resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY,) * 2)
         process = self.start(self.build(DEEP, *CALLS), "1000000")
