@@ -220,6 +220,7 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
+    (void)signal(SIGCHLD, SIG_DFL); // ignored, it would not tell of a stop
 
     for (int i = 0; i < MAX_LISTINGS; i++) {
         size_t found = seize_listed(stop, folder, free_tid);

@@ -42,7 +42,8 @@ struct stop {
 };
 
 // stop_threads stops all threads of pid but free_tid (0: none), which appears in the
-// list as STOP_FREE, within budget_ms. Blocks SIGCHLD for good. CH_ERR_IO: the threads
+// list as STOP_FREE, within budget_ms. Blocks SIGCHLD for good, with its
+// default action. CH_ERR_IO: the threads
 // cannot be listed. CH_ERR_NOT_FOUND: no thread could be stopped, stop->refused says
 // why.
 CH_CHECKED enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,6 +128,10 @@ static int run_row(const struct command *command, char **argv)
                                options.arguments[command->arguments_max]);
     if (!session_options_understood(&options, command->name))
         return COMMAND_USAGE;
+    // Where children are ignored nobody hears how one has ended; run leaves that to its
+    // program.
+    if (command != &run_command)
+        (void)signal(SIGCHLD, SIG_DFL);
     return command->run(&options);
 }
 

@@ -264,6 +264,7 @@ int main(int argc, char **argv)
     sigaddset(&stops, SIGINT);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); // whoever started us may have ignored it
     signal(SIGXFSZ, SIG_IGN); // a file limit is then an error like a full disk
     // Every report frees about what the next one takes: without slack the heaps of the
     // server's threads would shrink and grow with each.

@@ -217,6 +217,28 @@ static void stop_lets_calls_with_a_time_limit_go_on(void **state)
     goes_on(write_when_full, take_all);
 }
 
+static void stop_is_told_of_stops_where_children_are_ignored(void **state)
+{
+    (void)state;
+    struct timespec begin;
+    struct timespec end;
+    struct child child = child_start(wait_in_epoll);
+    struct stop stop;
+    child_await_sleep(child.pid, child.pid);
+
+    signal(SIGCHLD, SIG_IGN);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    enum ch_status status = stop_threads(&stop, child.pid, 0, BUDGET_MS);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    stop_release(&stop);
+    stop_deinit(&stop);
+    child_end(&child, true);
+
+    assert_int_equal(status, CH_OK);
+    // Not after all of the time that it has.
+    assert_true(end.tv_sec - begin.tv_sec < BUDGET_MS / 1000 - 1);
+}
+
 static void count_signal(int signal)
 {
     (void)signal;
@@ -347,6 +369,7 @@ int main(void)
         cmocka_unit_test(stop_finds_every_thread_and_what_it_did),
         cmocka_unit_test(stop_leaves_the_free_thread_running),
         cmocka_unit_test(stop_lets_an_epoll_wait_go_on),
+        cmocka_unit_test(stop_is_told_of_stops_where_children_are_ignored),
         cmocka_unit_test(stop_lets_calls_with_a_time_limit_go_on),
         cmocka_unit_test(stop_delivers_a_signal_that_arrives_meanwhile_once),
         cmocka_unit_test(stop_passes_over_a_main_thread_that_has_exited),

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import unittest
@@ -152,6 +153,18 @@ class Show(unittest.TestCase):
             self.assertTrue(os.path.islink(os.path.join(scene.folder, "link")))
             with open(os.path.join(scene.folder, "target"), encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["schema"], "crashhook.report/1")
+
+    def test_names_are_found_where_children_are_ignored(self):
+        with Scene() as scene:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            self.addCleanup(signal.signal, signal.SIGCHLD, signal.SIG_DFL)
+            process = subprocess.Popen(
+                [cli_scene.CRASHHOOK, "symbolize", case("raw.json")], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=scene.environment({}))
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+            self.assertEqual(json.loads(out)["revision"], 1)
 
     def test_an_option_that_stands_for_a_variable_takes_what_that_does(self):
         with Scene() as scene:
