@@ -133,16 +133,18 @@ static void note_dropped(void *context, const char *id)
         (unsigned long long)settings->spool_max_bytes);
 }
 
-void delivery_prune(struct delivery *delivery, const char *keep_id)
+bool delivery_prune(struct delivery *delivery, const char *keep_id)
 {
+    bool over = false;
     const struct session *session = delivery->session;
     const struct spool_caps caps = { .reports = session->settings.spool_max_reports,
                                      .bytes = session->settings.spool_max_bytes,
                                      .sent_age_s = session->settings.spool_max_age_s };
     enum ch_status status =
-        spool_prune(&session->spool, caps, keep_id, note_dropped, delivery);
+        spool_prune(&session->spool, caps, keep_id, note_dropped, delivery, &over);
     if (status != CH_OK)
         say(delivery, "cannot clean up spool '%s': %s", session->spool_path,
             spool_why(status));
     (void)spool_sweep(&session->spool);
+    return !over;
 }

@@ -4,6 +4,8 @@
 // headers from OpenTelemetry's variables, raw reports symbolized on their way, lines to
 // a say function. Users: finish, upload.
 #pragma once
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/session.h"
@@ -27,5 +29,5 @@ CH_CHECKED enum ch_status delivery_init(struct delivery *delivery,
 void delivery_deinit(struct delivery *delivery);
 
 // delivery_prune keeps the spool within its caps and sweeps what dead writers left;
-// keep_id may be NULL.
-void delivery_prune(struct delivery *delivery, const char *keep_id);
+// keep_id may be NULL. false: reports that are being worked on keep it past its caps.
+bool delivery_prune(struct delivery *delivery, const char *keep_id);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +31,11 @@ static json_t *read_entry(const struct session *session, const char *id)
     }
     status = report_read(fd, &report, &error);
     (void)close(fd);
+    if (status == CH_OK && strcmp(report_string(report, "id"), id) != 0) {
+        (void)snprintf(error.text, sizeof(error.text), "its id is another one");
+        json_decref(report);
+        status = CH_ERR_MALFORMED;
+    }
     if (status != CH_OK)
         (void)command_fail("cannot read report %s: %s", id, error.text);
     return status == CH_OK ? report : NULL;

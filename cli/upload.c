@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,37 +129,67 @@ static int set_alarm(int timer_fd, int64_t unix_s)
                            &alarm, NULL);
 }
 
-// await_change waits until the spool changes or the timer tells.
-static void await_change(int watch_fd, int timer_fd)
+// await_change waits until the spool changes, the timer tells, or it is time to look.
+// false: nothing happened.
+static bool await_change(int watch_fd, int timer_fd)
 {
+    enum { LOOK_MS = 10000 };
     char events[4096];
     uint64_t expirations;
     struct pollfd ready[] = { { .fd = watch_fd, .events = POLLIN },
                               { .fd = timer_fd, .events = POLLIN } };
-    if (poll(ready, 2, -1) <= 0)
-        return;
+    if (poll(ready, 2, LOOK_MS) <= 0)
+        return false;
     (void)!read(timer_fd, &expirations, sizeof(expirations));
     while (read(watch_fd, events, sizeof(events)) > 0)
         continue;
+    return true;
+}
+
+// is_gone: the folder that we have open is not the one at the spool's path any more.
+static bool is_gone(const struct session *session)
+{
+    struct stat open;
+    struct stat there;
+    return fstat(session->spool.folder_fd, &open) != 0 ||
+           stat(session->spool_path, &there) != 0 || open.st_ino != there.st_ino ||
+           open.st_dev != there.st_dev;
+}
+
+// watch_folder has watch_fd tell of changes in the spool, which is made anew where
+// somebody took it away.
+static int watch_folder(struct delivery *delivery, int watch_fd)
+{
+    struct session *session = delivery->session;
+    if (is_gone(session)) {
+        spool_close(&session->spool);
+        if (session_open_spool(session, SPOOL_CREATE) != CH_OK)
+            return COMMAND_FAILED;
+    }
+    if (inotify_add_watch(watch_fd, session->spool_path,
+                          IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
+                              IN_ONLYDIR) < 0)
+        return command_fail("cannot watch spool '%s': %s", session->spool_path,
+                            strerror(errno));
+    return COMMAND_DONE;
 }
 
 static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
 {
-    const char *path = delivery->session->spool_path;
-    if (watch_fd < 0 || timer_fd < 0 ||
-        inotify_add_watch(watch_fd, path,
-                          IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) <
-            0)
-        return command_fail("cannot watch spool '%s': %s", path, strerror(errno));
+    if (watch_fd < 0 || timer_fd < 0)
+        return command_fail("cannot watch: %s", strerror(errno));
     for (;;) {
         struct queue_totals pass = { 0 };
-        int result = run_pass(delivery, &pass);
+        int result = watch_folder(delivery, watch_fd);
+        if (result == COMMAND_DONE)
+            result = run_pass(delivery, &pass);
         if (result != COMMAND_DONE)
             return result;
-        delivery_prune(delivery, NULL);
+        (void)delivery_prune(delivery, NULL);
         if (set_alarm(timer_fd, pass.next_time) != 0)
             return command_fail("cannot wait: %s", strerror(errno));
-        await_change(watch_fd, timer_fd);
+        while (!await_change(watch_fd, timer_fd) && !is_gone(delivery->session))
+            continue;
     }
 }
 
@@ -194,7 +226,7 @@ static int run_upload(const struct options *options)
         return upload_watch(&delivery);
     delivery.progress = show_progress;
     int result = upload_now(&delivery);
-    delivery_prune(&delivery, NULL);
+    (void)delivery_prune(&delivery, NULL);
     return result;
 }
 

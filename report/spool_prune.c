@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/report_id.h"
+#include "report/spool_book.h"
 #include "report/spool_counts.h"
 #include "report/spool_state.h"
 
@@ -76,9 +77,40 @@ static void remove_oldest(struct prune *prune, const struct spool_listing *listi
     }
 }
 
+// count learns what the spool holds now.
+static enum ch_status count(struct prune *prune, struct spool_listing *out)
+{
+    enum ch_status status = spool_list(prune->spool, out);
+    if (status != CH_OK)
+        return status;
+    prune->reports = out->count;
+    prune->bytes = 0;
+    for (size_t i = 0; i < out->count; i++)
+        prune->bytes += out->entries[i].size;
+    return CH_OK;
+}
+
+// prune_alone does so while no other process does.
+static enum ch_status prune_alone(struct prune *prune)
+{
+    struct spool_book CH_CLEANUP(spool_book_close) lock = { .lock_fd = -1 };
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    enum ch_status status = spool_book_open(prune->spool, "prune", &lock);
+    if (status == CH_OK)
+        status = count(prune, &listing);
+    if (status != CH_OK)
+        return status;
+    remove_old(prune, &listing);
+    remove_oldest(prune, &listing, true);
+    remove_oldest(prune, &listing, false);
+    if (prune->dropped_count != 0)
+        status = spool_counts_add_dropped(prune->spool, prune->dropped_count);
+    return status;
+}
+
 enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
                            const char *keep_id, spool_dropped_fn *dropped,
-                           void *context)
+                           void *context, bool *out_over)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     struct prune prune = { .spool = spool,
@@ -86,17 +118,10 @@ enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
                            .keep_id = keep_id,
                            .dropped = dropped,
                            .context = context };
-    enum ch_status status = spool_list(spool, &listing);
-    if (status != CH_OK)
-        return status;
-
-    prune.reports = listing.count;
-    for (size_t i = 0; i < listing.count; i++)
-        prune.bytes += listing.entries[i].size;
-    remove_old(&prune, &listing);
-    remove_oldest(&prune, &listing, true);
-    remove_oldest(&prune, &listing, false);
-    if (prune.dropped_count != 0)
-        status = spool_counts_add_dropped(spool, prune.dropped_count);
+    enum ch_status status = count(&prune, &listing);
+    if (status == CH_OK && (caps.sent_age_s != 0 || !within_caps(&prune)))
+        status = prune_alone(&prune);
+    if (status == CH_OK)
+        *out_over = !within_caps(&prune);
     return status;
 }

@@ -4,8 +4,10 @@
 // first, then the oldest others, each of which the caller hears of and the spool counts
 // (spool_counts.h). Age alone is a reason to delete what every target has, and nothing
 // else: a clock that is set wrong loses no report. One that somebody is working on is
-// left alone, and so is the one the caller names.
+// left alone, and so is the one the caller names. One process prunes at a time: of two
+// that count the same reports each would delete its share.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -20,7 +22,8 @@ struct spool_caps {
 // A spool_dropped_fn hears of a report that is deleted although it was not sent.
 typedef void spool_dropped_fn(void *context, const char *id);
 
-// spool_prune deletes what is past the caps; keep_id may be NULL.
+// spool_prune deletes what is past the caps; keep_id may be NULL. out_over: reports
+// that are being worked on keep it past them.
 CH_CHECKED enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
                                       const char *keep_id, spool_dropped_fn *dropped,
-                                      void *context);
+                                      void *context, bool *out_over);

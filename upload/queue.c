@@ -367,14 +367,26 @@ static enum ch_status prepare_report(struct queue *queue, const char *id, int *l
     return read_own(*lock_fd, id, report, error);
 }
 
-// give_up says that a report cannot be read. One that is too large never will be: that
-// is noted, so that it is not tried again.
-static void give_up(const struct queue *queue, const char *id, enum ch_status status,
+// tell_once says that a report cannot be read, in the first of the passes that meet it.
+static void tell_once(struct queue *queue, const char *id, const char *why)
+{
+    for (size_t i = 0; i < queue->told_count; i++) {
+        if (strcmp(queue->told[i], id) == 0)
+            return;
+    }
+    if (queue->told_count < QUEUE_TOLD_MAX)
+        (void)snprintf(queue->told[queue->told_count++], REPORT_ID_SIZE, "%s", id);
+    say(queue, "cannot read report %s: %s", id, why);
+}
+
+// give_up leaves a report that cannot be read. One that is too large never will be:
+// that is noted, so that it is not tried again.
+static void give_up(struct queue *queue, const char *id, enum ch_status status,
                     const char *why, struct queue_totals *totals)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     totals->unreadable++;
-    say(queue, "cannot read report %s: %s", id, why);
+    tell_once(queue, id, why);
     if (status != CH_ERR_LIMIT || read_state(queue, id, &state) != CH_OK)
         return;
     if (mark(queue, id, &state, TARGET_FAILED, why) != CH_OK)

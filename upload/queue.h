@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "report/report_id.h"
 #include "report/spool.h"
 #include "report/spool_counts.h"
 #include "upload/target.h"
@@ -39,6 +40,8 @@ struct queue_step {
 // has been sent.
 typedef void queue_progress_fn(void *context, const struct queue_step *step);
 
+enum { QUEUE_TOLD_MAX = 64 };
+
 struct queue {
     const struct spool *spool;
     struct target_list targets;
@@ -52,7 +55,9 @@ struct queue {
     queue_say_fn *say;
     queue_progress_fn *progress; // NULL: nobody wants to know
     void *context;
-    struct queue_step step; // of the pass that runs
+    struct queue_step step;                    // of the pass that runs
+    char told[QUEUE_TOLD_MAX][REPORT_ID_SIZE]; // unreadable ones that were named
+    size_t told_count;
 };
 
 // What a pass has done.

@@ -227,6 +227,26 @@ class Failures(unittest.TestCase):
             self.assertTrue(400 < wait < 510, wait)
 
 
+class Unreadable(unittest.TestCase):
+    def test_each_is_one_line_however_many_passes_meet_it(self):
+        with Spool(1) as spool, FaultServer(answer(503), answer(503), take) as server:
+            broken = [report_id(7), report_id(8), report_id(9)]
+            with open(spool.file(broken[0]), "w", encoding="utf-8") as file:
+                file.write("{}")
+            os.mkfifo(spool.file(broken[1]))
+            shutil.copy(spool.file(spool.ids[0]), spool.file(broken[2]))
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="60s")
+            listed = subprocess.run([CRASHHOOK, "list", "--json", "--spool", spool.path],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True, check=False)
+            self.assertEqual(len(server.requests), 3)
+            for identity in broken:
+                for said in (done.stderr_text, listed.stderr):
+                    self.assertEqual(said.count(f"cannot read report {identity}: "), 1, said)
+            self.assertEqual((done.returncode, listed.returncode), (1, 1))
+            self.assertEqual([row["id"] for row in json.loads(listed.stdout)], spool.ids)
+
+
 class Sharing(unittest.TestCase):
     def test_two_uploaders_never_send_one_report_twice(self):
         with Spool(20) as spool, FaultServer() as server:
@@ -279,6 +299,23 @@ class Sharing(unittest.TestCase):
             finally:
                 watcher.kill()
                 watcher.communicate(timeout=20)
+
+    def test_watch_finds_the_spool_that_took_the_place_of_the_first(self):
+        for name, take_away in (("moved", lambda path: os.rename(path, path + ".old")),
+                                ("deleted", shutil.rmtree)):
+            with self.subTest(name), Spool(1) as spool, FaultServer() as server:
+                watcher = spool.start("--url", server.url, "--watch")
+                try:
+                    server.await_requests(1)
+                    take_away(spool.path)
+                    while not os.path.isdir(spool.path) and watcher.poll() is None:
+                        time.sleep(0.01)
+                    spool.add(1)
+                    server.await_requests(2, 60)
+                finally:
+                    watcher.kill()
+                    watcher.communicate(timeout=20)
+                self.assertEqual(server.ids(), spool.ids)
 
     def test_watch_asks_a_server_in_trouble_again(self):
         with Spool(1) as spool, FaultServer(answer(500), take) as server:
