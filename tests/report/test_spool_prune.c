@@ -152,12 +152,14 @@ static void ignore(void *context, const char *id)
 
 static void prune_by_many_at_once_deletes_no_more_than_by_one(void **state)
 {
-    enum { PRUNERS = 8, REPORTS = 60, KEPT = 40 };
+    enum { PRUNERS = 8, REPORTS = 400, KEPT = 200 };
     struct folder *folder = *state;
     struct spool spool = open_spool(folder);
     struct spool_listing left = { 0 };
     pid_t pruners[PRUNERS];
     int failed = 0;
+    int gate[2] = { -1, -1 };
+    assert_int_equal(pipe(gate), 0);
     for (int i = 0; i < REPORTS; i++) {
         char id[REPORT_ID_SIZE];
         (void)snprintf(id, sizeof(id), "01928370-%04x-7788-99aa-bbccddeeff00", i);
@@ -167,12 +169,16 @@ static void prune_by_many_at_once_deletes_no_more_than_by_one(void **state)
         pruners[i] = fork();
         if (pruners[i] == 0) {
             bool over = false;
+            close(gate[1]);
+            (void)!read(gate[0], &over, 1); // all at once
             enum ch_status status =
                 spool_prune(&spool, (struct spool_caps){ KEPT, 1 << 20, 0 }, NULL,
                             ignore, NULL, &over);
             _exit(status != CH_OK || over);
         }
     }
+    close(gate[1]);
+    close(gate[0]);
     for (int i = 0; i < PRUNERS; i++) {
         int status = -1;
         failed += waitpid(pruners[i], &status, 0) != pruners[i] || status != 0;
