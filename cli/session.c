@@ -308,7 +308,7 @@ int session_print_raw(const struct session *session, const struct text *raw,
 {
     struct report_error error;
     json_t *report;
-    if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
+    if (report_parse_shared(raw->bytes, raw->size, &report, &error) != CH_OK)
         return command_fail("cannot read our own report: %s", error.text);
     session_symbolize(session, report);
     session_add_values(session, report, held->bytes, held->size);

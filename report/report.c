@@ -280,16 +280,21 @@ enum ch_status report_read(int fd, json_t **out, struct report_error *error)
     return status == CH_OK ? report_parse(bytes.bytes, bytes.size, out, error) : status;
 }
 
-enum ch_status report_read_shared(int fd, json_t **out, struct report_error *error)
+enum ch_status report_parse_shared(const char *bytes, size_t size, json_t **out,
+                                   struct report_error *error)
 {
     const json_error_t nothing = { .text = "" };
+    json_t *report = size <= REPORT_MAX_BYTES ? json_reader_read(bytes, size) : NULL;
+    return report != NULL ? take_tree(report, &nothing, out, error)
+                          : report_parse(bytes, size, out, error);
+}
+
+enum ch_status report_read_shared(int fd, json_t **out, struct report_error *error)
+{
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     enum ch_status status = read_bytes(fd, &bytes, error);
-    if (status != CH_OK)
-        return status;
-    json_t *report = json_reader_read(bytes.bytes, bytes.size);
-    return report != NULL ? take_tree(report, &nothing, out, error)
-                          : report_parse(bytes.bytes, bytes.size, out, error);
+    return status == CH_OK ? report_parse_shared(bytes.bytes, bytes.size, out, error)
+                           : status;
 }
 
 json_t *report_frame_own(json_t *frames, size_t index)

@@ -36,9 +36,11 @@ CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **
 // report_read reads a report from fd up to its end.
 CH_CHECKED enum ch_status report_read(int fd, json_t **out, struct report_error *error);
 
-// report_read_shared does the same, and has frames that are equal be one value of the
-// tree: much cheaper where many threads are in the same place. Who changes a frame
-// takes it with report_frame_own.
+// report_parse_shared and report_read_shared do the same, and have frames that are
+// equal be one value of the tree: much cheaper where many threads are in the same
+// place. Who changes a frame takes it with report_frame_own.
+CH_CHECKED enum ch_status report_parse_shared(const char *bytes, size_t size,
+                                              json_t **out, struct report_error *error);
 CH_CHECKED enum ch_status report_read_shared(int fd, json_t **out,
                                              struct report_error *error);
 

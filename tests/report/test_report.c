@@ -66,6 +66,45 @@ static void report_fingerprint_is_the_one_in_the_cases(void **state)
     }
 }
 
+static void report_is_the_same_with_frames_shared(void **state)
+{
+    (void)state;
+    static const char *const cases[] = { "raw.json", "named.json", "hostile.json" };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *report = NULL;
+        json_t *shared = NULL;
+        struct report_error error;
+        struct text bytes = { 0 };
+        assert_int_equal(read_case(cases[i], &report), CH_OK);
+        assert_int_equal(report_print(report, &bytes), CH_OK);
+        enum ch_status status =
+            report_parse_shared(bytes.bytes, bytes.size, &shared, &error);
+        bool equal = json_equal(report, shared) == 1;
+        text_deinit(&bytes);
+        json_decref(report);
+        json_decref(shared);
+        assert_int_equal(status, CH_OK);
+        assert_true(equal);
+    }
+}
+
+static void report_frame_that_is_owned_changes_alone(void **state)
+{
+    (void)state;
+    json_t *frame = json_pack("{s:s}", "kind", "ra");
+    json_t *frames = json_pack("[O,o]", frame, frame);
+    json_t *own = report_frame_own(frames, 1);
+    bool apart = own != frame && json_equal(own, frame) == 1;
+    json_object_set_new(own, "arguments", json_array());
+    bool alone = json_object_get(json_array_get(frames, 0), "arguments") == NULL &&
+                 report_frame_own(frames, 1) == own;
+    bool none = report_frame_own(frames, 2) == NULL;
+    json_decref(frames);
+    assert_true(apart);
+    assert_true(alone);
+    assert_true(none);
+}
+
 static void report_keeps_keys_it_does_not_know(void **state)
 {
     (void)state;
@@ -204,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_reads_every_case),
         cmocka_unit_test(report_fingerprint_is_the_one_in_the_cases),
+        cmocka_unit_test(report_is_the_same_with_frames_shared),
+        cmocka_unit_test(report_frame_that_is_owned_changes_alone),
         cmocka_unit_test(report_keeps_keys_it_does_not_know),
         cmocka_unit_test(report_says_what_is_wrong_and_where),
         cmocka_unit_test(report_refuses_every_truncation),
