@@ -47,7 +47,7 @@ static struct late_files find_files(const json_t *report, const char *folder)
     {
         const char *id = report_string(value, "build_id");
         if (i >= IMAGES_LOOKED_AT || !marks[i] || id == NULL ||
-            !symbol_folder_has(folder, id))
+            !symbol_folder_has(folder, SYMBOL_DEBUG_FILE, id))
             continue;
         found.any = true;
         found.uncached = found.uncached || symbol_folder_lacks_cache(folder, id);

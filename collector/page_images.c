@@ -3,11 +3,25 @@
 
 #include "collector/html.h"
 #include "collector/page.h"
+#include "collector/symbol_folder.h"
 #include "report/report.h"
 
 enum { IMAGES_SHOWN = 400 };
 
-static void write_image(struct text *out, const json_t *image)
+// write_sent marks what the collector has of a build; folder may be NULL.
+static void write_sent(struct text *out, const char *folder, const char *build_id)
+{
+    if (folder == NULL || build_id == NULL)
+        return;
+    if (symbol_folder_has(folder, SYMBOL_DEBUG_FILE, build_id))
+        html_write(out, "<span class=\"mark\" title=\"Its debug file was sent to this"
+                        " collector\">debug file</span>");
+    if (symbol_folder_has(folder, SYMBOL_SOURCES, build_id))
+        html_write(out, "<span class=\"mark\" title=\"Its sources were sent to this"
+                        " collector\">sources</span>");
+}
+
+static void write_image(struct text *out, const char *folder, const json_t *image)
 {
     const char *build_id = report_string(image, "build_id");
     const char *path = report_string(image, "path");
@@ -15,6 +29,7 @@ static void write_image(struct text *out, const json_t *image)
     if (report_flag(image, "has_sframe"))
         html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
                         "SFrame</span>");
+    write_sent(out, folder, build_id);
     html_write(out,
                "<span class=\"path\">%.*s</span></td><td class=\"id\">%.*s</td>"
                "<td class=\"id\">%.*s</td></tr>\n",
@@ -22,8 +37,9 @@ static void write_image(struct text *out, const json_t *image)
                report_string(image, "base"));
 }
 
-void page_images_write(struct text *out, const json_t *report)
+void page_images_write(struct text *out, const struct viewed_report *viewed)
 {
+    const json_t *report = viewed->opened.json;
     const json_t *images = json_object_get(report, "images");
     size_t count = json_array_size(images);
     size_t shown = 0;
@@ -36,7 +52,7 @@ void page_images_write(struct text *out, const json_t *report)
                "<tbody>\n",
                count);
     while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
-        write_image(out, json_array_get(images, shown++));
+        write_image(out, viewed->symbols, json_array_get(images, shown++));
     html_write(out, "</tbody></table></div>");
     if (shown < count)
         html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",

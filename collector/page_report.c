@@ -281,7 +281,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     write_breadcrumbs(out, report);
     write_problems(out, report);
     write_tags(out, report);
-    page_images_write(out, report);
+    page_images_write(out, viewed);
     write_agent(out, report);
     page_end(out);
 }

@@ -54,5 +54,5 @@ void page_threads_write_others(struct text *out, const json_t *report);
 void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group);
 
-// page_images_write writes the images that were loaded.
-void page_images_write(struct text *out, const json_t *report);
+// page_images_write writes the images that were loaded, and what was sent here of them.
+void page_images_write(struct text *out, const struct viewed_report *viewed);

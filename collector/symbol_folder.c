@@ -41,10 +41,10 @@ int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-bool symbol_folder_has(const char *folder, const char *id)
+bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
-    return symbol_folder_id_ok(id) && file_path(folder, SYMBOL_DEBUG_FILE, id, path) &&
+    return symbol_folder_id_ok(id) && file_path(folder, kind, id, path) &&
            access(path, R_OK) == 0;
 }
 

@@ -37,8 +37,8 @@ struct symbol_upload {
 // digits, 4 to 128 of them.
 bool symbol_folder_id_ok(const char *id);
 
-// symbol_folder_has says whether there is a debug file of build ID id.
-bool symbol_folder_has(const char *folder, const char *id);
+// symbol_folder_has says whether there is one of build ID id.
+bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id);
 
 // symbol_folder_open opens what there is of build ID id for reading; -1: nothing.
 int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id);

@@ -123,6 +123,8 @@ class RealCrash(Sources):
         self.assertIn("sources sent, 1 file", self.upload("--sources", program))
         self.check(report_id)
         self.assertNotIn(command, self.page(report_id))
+        self.assertRegex(self.page(report_id),
+                         "<b>basket</b><span[^>]*>debug file</span><span[^>]*>sources</span>")
         _, _, text = self.collector.request("GET",
                                             f"/api/v1/reports/{report_id}?form=text")
         self.assertIn(f"\n       > {CRASHING}\n", text.decode())
