@@ -8,7 +8,7 @@
 
 #include "collector/moment.h"
 
-enum { PAUSE_MS = 20, ROUND_MS = 60000 };
+enum { PAUSE_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000 };
 
 struct retention {
     struct store *store;
@@ -37,21 +37,40 @@ static bool pause_for(struct retention *retention, int ms)
     return go_on;
 }
 
+// trim takes a step of retention, and drops weeks when there is none to take.
+static enum ch_status trim(struct retention *retention, bool *out_more,
+                           char error[STORE_ERROR_SIZE])
+{
+    size_t removed = 0;
+    size_t dropped = 0;
+    enum ch_status status =
+        store_trim(retention->store, &retention->limits, &removed, error);
+    if (status == CH_OK && removed == 0)
+        status = store_drop_weeks(retention->store, moment_now(), &dropped, error);
+    *out_more = removed != 0;
+    return status;
+}
+
+// retention_main looks for moves all the time, because somebody waits for them, and for
+// old reports once a round, if ever.
 static void *retention_main(void *context)
 {
     struct retention *retention = context;
+    bool trims = retention->limits.age_ms != 0 || retention->limits.per_group != 0;
     int wait_ms = PAUSE_MS;
+    int left_ms = 0; // of this round
     while (pause_for(retention, wait_ms)) {
         char error[STORE_ERROR_SIZE];
-        size_t removed = 0;
-        size_t dropped = 0;
-        enum ch_status status =
-            store_trim(retention->store, &retention->limits, &removed, error);
-        if (status == CH_OK && removed == 0)
-            status = store_drop_weeks(retention->store, moment_now(), &dropped, error);
+        bool more = false;
+        enum ch_status status = store_move(retention->store, &more, error);
+        left_ms -= wait_ms;
+        if (status == CH_OK && !more && trims && left_ms <= 0) {
+            status = trim(retention, &more, error);
+            left_ms = more ? 0 : ROUND_MS;
+        }
         if (status != CH_OK)
             retention->complain(error);
-        wait_ms = status == CH_OK && removed != 0 ? PAUSE_MS : ROUND_MS;
+        wait_ms = status != CH_OK ? ROUND_MS : more ? PAUSE_MS : LOOK_MS;
     }
     return NULL;
 }
@@ -68,8 +87,6 @@ enum ch_status retention_create(struct store *store,
                                 retention_complain_fn *complain, struct retention **out)
 {
     *out = NULL;
-    if (limits->age_ms == 0 && limits->per_group == 0)
-        return CH_OK;
     struct retention *retention = calloc(1, sizeof(*retention));
     if (retention == NULL)
         return CH_ERR_NO_MEMORY;

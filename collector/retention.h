@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Retention removes reports that are to be kept no longer, in the background: small
-// steps with a pause after each, so that uploads and readers hardly notice. Several
-// collectors over one database may all do it. Used by main.
+// Retention removes reports that are to be kept no longer, and moves those of large
+// groups that were merged or split, in the background: small steps with a pause after
+// each, so that uploads and readers hardly notice. Several collectors over one database
+// may all do it. Used by main.
 #pragma once
 #include "collector/store.h"
 
@@ -12,8 +13,7 @@ struct retention;
 // minute later.
 typedef void retention_complain_fn(const char *error);
 
-// retention_create starts the thread; store must outlive it. With nothing to remove
-// ever, out is NULL.
+// retention_create starts the thread; store must outlive it.
 CH_CHECKED enum ch_status retention_create(struct store *store,
                                            const struct store_retention *limits,
                                            retention_complain_fn *complain,

@@ -27,7 +27,8 @@ enum {
     STORE_ERROR_SIZE = 256, // room of a message, NUL included
     STORE_NOTE_SIZE = 2000, // room of a note, NUL included
     STORE_ASSIGNEE_SIZE = 120,
-    STORE_TRIM_STEP = 500, // most reports that one step of retention removes
+    STORE_TRIM_STEP = 500,  // most reports that one step of retention removes
+    STORE_MOVE_STEP = 1000, // most reports that one step of a merge or split looks at
 };
 
 enum store_outcome {
@@ -198,7 +199,9 @@ CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
                                        char error[STORE_ERROR_SIZE]);
 
 // store_merge moves the reports of one group, and those to come, into another, whose
-// status stays. CH_ERR_MALFORMED: both are the same group.
+// status stays. Its address leads to the other at once; of more than STORE_MOVE_STEP
+// reports the rest follows by store_move. CH_ERR_MALFORMED: both are the same group.
+// CH_ERR_LIMIT, here and below: another large group is being moved.
 CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
                                       const char *into, char error[STORE_ERROR_SIZE]);
 
@@ -206,6 +209,16 @@ CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
 // reports. CH_ERR_NOT_FOUND: it is not merged into another.
 CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
                                       char error[STORE_ERROR_SIZE]);
+
+// store_move takes one step of the merge or split under way, and says whether there was
+// one. Any collector may take it.
+CH_CHECKED enum ch_status store_move(struct store *store, bool *out_more,
+                                     char error[STORE_ERROR_SIZE]);
+
+// store_move_for takes steps until nothing is left to move, for so long at most:
+// CH_ERR_LIMIT.
+CH_CHECKED enum ch_status store_move_for(struct store *store, int64_t patience_ms,
+                                         char error[STORE_ERROR_SIZE]);
 
 // store_trim removes at most STORE_TRIM_STEP reports that retention does not leave, and
 // says how many: 0 when nothing is left to remove. Counts and trends of groups stay

@@ -4,7 +4,8 @@
 // that read, and the table of statements that writing prepares.
 //
 // store.c opens and lends connections, store_add.c takes reports in, store_read.c and
-// store_query.c find them, store_triage.c does what people decide, store_trim.c and
+// store_query.c find them, store_triage.c does what people decide, store_move.c
+// what of it takes long, store_trim.c and
 // store_weeks.c let go of what is old. The SQL is the same for every database but where
 // a row of the table has two texts.
 #pragma once
@@ -55,16 +56,21 @@ enum store_statement {
     STORE_MERGE_FIGURES,
     STORE_MERGE_DAYS,
     STORE_MERGE_FACETS,
-    STORE_MERGE_REPORTS,
     STORE_MERGE_FORWARD,
     STORE_MERGE_REMEMBER,
     STORE_MERGE_END,
     STORE_MERGE_END_DAYS,
     STORE_MERGE_END_FACETS,
     STORE_SPLIT_FORGET,
-    STORE_SPLIT_GROUP,
-    STORE_SPLIT_REPORTS,
-    STORE_SPLIT_NUMBERS,
+    STORE_MOVE_FIND,
+    STORE_MOVE_NEXT,
+    STORE_MOVE_OWN,
+    STORE_MOVE_DROP_FACETS,
+    STORE_MOVE_REPORTS,
+    STORE_MOVE_FIGURES,
+    STORE_MOVE_BEGIN,
+    STORE_MOVE_ON,
+    STORE_MOVE_END,
     STORE_TRIM_OLD,
     STORE_TRIM_HELD,
     STORE_TRIM_CROWDED,

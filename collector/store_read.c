@@ -202,7 +202,9 @@ enum ch_status store_list_groups(struct store *store, const struct store_filter 
 {
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = store->writer->dialect };
-    store_query_add(&query, "SELECT " GROUP_COLUMNS " FROM groups g WHERE 1 = 1");
+    store_query_add(&query,
+                    "SELECT " GROUP_COLUMNS " FROM groups g WHERE g.number"
+                    " NOT IN (SELECT source FROM moves WHERE fingerprint = '')");
     store_query_narrow_groups(&query, filter);
     enum ch_status status =
         store_query_add_cursor(&query, "g.last_seen, g.number", filter->cursor);

@@ -105,13 +105,23 @@ static const char held_back[] =
     " count bigint NOT NULL, received bigint NOT NULL, PRIMARY KEY(fingerprint, id));"
     "CREATE INDEX held_back_by_received ON held_back(received);";
 
+// What store_move.c has still to do.
+static const char sqlite_moves[] =
+    "CREATE TABLE moves(number INTEGER PRIMARY KEY, source INTEGER NOT NULL,"
+    " target INTEGER NOT NULL, fingerprint TEXT NOT NULL, time INTEGER NOT NULL,"
+    " last INTEGER NOT NULL);";
+static const char postgres_moves[] =
+    "CREATE TABLE moves(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " source bigint NOT NULL, target bigint NOT NULL, fingerprint text NOT NULL,"
+    " time bigint NOT NULL, last bigint NOT NULL);";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: that layout never was.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
-    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back },
-    [SQL_POSTGRES] = { NULL, postgres_1, held_back },
+    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves },
+    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves },
 };
 
 // How a dialect keeps two programs from doing this at once, and where it keeps the

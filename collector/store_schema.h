@@ -11,12 +11,13 @@
 //   facets     every distinct value that a group's reports carry, with its count:
 //              what filters and searches look at instead of at reports
 //   merged     fingerprints whose reports belong to another group than their own
+//   moves      merges and splits under way
 //   reports    a row a report; tags, bodies: what belongs to it
 #pragma once
 #include "collector/sql.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 
 // A facet's kind is what of a report its value is. Up to FACET_RELEASE a search looks
 // into it; from FACET_RELEASE on a filter can ask for it.

@@ -124,7 +124,9 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_DROP_FACETS] =
         WITH_LIST("DELETE FROM facets WHERE count <= 0 AND group_number ", ""),
     [STORE_REMOVE_EMPTY_GROUPS] =
-        WITH_LIST("DELETE FROM groups WHERE kept <= 0 AND number ", ""),
+        WITH_LIST("DELETE FROM groups WHERE kept <= 0 AND NOT EXISTS(SELECT 1 FROM"
+                  " moves WHERE groups.number IN (source, target)) AND number ",
+                  ""),
     [STORE_REMOVE_EMPTY_DAYS] =
         WITH_LIST("DELETE FROM group_days WHERE NOT EXISTS(SELECT 1 FROM groups g"
                   " WHERE g.number = group_number) AND group_number ",
@@ -161,21 +163,20 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                               NULL },
     [STORE_MERGE_DAYS] = { "INSERT INTO group_days(group_number, day, count) SELECT"
                            " CAST(?2 AS bigint), day, count FROM group_days WHERE"
-                           " group_number = ?1 ON CONFLICT(group_number, day)"
+                           " group_number = ?1 AND count > 0 ON CONFLICT(group_number, "
+                           "day)"
                            " DO UPDATE SET count = group_days.count + excluded.count",
                            NULL },
     [STORE_MERGE_FACETS] = { "INSERT INTO facets(group_number, kind, value, count,"
                              " last_seen) SELECT CAST(?2 AS bigint), kind, value, "
                              "count,"
                              " last_seen FROM facets WHERE group_number = ?1"
+                             " AND count > 0"
                              " ON CONFLICT(group_number, kind, value) DO UPDATE SET"
                              " count = facets.count + excluded.count, last_seen = CASE"
                              " WHEN excluded.last_seen > facets.last_seen THEN"
                              " excluded.last_seen ELSE facets.last_seen END",
                              NULL },
-    [STORE_MERGE_REPORTS] = { "UPDATE reports SET group_number = ?2 WHERE"
-                              " group_number = ?1",
-                              NULL },
     // Of these two, by fingerprint.
     [STORE_MERGE_FORWARD] = { "UPDATE merged SET target = ?2 WHERE target = ?1", NULL },
     [STORE_MERGE_REMEMBER] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)",
@@ -184,23 +185,51 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_MERGE_END_DAYS] = { "DELETE FROM group_days WHERE group_number = ?1", NULL },
     [STORE_MERGE_END_FACETS] = { "DELETE FROM facets WHERE group_number = ?1", NULL },
 
-    // Reports of fingerprint ?1 leave group ?2 for the group of their own, ?3.
     [STORE_SPLIT_FORGET] = { "DELETE FROM merged WHERE fingerprint = ?1"
                              " RETURNING 1",
                              NULL },
-    [STORE_SPLIT_GROUP] = { "INSERT INTO groups(fingerprint, title, summary, signal,"
-                            " count, kept, first_seen, last_seen) SELECT fingerprint,"
-                            " min(title), min(summary), min(signal), count(*),"
-                            " count(*), min(time), max(time) FROM reports WHERE"
-                            " fingerprint = ?1 AND group_number = ?2"
-                            " GROUP BY fingerprint RETURNING number",
-                            NULL },
-    [STORE_SPLIT_NUMBERS] = { "SELECT number FROM reports WHERE fingerprint = ?1 AND"
-                              " group_number = ?2",
-                              NULL },
-    [STORE_SPLIT_REPORTS] = { "UPDATE reports SET group_number = ?3 WHERE"
-                              " fingerprint = ?1 AND group_number = ?2",
-                              NULL },
+    [STORE_MOVE_FIND] = { "SELECT number, source, target, fingerprint, time, last FROM"
+                          " moves ORDER BY number LIMIT 1",
+                          NULL },
+    [STORE_MOVE_NEXT] = { "SELECT number, time, fingerprint FROM reports WHERE"
+                          " group_number = ?1 AND (time, number) > (CAST(?2 AS bigint),"
+                          " CAST(?3 AS bigint)) ORDER BY time, number LIMIT ?4",
+                          NULL },
+    [STORE_MOVE_OWN] = { "INSERT INTO groups(fingerprint, title, summary, signal, "
+                         "count,"
+                         " kept, first_seen, last_seen) SELECT fingerprint, title,"
+                         " summary, signal, 0, 0, time, time FROM reports WHERE"
+                         " number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
+                         " count = groups.count RETURNING number",
+                         NULL },
+    [STORE_MOVE_DROP_FACETS] = { "DELETE FROM facets WHERE count <= 0 AND"
+                                 " (group_number, kind, value) IN (SELECT"
+                                 " group_number, kind, value FROM"
+                                 " (" STORE_FACETS_OF("r.number " LISTED_SQLITE) ") g)",
+                                 "DELETE FROM facets USING (SELECT DISTINCT"
+                                 " group_number AS g, kind AS k, value AS v FROM"
+                                 " (" STORE_FACETS_OF(
+                                     "r.number " LISTED_POSTGRES) ") c"
+                                                                  ") gone WHERE count "
+                                                                  "<= 0 AND "
+                                                                  "group_number = g AND"
+                                                                  " kind = k AND value "
+                                                                  "= v" },
+    [STORE_MOVE_REPORTS] = { "UPDATE reports SET group_number = ?2 WHERE number"
+                             " " LISTED_SQLITE,
+                             "UPDATE reports SET group_number = ?2 WHERE number"
+                             " " LISTED_POSTGRES },
+    [STORE_MOVE_FIGURES] = { "UPDATE groups SET count = count + ?2, kept = kept + ?2,"
+                             " first_seen = CASE WHEN ?3 < first_seen THEN ?3 ELSE"
+                             " first_seen END, last_seen = CASE WHEN ?4 > last_seen"
+                             " THEN ?4 ELSE last_seen END WHERE number = ?1",
+                             NULL },
+    [STORE_MOVE_BEGIN] = { "INSERT INTO moves(source, target, fingerprint, time, last)"
+                           " VALUES(?1, ?2, ?3, -1, 0)",
+                           NULL },
+    [STORE_MOVE_ON] = { "UPDATE moves SET time = ?2, last = ?3 WHERE number = ?1",
+                        NULL },
+    [STORE_MOVE_END] = { "DELETE FROM moves WHERE number = ?1", NULL },
 
     [STORE_TRIM_OLD] = { "SELECT number, group_number FROM reports WHERE"
                          " received < ?1 ORDER BY received LIMIT ?2",

@@ -4,7 +4,7 @@
 
 #include "collector/moment.h"
 #include "collector/release_order.h"
-#include "collector/store_internal.h"
+#include "collector/store_move.h"
 
 // A group as decisions find it.
 struct decided {
@@ -104,28 +104,12 @@ enum ch_status store_decide(struct store *store, const char *id,
     return store_transact(store, &job, error);
 }
 
+enum { MOVING_MS = 3000 }; // how long a decision waits for another's move
+
 struct merging {
     const char *from;
     const char *into;
 };
-
-static enum ch_status merge_found(struct sql *sql, const struct decided *from,
-                                  const struct decided *into)
-{
-    static const enum store_statement by_number[] = {
-        STORE_MERGE_FIGURES, STORE_MERGE_DAYS,     STORE_MERGE_FACETS,
-        STORE_MERGE_REPORTS, STORE_MERGE_END_DAYS, STORE_MERGE_END_FACETS,
-        STORE_MERGE_END,
-    };
-    enum { OF_BOTH = 4 }; // the first of them
-    struct sql_value numbers[] = { sql_number(from->number), sql_number(into->number) };
-    for (size_t i = 0; i < sizeof(by_number) / sizeof(by_number[0]); i++)
-        sql_queue(sql, by_number[i], numbers, i < OF_BOTH ? 2 : 1, NULL, NULL);
-    struct sql_value ids[] = { sql_text(from->id), sql_text(into->id) };
-    sql_queue(sql, STORE_MERGE_FORWARD, ids, 2, NULL, NULL);
-    sql_queue(sql, STORE_MERGE_REMEMBER, ids, 2, NULL, NULL);
-    return sql_flush(sql);
-}
 
 static enum ch_status merge(struct sql *sql, void *context)
 {
@@ -139,7 +123,18 @@ static enum ch_status merge(struct sql *sql, void *context)
         return status;
     if (from.number == into.number)
         return CH_ERR_MALFORMED;
-    return merge_found(sql, &from, &into);
+    struct sql_value ids[] = { sql_text(from.id), sql_text(into.id) };
+    sql_queue(sql, STORE_MERGE_FORWARD, ids, 2, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_REMEMBER, ids, 2, NULL, NULL);
+    return store_move_begin(sql, from.number, into.number, "");
+}
+
+// begin does a job that moves reports, once no other does.
+static enum ch_status begin(struct store *store, const struct store_job *job,
+                            char error[STORE_ERROR_SIZE])
+{
+    enum ch_status status = store_move_for(store, MOVING_MS, error);
+    return status == CH_OK ? store_transact(store, job, error) : status;
 }
 
 enum ch_status store_merge(struct store *store, const char *from, const char *into,
@@ -149,40 +144,7 @@ enum ch_status store_merge(struct store *store, const char *from, const char *in
     struct store_job job = {
         .what = "merge the groups", .alone = true, .work = merge, .context = &merging
     };
-    return store_transact(store, &job, error);
-}
-
-static void append_number(void *context, const struct sql_row *row)
-{
-    store_list_append(context, sql_row_number(row, 0));
-}
-
-// move_out gives the reports of a fingerprint in a group the new group, and moves what
-// is counted of them.
-static enum ch_status move_out(struct sql *sql, const char *fingerprint, int64_t group,
-                               int64_t own)
-{
-    CH_CLEANUP(text_deinit) struct text numbers = { 0 };
-    CH_CLEANUP(text_deinit) struct text groups = { 0 };
-    struct sql_value values[] = { sql_text(fingerprint), sql_number(group),
-                                  sql_number(own) };
-    sql_queue(sql, STORE_SPLIT_NUMBERS, values, 2, append_number, &numbers);
-    enum ch_status status = sql_flush(sql);
-    if (status != CH_OK)
-        return status;
-    struct sql_value moved = store_list_end(sql, &numbers);
-    sql_queue(sql, STORE_LOSE_GROUPS, &moved, 1, NULL, NULL);
-    sql_queue(sql, STORE_LOSE_DAYS, &moved, 1, NULL, NULL);
-    sql_queue(sql, STORE_LOSE_FACETS, &moved, 1, NULL, NULL);
-    sql_queue(sql, STORE_SPLIT_REPORTS, values, 3, NULL, NULL);
-    sql_queue(sql, STORE_GAIN_DAYS, &moved, 1, NULL, NULL);
-    sql_queue(sql, STORE_GAIN_FACETS, &moved, 1, NULL, NULL);
-    store_list_append(&groups, group);
-    struct sql_value left = store_list_end(sql, &groups);
-    sql_queue(sql, STORE_SEE_AGAIN, &left, 1, NULL, NULL);
-    sql_queue(sql, STORE_DROP_FACETS, &left, 1, NULL, NULL);
-    store_remove_empty(sql, &left);
-    return sql_flush(sql);
+    return begin(store, &job, error);
 }
 
 static enum ch_status split(struct sql *sql, void *context)
@@ -190,23 +152,18 @@ static enum ch_status split(struct sql *sql, void *context)
     const char *fingerprint = context;
     struct decided group;
     int64_t merged = 0;
-    int64_t own = 0;
     // Where its reports are is asked before that is forgotten.
     enum ch_status status = find(sql, fingerprint, &group);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         return status;
-    struct sql_value values[] = { sql_text(fingerprint), sql_number(group.number) };
-    sql_queue(sql, STORE_SPLIT_FORGET, values, 1, sql_take_number, &merged);
+    struct sql_value value = sql_text(fingerprint);
+    sql_queue(sql, STORE_SPLIT_FORGET, &value, 1, sql_take_number, &merged);
     status = sql_flush(sql);
     if (status != CH_OK)
         return status;
     if (merged == 0)
         return CH_ERR_NOT_FOUND;
-    sql_queue(sql, STORE_SPLIT_GROUP, values, 2, sql_take_number, &own);
-    status = sql_flush(sql);
-    // Without a report of it there is nothing to move: its group comes with the next.
-    return status == CH_OK && own != 0 ? move_out(sql, fingerprint, group.number, own)
-                                       : status;
+    return store_move_begin(sql, group.number, 0, fingerprint);
 }
 
 enum ch_status store_split(struct store *store, const char *fingerprint,
@@ -216,5 +173,5 @@ enum ch_status store_split(struct store *store, const char *fingerprint,
                              .alone = true,
                              .work = split,
                              .context = (void *)(uintptr_t)fingerprint };
-    return store_transact(store, &job, error);
+    return begin(store, &job, error);
 }

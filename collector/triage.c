@@ -6,6 +6,8 @@
 #include "collector/api.h"
 #include "collector/collector.h"
 
+enum { FOLLOW_MS = 2000 };
+
 static bool is_status(const char *status)
 {
     return strcmp(status, "open") == 0 || strcmp(status, "resolved") == 0 ||
@@ -50,9 +52,20 @@ static bool finish(struct http_request *request, enum ch_status status,
         http_fail(request, 404, "there is no such %s", missing);
     else if (status == CH_ERR_MALFORMED)
         http_fail(request, 400, "a group cannot be merged into itself");
+    else if (status == CH_ERR_LIMIT)
+        http_fail(request, 503, "a large group is being moved, try again later");
     else
         http_fail(request, 503, "the store could not keep this, try again later");
     return false;
+}
+
+// follow waits a little for what was merged or split to be all moved; what is left then
+// follows in the background (retention.h).
+static void follow(struct store *store)
+{
+    char error[STORE_ERROR_SIZE];
+    enum ch_status status = store_move_for(store, FOLLOW_MS, error);
+    (void)status;
 }
 
 bool triage_do(struct http_request *request, const struct triage *triage,
@@ -76,6 +89,8 @@ bool triage_do(struct http_request *request, const struct triage *triage,
         !finish(request, store_merge(store, request->id, triage->merge_into, error),
                 "group"))
         return false;
+    if (triage->split != NULL || triage->merge_into != NULL)
+        follow(store);
     entry_copy(out_id, ENTRY_GROUP_SIZE,
                triage->merge_into != NULL ? triage->merge_into : request->id);
     return true;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups of more reports than a step moves. What happens between two steps is what may
+// happen to a collector that is killed there.
+#include <stdlib.h>
+
+#include "collector/store_fixture.h"
+#include "collector/store_schema.h"
+
+enum { MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4, BATCH = 125 };
+
+// add_many stores reports of a group, numbers from first on, in batches.
+static bool add_many(struct fixture *fixture, const char *group, unsigned first,
+                     unsigned count)
+{
+    static struct entry entries[BATCH];
+    static struct store_upload uploads[BATCH];
+    char error[STORE_ERROR_SIZE];
+    for (unsigned done = 0; done < count; done += BATCH) {
+        for (unsigned i = 0; i < BATCH; i++) {
+            entries[i] = make_entry(fixture, first + done + i, group, (int)(i % 50));
+            (void)snprintf(entries[i].summary, sizeof(entries[i].summary), "at %u",
+                           first + done + i);
+            entries[i].tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
+            entries[i].tag_count = 1;
+            uploads[i] = (struct store_upload){ .entry = &entries[i],
+                                                .body = "b",
+                                                .body_size = 1 };
+        }
+        if (store_add(fixture->store, uploads, BATCH, error) != CH_OK) {
+            print_error("%s\n", error);
+            return false;
+        }
+    }
+    return true;
+}
+
+// ask gives what a query counts, or -1.
+static int64_t ask(struct fixture *fixture, const char *query)
+{
+    char error[SQL_ERROR_SIZE];
+    int64_t count = -1;
+    struct sql *sql = NULL;
+    struct sql_options options = { .name = fixture->name, .reading = true };
+    if (sql_open(&options, error, &sql) != CH_OK)
+        return -1;
+    if (sql_query(sql, query, NULL, 0, sql_take_number, &count) != CH_OK)
+        count = -1;
+    sql_close(sql);
+    return count;
+}
+
+// wrong_figures counts the figures that are not what the reports say.
+static int64_t wrong_figures(struct fixture *fixture)
+{
+    int64_t facets =
+        ask(fixture, "SELECT count(*) FROM facets f WHERE count <> 0 AND NOT EXISTS("
+                     "SELECT 1 FROM (SELECT group_number AS g, kind AS k, value AS v,"
+                     " count(*) AS n FROM (" STORE_FACETS_OF(
+                         "1 = 1") ") c GROUP BY 1, 2, 3) s WHERE g = f.group_number AND"
+                                  " k = f.kind AND v = f.value AND n = f.count)");
+    int64_t days =
+        ask(fixture, "SELECT count(*) FROM group_days d WHERE count <> (SELECT count(*)"
+                     " FROM reports WHERE group_number = d.group_number AND"
+                     " time / 86400000 = d.day)");
+    int64_t groups =
+        ask(fixture, "SELECT count(*) FROM groups g WHERE kept <> (SELECT count(*) FROM"
+                     " reports WHERE group_number = g.number) OR count <> kept");
+    int64_t lost = ask(fixture, "SELECT count(*) FROM reports WHERE group_number NOT IN"
+                                " (SELECT number FROM groups)");
+    return facets + days + groups + lost;
+}
+
+static bool move(struct fixture *fixture, bool *more)
+{
+    char error[STORE_ERROR_SIZE];
+    return store_move(fixture->store, more, error) == CH_OK;
+}
+
+// restart closes the store between two steps and opens it again.
+static bool restart(struct fixture *fixture)
+{
+    store_close(fixture->store);
+    fixture->store = NULL;
+    return open_store(fixture);
+}
+
+static enum ch_status merge(struct fixture *fixture, const char *from, const char *into)
+{
+    char error[STORE_ERROR_SIZE];
+    return store_merge(fixture->store, from, into, error);
+}
+
+static void a_large_group_is_merged_in_steps_that_survive_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    bool more = false;
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+
+    // Half way its address leads to the other, and lists show that alone.
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.ids[0], 'b');
+    assert_int_equal(seen.group.count, STORE_MOVE_STEP + 1);
+    assert_string_equal(list_groups(fixture, (struct store_filter){ 0 }).ids, "b");
+    assert_int_equal(wrong_figures(fixture), 0);
+    assert_int_equal(add_new(fixture, 9002, "aaaaaaaa", 0), STORE_ADDED);
+
+    assert_true(restart(fixture));
+    assert_true(move(fixture, &more) && more);
+    assert_true(move(fixture, &more) && !more);
+    seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.group.count, MANY + 2);
+    assert_int_equal(seen.group.kept, MANY + 2);
+    assert_int_equal(seen.group.release_counts[0], MANY + 2);
+    assert_int_equal(wrong_figures(fixture), 0);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 1);
+}
+
+static void a_large_group_is_split_in_steps_that_survive_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    bool more = true;
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_true(add_many(fixture, "bbbbbbbb", 9001, BATCH));
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    while (more)
+        assert_true(move(fixture, &more));
+
+    assert_int_equal(store_split(fixture->store, "aaaaaaaa", error), CH_OK);
+    assert_int_equal(wrong_figures(fixture), 0);
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.ids[0], 'a');
+    assert_true(seen.group.count < MANY);
+    assert_int_equal(add_new(fixture, 9999, "aaaaaaaa", 0), STORE_ADDED);
+    assert_true(restart(fixture));
+    for (more = true; more;)
+        assert_true(move(fixture, &more));
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, MANY + 1);
+    assert_int_equal(find_group(fixture, "bbbbbbbb").group.count, BATCH);
+    assert_int_equal(wrong_figures(fixture), 0);
+}
+
+static void what_retention_removes_meanwhile_is_not_missed(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct store_retention few = { .per_group = 20 };
+    size_t removed = 1;
+    bool more = true;
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    while (removed != 0)
+        assert_int_equal(store_trim(fixture->store, &few, &removed, error), CH_OK);
+    while (more)
+        assert_true(move(fixture, &more));
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.group.count, MANY + 1); // that came
+    assert_int_equal(seen.group.kept, 40);        // 20 of each, before they were one
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM reports"), 40);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 1);
+}
+
+static void another_group_waits_until_a_large_one_is_moved(void **state)
+{
+    struct fixture *fixture = *state;
+    bool more = false;
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(add_new(fixture, 9002, "cccccccc", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(merge(fixture, "bbbbbbbb", "cccccccc"), CH_OK);
+    assert_true(move(fixture, &more));
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.ids[0], 'c');
+    while (more)
+        assert_true(move(fixture, &more));
+    assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, MANY + 2);
+    assert_int_equal(wrong_figures(fixture), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(a_large_group_is_merged_in_steps_that_survive_a_restart),
+        STORE_TEST(a_large_group_is_split_in_steps_that_survive_a_restart),
+        STORE_TEST(what_retention_removes_meanwhile_is_not_missed),
+        STORE_TEST(another_group_waits_until_a_large_one_is_moved),
+    };
+    return cmocka_run_group_tests_name("collector/store_move", tests, NULL, NULL);
+}
