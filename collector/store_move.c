@@ -30,13 +30,13 @@ struct step {
     int64_t first_ms; // the earliest crash of them
     int64_t last_ms;
     struct text numbers;
-    struct text source;
+    struct text left; // the group that may be empty in the end
 };
 
 static void step_deinit(struct step *step)
 {
     text_deinit(&step->numbers);
-    text_deinit(&step->source);
+    text_deinit(&step->left);
 }
 
 static void take_move(void *context, const struct sql_row *row)
@@ -112,14 +112,14 @@ static void end_move(struct sql *sql, struct step *step)
 {
     struct sql_value number = sql_number(step->move.number);
     sql_queue(sql, STORE_MOVE_END, &number, 1, NULL, NULL);
-    if (step->move.fingerprint[0] == 0) {
+    bool merge = step->move.fingerprint[0] == 0;
+    if (merge)
         end_merge(sql, &step->move);
-        return;
-    }
-    store_list_append(&step->source, step->move.source);
-    struct sql_value source = store_list_end(sql, &step->source);
-    sql_queue(sql, STORE_SEE_AGAIN, &source, 1, NULL, NULL);
-    store_remove_empty(sql, &source);
+    store_list_append(&step->left, merge ? step->move.target : step->move.source);
+    struct sql_value left = store_list_end(sql, &step->left);
+    if (!merge)
+        sql_queue(sql, STORE_SEE_AGAIN, &left, 1, NULL, NULL);
+    store_remove_empty(sql, &left);
 }
 
 enum ch_status store_move_step(struct sql *sql, bool *out_more)

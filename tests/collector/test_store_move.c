@@ -5,20 +5,25 @@
 #include <stdlib.h>
 
 #include "collector/store_fixture.h"
+#include "collector/store_move.h"
 #include "collector/store_schema.h"
 
-enum { MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4, BATCH = 125 };
+enum { MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4, BATCH = 125, OLD_FIRST = 50000 };
 
 // add_many stores reports of a group, numbers from first on, in batches.
 static bool add_many(struct fixture *fixture, const char *group, unsigned first,
                      unsigned count)
 {
+    bool old = first >= OLD_FIRST; // they came ten days ago, and crashed first
+
     static struct entry entries[BATCH];
     static struct store_upload uploads[BATCH];
     char error[STORE_ERROR_SIZE];
     for (unsigned done = 0; done < count; done += BATCH) {
         for (unsigned i = 0; i < BATCH; i++) {
-            entries[i] = make_entry(fixture, first + done + i, group, (int)(i % 50));
+            entries[i] = make_entry(fixture, first + done + i, group,
+                                    (int)(i % 50) + (old ? 100 : 0));
+            entries[i].received_ms -= old ? 10 * (int64_t)MOMENT_DAY_MS : 0;
             (void)snprintf(entries[i].summary, sizeof(entries[i].summary), "at %u",
                            first + done + i);
             entries[i].tags[0] = (struct entry_tag){ .key = "zone", .value = "north" };
@@ -164,6 +169,64 @@ static void what_retention_removes_meanwhile_is_not_missed(void **state)
     assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 1);
 }
 
+static void a_group_that_retention_empties_meanwhile_is_there_for_the_rest(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    size_t removed = 1;
+    bool more = true;
+    assert_true(add_many(fixture, "bbbbbbbb", OLD_FIRST, BATCH));
+    assert_true(add_many(fixture, "aaaaaaaa", 2 * OLD_FIRST, STORE_MOVE_STEP));
+    assert_true(add_many(fixture, "aaaaaaaa", 1, BATCH));
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    while (removed != 0)
+        assert_int_equal(store_trim(fixture->store, &week, &removed, error), CH_OK);
+    while (more)
+        assert_true(move(fixture, &more));
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_int_equal(seen.ids[0], 'b');
+    assert_int_equal(seen.group.kept, BATCH);
+    assert_int_equal(seen.group.count, STORE_MOVE_STEP + 2 * BATCH);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 1);
+}
+
+static void groups_that_retention_empties_meanwhile_are_gone_in_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct store_retention week = { .age_ms = 7 * (int64_t)MOMENT_DAY_MS };
+    size_t removed = 1;
+    bool more = true;
+    assert_true(add_many(fixture, "bbbbbbbb", OLD_FIRST, BATCH));
+    assert_true(add_many(fixture, "aaaaaaaa", 2 * OLD_FIRST, MANY));
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    while (removed != 0)
+        assert_int_equal(store_trim(fixture->store, &week, &removed, error), CH_OK);
+    while (more)
+        assert_true(move(fixture, &more));
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM groups"), 0);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM moves"), 0);
+}
+
+static enum ch_status begin_another(struct sql *sql, void *context)
+{
+    (void)context;
+    return store_move_begin(sql, 1, 2, "");
+}
+
+static void one_move_is_under_way_at_a_time(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct store_job job = { .what = "move", .alone = true, .work = begin_another };
+    assert_true(add_many(fixture, "aaaaaaaa", 1, MANY));
+    assert_int_equal(add_new(fixture, 9001, "bbbbbbbb", 0), STORE_ADDED);
+    assert_int_equal(merge(fixture, "aaaaaaaa", "bbbbbbbb"), CH_OK);
+    assert_int_equal(store_transact(fixture->store, &job, error), CH_ERR_LIMIT);
+    assert_int_equal(ask(fixture, "SELECT count(*) FROM moves"), 1);
+}
+
 static void another_group_waits_until_a_large_one_is_moved(void **state)
 {
     struct fixture *fixture = *state;
@@ -188,6 +251,9 @@ int main(void)
         STORE_TEST(a_large_group_is_merged_in_steps_that_survive_a_restart),
         STORE_TEST(a_large_group_is_split_in_steps_that_survive_a_restart),
         STORE_TEST(what_retention_removes_meanwhile_is_not_missed),
+        STORE_TEST(a_group_that_retention_empties_meanwhile_is_there_for_the_rest),
+        STORE_TEST(groups_that_retention_empties_meanwhile_are_gone_in_the_end),
+        STORE_TEST(one_move_is_under_way_at_a_time),
         STORE_TEST(another_group_waits_until_a_large_one_is_moved),
     };
     return cmocka_run_group_tests_name("collector/store_move", tests, NULL, NULL);
