@@ -23,6 +23,7 @@
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
+#include "base/standard_files.h"
 #include "report/spool.h"
 
 struct agent {
@@ -65,20 +66,6 @@ static int open_log(const struct settings *settings)
         return STDERR_FILENO;
     return open(settings->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                 0600);
-}
-
-// fill_standard_descriptors: nothing opened later may take the place of stdin, stdout
-// or stderr. The handler gives us all three; who starts us by hand may not.
-static void fill_standard_descriptors(void)
-{
-    if (fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0 &&
-        fcntl(STDERR_FILENO, F_GETFD) >= 0)
-        return;
-    int fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd < STDERR_FILENO)
-        fd = dup(fd);
-    if (fd > STDERR_FILENO)
-        close(fd);
 }
 
 // arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
@@ -210,7 +197,7 @@ int main(int argc, char **argv)
     static struct agent agent = { .log_fd = -1 };
     struct finish finish = { .lock_fd = -1, .held_fd = -1 };
 
-    fill_standard_descriptors();
+    standard_files_hold();
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
         daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
     settings_read(&agent.settings, get_variable, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/standard_files.h"
 #include "cli/command.h"
 #include "cli/session.h"
 
@@ -158,6 +159,7 @@ static int run_words(char **argv)
 int main(int argc, char **argv)
 {
     int result = COMMAND_DONE;
+    standard_files_hold();
     if (argc < 2) {
         print_help(stderr);
         return COMMAND_USAGE;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/standard_files.h"
 #include "collector/access.h"
 #include "collector/collector.h"
 #include "collector/listener.h"
@@ -244,6 +245,7 @@ int main(int argc, char **argv)
 {
     struct options options;
     char store[PATH_SIZE];
+    standard_files_hold();
     switch (options_parse(argc, argv, &options)) {
     case OPTIONS_DONE:
         return fflush(stdout) == 0 ? 0 : say(EXIT_FAILED, "cannot write to stdout");
