@@ -7,9 +7,12 @@
 // retention removed.
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/moment.h"
 #include "collector/store_move.h"
+
+enum { PAUSE_NS = 5000000 };
 
 // Where reports go from and to, and how far that is. Of a merge fingerprint is empty:
 // all go to target. Of a split those of fingerprint go to the group of their own.
@@ -191,11 +194,15 @@ enum ch_status store_move(struct store *store, bool *out_more,
 enum ch_status store_move_for(struct store *store, int64_t patience_ms,
                               char error[STORE_ERROR_SIZE])
 {
+    const struct timespec pause = { .tv_nsec = PAUSE_NS };
     int64_t until_ms = moment_now() + patience_ms;
     enum ch_status status = CH_OK;
     bool more = true;
-    while (status == CH_OK && more && moment_now() < until_ms)
+    while (status == CH_OK && more && moment_now() < until_ms) {
         status = store_move(store, &more, error);
+        if (more)
+            nanosleep(&pause, NULL); // uploads that waited for the step go first
+    }
     if (status != CH_OK || !more)
         return status;
     snprintf(error, STORE_ERROR_SIZE, "cannot move reports: it takes a while");

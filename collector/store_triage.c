@@ -104,7 +104,7 @@ enum ch_status store_decide(struct store *store, const char *id,
     return store_transact(store, &job, error);
 }
 
-enum { MOVING_MS = 3000 }; // how long a decision waits for another's move
+enum { MOVING_MS = 500 }; // how long a decision waits for another's move
 
 struct merging {
     const char *from;

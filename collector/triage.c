@@ -6,7 +6,8 @@
 #include "collector/api.h"
 #include "collector/collector.h"
 
-enum { FOLLOW_MS = 2000 };
+// FOLLOW_MS is short: a thread that answers others too waits meanwhile.
+enum { FOLLOW_MS = 500 };
 
 static bool is_status(const char *status)
 {
