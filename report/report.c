@@ -108,14 +108,29 @@ static enum ch_status check_members(const json_t *object,
     return CH_OK;
 }
 
-// check_each checks each element of an array; images is how many the report lists.
-static enum ch_status check_each(const json_t *array, const char *name, size_t images,
-                                 enum ch_status (*check)(const json_t *, size_t,
-                                                         struct report_error *),
-                                 struct report_error *error)
+enum { SEEN_MAX = 256 };
+
+// What checks of the parts of one report share.
+struct checking {
+    size_t images;                // how many the report lists
+    const json_t *seen[SEEN_MAX]; // frames that are right: many may be one value
+};
+
+// seen_place is where frame stands once it was seen, or another that falls there.
+static const json_t **seen_place(struct checking *all, const json_t *frame)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15;
+    return &all->seen[(hash >> 32) % SEEN_MAX];
+}
+
+// check_each checks each element of an array.
+static enum ch_status check_each(
+    const json_t *array, const char *name, struct checking *all,
+    enum ch_status (*check)(const json_t *, struct checking *, struct report_error *),
+    struct report_error *error)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
-        enum ch_status status = check(json_array_get(array, i), images, error);
+        enum ch_status status = check(json_array_get(array, i), all, error);
         if (status != CH_OK) {
             error_within(error, name, i);
             return status;
@@ -124,9 +139,12 @@ static enum ch_status check_each(const json_t *array, const char *name, size_t i
     return CH_OK;
 }
 
-static enum ch_status check_frame(const json_t *frame, size_t images,
+static enum ch_status check_frame(const json_t *frame, struct checking *all,
                                   struct report_error *error)
 {
+    const json_t **seen = seen_place(all, frame);
+    if (*seen == frame)
+        return CH_OK;
     enum ch_status status = check_members(frame, report_shape_frame, error);
     if (status != CH_OK)
         return status;
@@ -137,14 +155,15 @@ static enum ch_status check_frame(const json_t *frame, size_t images,
     }
     int64_t image = report_integer(frame, "image", 0);
     if (json_is_integer(json_object_get(frame, "image")) &&
-        (image < 0 || (uint64_t)image >= images)) {
+        (image < 0 || (uint64_t)image >= all->images)) {
         error_set(error, "image is not in the list of images");
         return CH_ERR_MALFORMED;
     }
+    *seen = frame;
     return CH_OK;
 }
 
-static enum ch_status check_thread(const json_t *thread, size_t images,
+static enum ch_status check_thread(const json_t *thread, struct checking *all,
                                    struct report_error *error)
 {
     enum ch_status status = check_members(thread, report_shape_thread, error);
@@ -154,20 +173,20 @@ static enum ch_status check_thread(const json_t *thread, size_t images,
     status = check_members(backtrace, report_shape_backtrace, error);
     if (status != CH_OK)
         return status;
-    return check_each(report_frames(thread), "frames", images, check_frame, error);
+    return check_each(report_frames(thread), "frames", all, check_frame, error);
 }
 
-static enum ch_status check_image(const json_t *image, size_t images,
+static enum ch_status check_image(const json_t *image, struct checking *all,
                                   struct report_error *error)
 {
-    (void)images;
+    (void)all;
     return check_members(image, report_shape_image, error);
 }
 
-static enum ch_status check_problem(const json_t *problem, size_t images,
+static enum ch_status check_problem(const json_t *problem, struct checking *all,
                                     struct report_error *error)
 {
-    (void)images;
+    (void)all;
     return check_members(problem, report_shape_problem, error);
 }
 
@@ -206,6 +225,7 @@ static enum ch_status check_identity(const json_t *report, struct report_error *
 static enum ch_status check_report(const json_t *report, struct report_error *error)
 {
     const json_t *images = json_object_get(report, "images");
+    struct checking all = { .images = json_array_size(images) };
     enum ch_status status = check_identity(report, error);
     if (status == CH_OK)
         status = check_members(report, report_shape_report, error);
@@ -214,12 +234,12 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
     if (status == CH_OK)
         status = check_object(report, "process", report_shape_process, error);
     if (status == CH_OK)
-        status = check_each(images, "images", 0, check_image, error);
+        status = check_each(images, "images", &all, check_image, error);
     if (status == CH_OK)
-        status = check_each(json_object_get(report, "threads"), "threads",
-                            json_array_size(images), check_thread, error);
+        status = check_each(json_object_get(report, "threads"), "threads", &all,
+                            check_thread, error);
     if (status == CH_OK)
-        status = check_each(json_object_get(report, "problems"), "problems", 0,
+        status = check_each(json_object_get(report, "problems"), "problems", &all,
                             check_problem, error);
     return status;
 }
