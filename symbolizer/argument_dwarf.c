@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/argument_entry.h"
 #include "symbolizer/argument_expression.h"
 #include "symbolizer/argument_site.h"
 #include "symbolizer/argument_value.h"
@@ -104,6 +105,28 @@ static enum ch_status find_now(struct lookup *l, Dwarf_Die *parameter,
     return status;
 }
 
+// prove_entry looks for what a register held when the function began, where its code,
+// or its caller's, proves it.
+static enum ch_status prove_entry(const struct lookup *l, uint8_t reg,
+                                  struct argument *argument)
+{
+    struct argument_entry entry;
+    uint64_t size;
+    enum ch_status status = argument_entry_find(l->stack, l->site.index, reg, &entry);
+    if (status != CH_OK)
+        return status;
+    if (type_size(&l->call->image->types.table, argument->type, &size) != CH_OK ||
+        size > entry.bytes)
+        return CH_ERR_NOT_FOUND;
+    status = argument_value_make(l->stack, l->call, argument, &entry.location,
+                                 &argument->entry_value);
+    if (status == CH_OK) {
+        argument->source = entry.source;
+        argument->confidence = "proved";
+    }
+    return status;
+}
+
 // find_entry looks for the value that the argument was passed with: in which register
 // is what its location is where the function begins.
 static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
@@ -122,6 +145,8 @@ static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
         return CH_ERR_NOT_FOUND;
     enum ch_status status =
         argument_site_entry(&l->context, ops[0].atom - DW_OP_reg0, &location.value);
+    if (status != CH_OK && argument->source == NULL)
+        return prove_entry(l, ops[0].atom - DW_OP_reg0, argument);
     if (status != CH_OK)
         return status;
     status = argument_value_make(l->stack, l->call, argument, &location,
