@@ -45,9 +45,14 @@ static enum ch_status decode_inside(struct argument_code *code,
                                     const struct source *source)
 {
     uint64_t at = 0;
+    size_t left;
+    const uint8_t *bytes = source->bytes(source->context, code->entry, &left);
+    if (bytes == NULL || left < code->size)
+        return CH_ERR_UNSUPPORTED;
     while (at < code->size) {
-        struct argument_step step;
-        enum ch_status status = decode(source, code->entry + at, &step);
+        struct argument_step step = { .vaddr = code->entry + at };
+        enum ch_status status = instruction_read_effects(
+            bytes + at, (size_t)(code->size - at), step.vaddr, &step.effects);
         if (status == CH_OK)
             status = add_step(code, &step);
         if (status != CH_OK)

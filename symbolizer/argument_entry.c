@@ -46,7 +46,7 @@ static bool find_code(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     *out = (struct code){ .call = call };
-    if (index >= stack->count || !argument_entry_symbol(call, &out->symbol))
+    if (!argument_entry_symbol(call, &out->symbol))
         return false;
     out->scan = argument_image_scan(call->image, out->symbol.vaddr, out->symbol.size);
     return out->scan != NULL;
@@ -121,11 +121,12 @@ static bool find_site(const struct argument_stack *stack, size_t index,
 {
     struct code callee;
     uint64_t target;
-    if (!find_code(stack, index, &callee) || callee.scan->code.reentered ||
-        !find_code(stack, index + 1, &out->caller))
+    if (index + 1 >= stack->count || !find_code(stack, index, &callee) ||
+        callee.scan->code.reentered)
         return false;
-    const struct argument_call *caller = out->caller.call;
-    return !caller->frame.activation && caller->image == callee.call->image &&
+    const struct argument_call *caller = &stack->calls[index + 1];
+    return caller->image == callee.call->image && !caller->frame.activation &&
+           find_code(stack, index + 1, &out->caller) &&
            argument_scan_call(out->caller.scan, caller->vaddr, &out->before,
                               &out->after, &target) &&
            target == callee.symbol.vaddr && agrees(caller, &out->after);

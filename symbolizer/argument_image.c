@@ -220,6 +220,11 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
     for (size_t i = 0; i < image->scan_count; i++)
         if (image->scans[i]->code.entry == vaddr)
             return image->scans[i];
+    // With debug information little is left to prove, and disassembling costs the more.
+    if (image->types.source != TYPE_FROM_CTF &&
+        size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
+        return NULL;
+    image->scanned += size;
     if (image->scan_count == image->scan_capacity) {
         size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
         struct argument_scan **scans =

@@ -31,6 +31,10 @@ struct argument_passed {
     size_t count;
 };
 
+// ARGUMENT_SCANNED_BESIDE_DWARF_MAX is how many bytes of an image's code are looked at
+// if it has debug information.
+enum { ARGUMENT_SCANNED_BESIDE_DWARF_MAX = 16 << 10 };
+
 struct argument_image {
     bool opened;
     bool loaded;   // the debug information too
@@ -51,6 +55,7 @@ struct argument_image {
     struct argument_scan **scans;   // of functions that were asked for
     size_t scan_count;
     size_t scan_capacity;
+    uint64_t scanned; // bytes of code
 };
 
 // argument_image_passed is where what is known of a register at a call is kept, of it
@@ -93,6 +98,6 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
 bool argument_image_is_unique(const struct argument_image *image, const char *name);
 
 // argument_image_scan gives what the code of the function at vaddr proves; NULL: there
-// is no memory for it. It is the image's.
+// is no memory for it, or too much was looked at before. It is the image's.
 const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size);
