@@ -403,7 +403,7 @@ class Pages(unittest.TestCase):
         for path in ("/", self.address("null_write", "groups"), self.address("null_write")):
             self.visit(path)
             reached = set()
-            for _ in range(60):
+            for _ in range(24):
                 for kind in ("rawKeyDown", "keyUp"):
                     self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab",
                                       code="Tab", windowsVirtualKeyCode=9)
