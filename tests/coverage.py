@@ -3,8 +3,9 @@
 #
 # coverage.py BUILD PAGE: reads what the programs of a coverage build counted, prints the
 # lines that ran by folder, and holds PAGE (docs/coverage.md) to it: every function that
-# never ran stands there with a reason, none that ran does, and the folders' figures are
-# those measured, within two points. Lines that did not run go to BUILD/not_run.txt.
+# never ran stands there with a reason, none that ran does, except where the reason begins
+# with `sometimes`, and of each folder at most two points less and five more ran than it
+# says. Lines that did not run go to BUILD/not_run.txt.
 
 import collections
 import concurrent.futures
@@ -17,7 +18,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 FOLDERS = ("base", "formats", "unwind", "report", "agent", "symbolizer", "upload",
            "backtrace", "cli", "collector")
-POINTS = 2
+LESS, MORE = 2, 5  # points
 
 
 def read_counts(path):
@@ -93,7 +94,7 @@ def read_page(page):
 def problems_of(found, functions, page):
     figures, excused = read_page(page)
     for folder, (_, percent) in found.items():
-        if abs(figures.get(folder, 0) - percent) > POINTS:
+        if not -LESS <= percent - figures.get(folder, 0) <= MORE:
             yield f"{folder}/: the page says {figures.get(folder)} %, it is {percent:.1f} %"
     for path in sorted(functions):
         for name, ran in sorted(functions[path].items()):
