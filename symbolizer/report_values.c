@@ -30,11 +30,8 @@ static enum ch_status make_values(void *context, int to_parent)
                                                   &values->images, values->options)
                             : json_array();
     json_t *all = json_pack("{s:o, s:o}", "watches", watches, "arguments", arguments);
-    enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    if (status == CH_OK)
-        status = guarded_child_answer(all, to_parent);
-    json_decref(all);
-    return status;
+    // The child ends here, and who waits for it has no use for freed memory.
+    return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
 }
 
 // is_watches: a child that read a hostile file is not to be trusted.
