@@ -61,7 +61,7 @@ class Arguments(unittest.TestCase):
                 self.assertEqual(names[:5], ["n", "text", "p", "d", "b"])
                 self.assertEqual(values(found["outer"])[0], 1)
                 for each in found["leaf"] + found["middle"] + found["outer"]:
-                    self.assertIn(each["confidence"], ("exact", "unavailable"))
+                    self.assertIn(each["confidence"], ("exact", "proved", "unavailable"))
                     self.assertEqual("reason" in each, each["confidence"] == "unavailable")
 
     def check_inlined(self, found, constant):
@@ -136,8 +136,11 @@ class Arguments(unittest.TestCase):
         with Scene() as scene:
             found, _ = arguments(scene, compile_program(scene, "-g", "-O2"))
             self.assertNotIn("tail", found)
-            for each in found["middle"]:
+            for each in found["middle"][:2]:
                 self.assertNotIn("entry_value", each)
+            # This one it passed on to a function that has it still.
+            self.assertEqual(found["middle"][2]["entry_value"]["address"],
+                             found["leaf"][1]["value"])
 
     def test_ctf_shows_what_the_code_proves_and_no_more(self):
         for strip in False, True:
