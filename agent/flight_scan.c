@@ -27,23 +27,40 @@ static const struct fdr_header header = { .version = 5, .type = 1 };
 // A visitor sees a piece of the process's memory, at address.
 typedef void visit_fn(struct flight_scan *scan, uint64_t address, size_t size);
 
-// visit_mapping shows a mapping in chunks that overlap by what is searched for.
-static void visit_mapping(struct flight_scan *scan,
-                          const struct target_mapping *mapping, visit_fn *visit)
+// is_late tells when the time is over: nothing is searched any more from then on.
+static bool is_late(struct flight_scan *scan)
+{
+    scan->late = scan->late || capture_clock_us() > scan->deadline_us;
+    return scan->late;
+}
+
+// visit_pages shows touched pages in chunks that overlap by what is searched for.
+static void visit_pages(struct flight_scan *scan, uint64_t start, uint64_t end,
+                        visit_fn *visit)
 {
     struct target_memory *memory = &scan->capture->memory;
     const uint64_t step = CHUNK_BYTES - PREAMBLE_SIZE;
-    for (uint64_t at = mapping->start; at < mapping->end; at += step) {
-        uint64_t left = mapping->end - at;
+    for (uint64_t at = start; at < end && !is_late(scan); at += step) {
+        uint64_t left = end - at;
         size_t wanted = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
-        if (capture_clock_us() > scan->deadline_us)
-            return;
         size_t size = target_memory_copy(memory, at, scan->bytes, wanted);
         visit(scan, at, size);
     }
 }
 
-// visit_memory shows all memory that the program has made for itself.
+static void visit_mapping(struct flight_scan *scan,
+                          const struct target_mapping *mapping, visit_fn *visit)
+{
+    uint64_t start = mapping->start;
+    uint64_t end = start;
+    while (!is_late(scan) &&
+           touched_pages_next(&scan->pages, &start, mapping->end, &end)) {
+        visit_pages(scan, start, end, visit);
+        start = end;
+    }
+}
+
+// visit_memory shows all memory that the program has made for itself and touched.
 static void visit_memory(struct flight_scan *scan, visit_fn *visit)
 {
     const struct target_images *images = &scan->capture->images;
@@ -54,8 +71,6 @@ static void visit_memory(struct flight_scan *scan, visit_fn *visit)
             mapping->end - mapping->start <= MAPPING_BYTES_MAX)
             visit_mapping(scan, mapping, visit);
     }
-    if (capture_clock_us() > scan->deadline_us)
-        capture_problem(scan->capture, "flight", "memory not searched to its end", 0);
 }
 
 // read_preamble reads what a buffer begins with. false: this is none.
@@ -219,14 +234,25 @@ static uint64_t function_of(const void *context, uint32_t number)
                                                          : 0;
 }
 
-static enum ch_status search(struct flight_scan *scan)
+// search_memory finds buffers and their sizes, in the time there is.
+static void search_memory(struct flight_scan *scan)
 {
     scan->deadline_us = capture_clock_us() + TIME_MAX_US;
+    touched_pages_open(&scan->pages, scan->capture->memory.pid);
     visit_memory(scan, find_buffers);
+    qsort(scan->buffers, scan->count, sizeof(scan->buffers[0]), by_address);
+    if (scan->count != 0)
+        visit_memory(scan, find_sizes);
+    touched_pages_close(&scan->pages);
+    if (scan->late)
+        capture_problem(scan->capture, "flight", "memory not searched to its end", 0);
+}
+
+static enum ch_status search(struct flight_scan *scan)
+{
+    search_memory(scan);
     if (scan->count == 0)
         return CH_ERR_NOT_FOUND;
-    qsort(scan->buffers, scan->count, sizeof(scan->buffers[0]), by_address);
-    visit_memory(scan, find_sizes);
     list_threads(scan);
     scan->function_count =
         flight_map_find(scan->capture, scan->functions, FLIGHT_SCAN_FUNCTIONS);

@@ -5,12 +5,14 @@
 // them, but what a buffer begins with, the process's own id included, is hardly ever
 // anything else.
 //
-// Memory is searched with a limit on bytes and on time, so this is for programs where a
-// flight record was asked for and our recorder is not. The buffers are one queue for
-// all threads: those of threads that were quiet may have been used again by others.
+// Memory that was touched is searched with a limit on bytes and on time, so this is for
+// programs where a flight record was asked for and our recorder is not. The buffers are
+// one queue for all threads: those of threads that were quiet may have been used again
+// by others.
 #pragma once
 #include "agent/capture.h"
 #include "agent/flight_source.h"
+#include "agent/touched_pages.h"
 
 enum {
     FLIGHT_SCAN_BUFFERS = 4096, // that are listed
@@ -36,7 +38,9 @@ struct flight_scan {
     uint64_t *functions; // addresses, of numbers 1, 2, ...
     size_t function_count;
     uint8_t *bytes;
+    struct touched_pages pages;
     uint64_t deadline_us;
+    bool late; // the time was over before the search was
 };
 
 // flight_scan_open searches the process's memory, and makes out a source of what it
