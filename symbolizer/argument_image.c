@@ -228,7 +228,7 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
     if (image->scan_count == image->scan_capacity) {
         size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
         struct argument_scan **scans =
-            realloc(image->scans, capacity * sizeof(image->scans[0]));
+            realloc(image->scans, capacity * sizeof(struct argument_scan *));
         if (scans == NULL)
             return NULL;
         image->scans = scans;
