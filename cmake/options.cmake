@@ -25,6 +25,7 @@ add_compile_options(
 if(CRASHHOOK_COVERAGE)
     # Not --coverage: gcc puts what that stands for last, where no -fno- can undo it.
     add_compile_options(-fprofile-arcs -ftest-coverage -fprofile-update=atomic)
+    add_compile_definitions(CRASHHOOK_COUNTED=1)
     add_compile_options(
         "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${CMAKE_SOURCE_DIR}/tests/coverage_exit.h>")
     add_link_options(--coverage)

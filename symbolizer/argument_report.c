@@ -25,7 +25,7 @@ static void list_inlined(const struct argument_stack *stack, size_t index,
     Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
     const struct argument_call *call = &stack->calls[index];
     size_t count = argument_inline_find(call, frames, inlined);
-    for (size_t i = 0; i<count && * left> 0; i++) {
+    for (size_t i = 0; *left != 0 && i < count; i++) {
         struct argument_list list = { 0 };
         --*left;
         argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
@@ -48,7 +48,7 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
                            size_t *left)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i<stack->start && * left> 0; i++) {
+    for (size_t i = 0; *left != 0 && i < stack->start; i++) {
         (void)argument_stack_resolve(stack, i);
         list_inlined(stack, i, frames, left, all);
         if (*left == 0)
