@@ -169,13 +169,8 @@ void api_get_group(struct http_request *request)
 static void answer_text(struct http_request *request)
 {
     struct viewed_report viewed;
-    struct viewed_report_error error;
-    unsigned refused =
-        viewed_report_open(&viewed, collector_of(request), request->id, &error);
-    if (refused != 0) {
-        http_fail(request, refused, "%s", error.text);
+    if (!viewed_report_open(request, request->id, &viewed))
         return;
-    }
     page_text_write(&request->answer.body, &viewed, request->id);
     viewed_report_close(&viewed);
     request->answer.status = 200;
@@ -184,14 +179,9 @@ static void answer_text(struct http_request *request)
 
 static void answer_sent(struct http_request *request)
 {
-    struct viewed_report_error error;
     struct http_answer *answer = &request->answer;
-    unsigned refused =
-        viewed_report_sent(collector_of(request), request->id, &answer->body, &error);
-    if (refused != 0) {
-        http_fail(request, refused, "%s", error.text);
+    if (!viewed_report_sent(request, request->id, &answer->body))
         return;
-    }
     answer->status = 200;
     answer->content_type = "application/json";
 }
@@ -212,13 +202,8 @@ void api_get_report(struct http_request *request)
         return;
     }
     struct viewed_report viewed;
-    struct viewed_report_error error;
-    unsigned refused =
-        viewed_report_open(&viewed, collector_of(request), request->id, &error);
-    if (refused != 0) {
-        http_fail(request, refused, "%s", error.text);
+    if (!viewed_report_open(request, request->id, &viewed))
         return;
-    }
     api_answer_json(request, 200, json_incref(viewed.opened.json));
     viewed_report_close(&viewed);
 }

@@ -286,21 +286,16 @@ void page_compare(struct http_request *request)
 {
     struct part parts[2] = { 0 };
     const char *ids[2];
-    unsigned refused = 0;
+    size_t opened = 0;
+    struct viewed_report viewed;
     if (!read_ids(request, ids))
         return;
-    for (size_t i = 0; i < 2 && refused == 0; i++) {
-        struct viewed_report viewed;
-        struct viewed_report_error error;
-        refused = viewed_report_open(&viewed, collector_of(request), ids[i], &error);
-        if (refused != 0) {
-            http_fail(request, refused, "%s", error.text);
-            continue;
-        }
-        part_init(&parts[i], &viewed, ids[i]);
+    while (opened < 2 && viewed_report_open(request, ids[opened], &viewed)) {
+        part_init(&parts[opened], &viewed, ids[opened]);
         viewed_report_close(&viewed);
+        opened++;
     }
-    if (refused == 0)
+    if (opened == 2)
         write_pair(request, parts);
     json_decref(parts[0].json);
     json_decref(parts[1].json);

@@ -289,13 +289,8 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
 void page_report(struct http_request *request)
 {
     struct viewed_report viewed;
-    struct viewed_report_error error;
-    unsigned refused =
-        viewed_report_open(&viewed, collector_of(request), request->id, &error);
-    if (refused != 0) {
-        http_fail(request, refused, "%s", error.text);
+    if (!viewed_report_open(request, request->id, &viewed))
         return;
-    }
     char address[300];
     snprintf(address, sizeof(address), "%s://%.*s", request->secure ? "https" : "http",
              200, request->host != NULL ? request->host : "THIS-ADDRESS");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/api.h"
 #include "collector/late_names.h"
 
 // What store_find_report hands out, copied so that its connection is free again.
@@ -32,43 +33,38 @@ static void copy_report(void *context, const struct store_report *report,
     copied->report->received_ms = report->received_ms;
 }
 
-// find copies report id out of the store.
-static unsigned find(struct collector *collector, const char *id, struct copied *copied,
-                     struct viewed_report_error *error)
+// find copies report id out of the store, or answers why not.
+static bool find(struct http_request *request, const char *id, struct copied *copied)
 {
     enum ch_status status =
-        store_find_report(collector->store, id, copy_report, copied);
-    if (status == CH_ERR_NOT_FOUND) {
-        snprintf(error->text, sizeof(error->text), "there is no such report");
-        return 404;
-    }
-    if (status != CH_OK || !text_ok(&copied->bytes)) {
-        snprintf(error->text, sizeof(error->text), "the store could not be read");
-        return 503;
-    }
-    return 0;
+        store_find_report(collector_of(request)->store, id, copy_report, copied);
+    if (status == CH_OK && text_ok(&copied->bytes))
+        return true;
+    api_fail_store(request, status == CH_ERR_NOT_FOUND ? status : CH_ERR_IO, "report");
+    return false;
 }
 
-unsigned viewed_report_open(struct viewed_report *out, struct collector *collector,
-                            const char *id, struct viewed_report_error *error)
+bool viewed_report_open(struct http_request *request, const char *id,
+                        struct viewed_report *out)
 {
+    struct collector *collector = collector_of(request);
     *out = (struct viewed_report){ .symbols = collector->symbols };
     CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
-    unsigned refused = find(collector, id, &copied, error);
-    if (refused != 0)
-        return refused;
+    if (!find(request, id, &copied))
+        return false;
 
     struct store_body body = { .bytes = copied.bytes.bytes,
                                .size = copied.bytes.size,
                                .encoding = copied.encoding };
     struct opened_report_error reason;
-    refused = opened_report_open(&out->opened, &body, &collector->large, &reason);
+    unsigned refused =
+        opened_report_open(&out->opened, &body, &collector->large, &reason);
     if (refused != 0) {
-        snprintf(error->text, sizeof(error->text), "%s", reason.text);
-        return refused;
+        http_fail(request, refused, "%s", reason.text);
+        return false;
     }
     out->renamed = late_names_add(out->opened.json, collector->symbols);
-    return 0;
+    return true;
 }
 
 void viewed_report_close(struct viewed_report *report)
@@ -76,16 +72,14 @@ void viewed_report_close(struct viewed_report *report)
     opened_report_close(&report->opened);
 }
 
-unsigned viewed_report_sent(struct collector *collector, const char *id,
-                            struct text *out, struct viewed_report_error *error)
+bool viewed_report_sent(struct http_request *request, const char *id, struct text *out)
 {
     CH_CLEANUP(copied_deinit) struct copied copied = { 0 };
-    unsigned refused = find(collector, id, &copied, error);
-    if (refused != 0)
-        return refused;
+    if (!find(request, id, &copied))
+        return false;
     if (decode_body(copied.encoding, copied.bytes.bytes, copied.bytes.size,
                     COLLECTOR_DECODED_MAX, out) == CH_OK)
-        return 0;
-    snprintf(error->text, sizeof(error->text), "the stored report cannot be decoded");
-    return 503;
+        return true;
+    http_fail(request, 503, "the stored report cannot be decoded");
+    return false;
 }

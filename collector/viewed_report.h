@@ -19,18 +19,14 @@ struct viewed_report {
     const char *symbols; // the folder of debug files and sources; NULL: none
 };
 
-struct viewed_report_error {
-    char text[320];
-};
-
-// viewed_report_open finds report id. It returns 0, or an HTTP status and why at error.
-unsigned viewed_report_open(struct viewed_report *out, struct collector *collector,
-                            const char *id, struct viewed_report_error *error);
+// viewed_report_open finds report id. Where it cannot, it answers request with the
+// reason and returns false; then there is nothing to close.
+bool viewed_report_open(struct http_request *request, const char *id,
+                        struct viewed_report *out);
 
 // viewed_report_close releases it.
 void viewed_report_close(struct viewed_report *report);
 
 // viewed_report_sent appends report id as it was sent, without its Content-Encoding, to
 // out; it returns as viewed_report_open.
-unsigned viewed_report_sent(struct collector *collector, const char *id,
-                            struct text *out, struct viewed_report_error *error);
+bool viewed_report_sent(struct http_request *request, const char *id, struct text *out);
