@@ -61,6 +61,19 @@ class Context(unittest.TestCase):
             report, _ = self.report(scene, "context", "/nonexistent", CRASHHOOK_TAGS=tags)
         self.assertEqual(report["tags"], {"a": "2", "shard": "8", "gr__n": "y"})
 
+    def test_show_has_the_last_lines_of_an_attached_file_and_all_on_demand(self):
+        with Scene() as scene:
+            log = os.path.join(scene.folder, "log")
+            with open(log, "w", encoding="ascii") as file:
+                file.writelines(f"line {i}\n" for i in range(1000))
+            self.report(scene, "context", log)
+            report = scene.report_paths()[0]
+            shown = scene.command("show", report).stdout
+            self.assertIn(f"The end of {log}:\n  line 990\n", shown)
+            self.assertIn("  line 998\n  line 999\n", shown)
+            shown = scene.command("show", "--preset", "full", report).stdout
+            self.assertIn("  line 989\n  line 990\n", shown)
+
     def test_a_link_is_not_attached(self):
         with Scene() as scene:
             log = os.path.join(scene.folder, "log")

@@ -82,6 +82,15 @@ class Sending(Folder):
             done = self.upload(server.url, file)
             self.assertEqual(done.stdout, f"{file}: sent, build ID aa01\n")
 
+    def test_a_target_that_is_no_url_is_one_line_and_the_others_are_sent_to(self):
+        file = self.build("one", "aa01")
+        with FaultServer(answer(404), answer(201, STORED)) as server:
+            done = self.upload("gopher://old " + server.url, file)
+            self.assertEqual(done.stdout, f"{file}: sent, build ID aa01\n")
+            self.assertEqual(done.stderr, "crashhook: cannot upload to 'gopher://old': it is "
+                                          "no http, sentry+http or otlp+http URL\n")
+            self.assertEqual(done.returncode, 0)
+
     def test_a_token_is_sent(self):
         with FaultServer(answer(404), answer(201, STORED)) as server:
             self.upload(server.url, self.build("one", "aa01"), CRASHHOOK_TOKEN="secret")
