@@ -87,7 +87,7 @@ static void arm_deadline(uint64_t timeout_ms)
 static void limit_resources(uint64_t timeout_ms)
 {
     const struct {
-        __rlimit_resource_t resource;
+        int resource;
         rlim_t value;
     } limits[] = {
         { RLIMIT_AS, CRASHHOOK_SANITIZED ? RLIM_INFINITY : (rlim_t)4 << 30 },

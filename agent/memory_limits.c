@@ -30,7 +30,7 @@ static uint64_t number_after(const struct text *text, const char *name)
 static bool find_resource(pid_t pid, struct crash_memory *out)
 {
     static const struct {
-        __rlimit_resource_t resource;
+        int resource;
         const char *name;
         const char *line; // of /proc/PID/status, in KiB
     } resources[] = {

@@ -307,7 +307,7 @@ static enum ch_status seek_row(const struct sframe_section *section,
     if (function->row_count == 0)
         return read_rowless(section, function, out);
     struct sframe_rows rows;
-    struct raw_row raw;
+    struct raw_row raw = { .end = 0 };
     init_rows(&rows, section, function);
     enum ch_status status = read_raw(&rows, &raw);
     while (status == CH_OK && raw.end <= offset)

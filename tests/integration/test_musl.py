@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs that use musl, with the handler built by musl-gcc, and the agent that was built
-# with glibc.
+# Programs that use musl, with the handler built by musl-gcc, and the agent as it is.
 
 import os
 import shutil
