@@ -34,7 +34,7 @@ static bool find_command(char path[static PATH_MAX])
 
 void finish_keep(struct finish *finish, const struct text *held)
 {
-    if (held->size == 0 || !text_ok(held))
+    if (finish->held_fd >= 0 || held->size == 0 || !text_ok(held))
         return;
     int fd = memfd_create("crashhook", MFD_CLOEXEC);
     size_t done = 0;

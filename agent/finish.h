@@ -15,8 +15,8 @@ struct finish {
     bool keep_stderr; // it may print on descriptor 2
 };
 
-// finish_keep puts what was copied of the process where finish_exec can hand it on.
-// Without memory for that, values are missing from the report and nothing else.
+// finish_keep puts what was copied of the process where finish_exec can hand it on,
+// once. Without memory for that, values are missing from the report and nothing else.
 void finish_keep(struct finish *finish, const struct text *held);
 
 // finish_exec becomes `crashhook finish`. It returns only when that cannot be run.

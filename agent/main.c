@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -181,20 +182,23 @@ static bool take_capture(struct agent *agent)
     return status == CH_OK;
 }
 
-// let_die answers the handler, and waits until the stopped threads are dead and reaped:
-// what stays unreaped by its tracer is kept from its parent.
-static void let_die(struct agent *agent)
+// let_die answers the handler. While the process dies, what was copied of it is put
+// where the free phase finds it; then it waits until the stopped threads are dead and
+// reaped: what stays unreaped by its tracer is kept from its parent.
+static void let_die(struct agent *agent, struct finish *finish)
 {
     struct capture *capture = &agent->capture;
     if (!agent->request.crash.dies)
         capture_release(capture);
     request_release(REQUEST_CHANNEL_FD);
+    sched_yield(); // it may be waiting for this very processor
+    finish_keep(finish, &agent->held);
     stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
 }
 
 int main(int argc, char **argv)
 {
-    static struct agent agent = { .log_fd = -1 };
+    static struct agent agent; // all zero, so that no page of it is in the file
     struct finish finish = { .lock_fd = -1, .held_fd = -1 };
 
     standard_files_hold();
@@ -218,11 +222,12 @@ int main(int argc, char **argv)
     if (reported)
         request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;
-    finish_keep(&finish, &agent.held);
     bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;
-    if (held)
+    if (held) {
+        finish_keep(&finish, &agent.held);
         finish_run(&finish);
-    let_die(&agent);
+    }
+    let_die(&agent, &finish);
     if (!reported)
         return 1;
     if (held)

@@ -17,7 +17,7 @@
 void raw_thread_name(const struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE])
 {
-    char path[64];
+    char path[32];
     out[0] = 0;
     if (capture->core_name != NULL) {
         if (tid ==
@@ -25,8 +25,10 @@ void raw_thread_name(const struct capture *capture, pid_t tid,
             snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->core_name);
         return;
     }
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", capture->stop.pid, tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (capture->stop.tasks_fd == 0)
+        return;
+    snprintf(path, sizeof(path), "%d/comm", tid);
+    int fd = openat(capture->stop.tasks_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     ssize_t size = read(fd, out, RAW_THREAD_NAME_SIZE - 1);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,26 +90,38 @@ static void seize(struct stop *stop, pid_t tid)
         stop->refused = error;
 }
 
-// seize_listed seizes the threads not known yet, and returns how many there were.
-static size_t seize_listed(struct stop *stop, DIR *folder, pid_t free_tid)
+// note_listed takes a thread of the list, and returns 1 where it was not known yet.
+static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool first)
 {
+    if (tid <= 0 || (!first && known(stop, tid)))
+        return 0;
+    if (tid != free_tid) {
+        seize(stop, tid);
+        return 1;
+    }
+    struct stopped_thread *thread = append(stop, tid);
+    if (thread != NULL)
+        *thread =
+            (struct stopped_thread){ .tid = tid, .state = STOP_FREE, .run_state = 'R' };
+    return 1;
+}
+
+// seize_listed seizes the threads not known yet, and returns how many there were. The
+// list is read in large pieces, for which readdir has no way to ask.
+static size_t seize_listed(struct stop *stop, pid_t free_tid)
+{
+    static _Alignas(struct dirent64) char list[32 << 10];
     size_t found = 0;
     bool first = stop->count == 0;
-    rewinddir(folder);
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0 || (!first && known(stop, tid)))
-            continue;
-        found++;
-        if (tid != free_tid) {
-            seize(stop, tid);
-            continue;
+    ssize_t size;
+    lseek(stop->tasks_fd, 0, SEEK_SET);
+    while ((size = getdents64(stop->tasks_fd, (void *)list, sizeof(list))) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct dirent64 *entry = (const void *)(list + at);
+            pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+            found += note_listed(stop, tid, free_tid, first);
+            at += entry->d_reclen;
         }
-        struct stopped_thread *thread = append(stop, tid);
-        if (thread != NULL)
-            *thread = (struct stopped_thread){ .tid = tid,
-                                               .state = STOP_FREE,
-                                               .run_state = 'R' };
     }
     return found;
 }
@@ -200,11 +213,11 @@ static void mark_stuck(struct stop *stop)
     }
 }
 
-static DIR *open_threads(pid_t pid)
+static int open_threads(pid_t pid)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    return opendir(path);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
@@ -214,21 +227,21 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
     sigset_t child;
     *stop = (struct stop){ .pid = pid };
 
-    DIR *folder = open_threads(pid);
-    if (folder == NULL)
+    int tasks_fd = open_threads(pid);
+    if (tasks_fd < 0)
         return CH_ERR_IO;
+    stop->tasks_fd = tasks_fd;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     (void)signal(SIGCHLD, SIG_DFL); // ignored, it would not tell of a stop
 
     for (int i = 0; i < MAX_LISTINGS; i++) {
-        size_t found = seize_listed(stop, folder, free_tid);
+        size_t found = seize_listed(stop, free_tid);
         collect(stop, deadline);
         if (found == 0 || !missed_some(stop))
             break;
     }
-    closedir(folder);
     mark_stuck(stop);
 
     for (size_t i = 0; i < stop->count; i++) {
@@ -312,5 +325,7 @@ void stop_await_death(struct stop *stop, unsigned limit_ms)
 void stop_deinit(struct stop *stop)
 {
     free(stop->threads);
+    if (stop->tasks_fd != 0)
+        close(stop->tasks_fd);
     *stop = (struct stop){ 0 };
 }

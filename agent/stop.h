@@ -38,7 +38,8 @@ struct stop {
     struct stopped_thread *threads;
     size_t count;
     size_t capacity;
-    int refused; // errno of a PTRACE_SEIZE that was refused; 0: none
+    int refused;  // errno of a PTRACE_SEIZE that was refused; 0: none
+    int tasks_fd; // /proc/PID/task; 0: not open
 };
 
 // stop_threads stops all threads of pid but free_tid (0: none), which appears in the
