@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -110,14 +111,14 @@ static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool fir
 // list is read in large pieces, for which readdir has no way to ask.
 static size_t seize_listed(struct stop *stop, pid_t free_tid)
 {
-    static _Alignas(struct dirent64) char list[32 << 10];
+    static _Alignas(struct dirent) char list[32 << 10];
     size_t found = 0;
     bool first = stop->count == 0;
     ssize_t size;
     lseek(stop->tasks_fd, 0, SEEK_SET);
-    while ((size = getdents64(stop->tasks_fd, (void *)list, sizeof(list))) > 0) {
+    while ((size = syscall(SYS_getdents64, stop->tasks_fd, list, sizeof(list))) > 0) {
         for (ssize_t at = 0; at < size;) {
-            const struct dirent64 *entry = (const void *)(list + at);
+            const struct dirent *entry = (const void *)(list + at);
             pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
             found += note_listed(stop, tid, free_tid, first);
             at += entry->d_reclen;
