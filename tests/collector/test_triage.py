@@ -4,7 +4,9 @@
 # test_triage COLLECTOR: what people and operators do to a collector over HTTP: decide on
 # groups by the API and by forms, log in, limit, log, keep.
 
+import html
 import json
+import re
 import sys
 import time
 import unittest
@@ -67,6 +69,18 @@ class Deciding(unittest.TestCase):
         self.assertEqual((status, group["count"], group["merged"]), (200, 1, []))
         self.assertEqual(self.group("bbbbbbb1")["count"], 2)
 
+    def test_the_page_of_a_group_splits_what_was_merged_into_it(self):
+        send(self.collector, 14, "bbbbbbb3")
+        send(self.collector, 15, "bbbbbbb4")
+        self.ask("bbbbbbb3", merge_into="bbbbbbb4")
+        page = self.collector.request("GET", "/groups/bbbbbbb4")[2].decode()
+        name, value = re.search(r'<code>bbbbbbb3</code> <i>1</i><button class="quiet" '
+                                r'name="(\w+)" value="(\w+)">Split<', page).groups()
+        form(self.collector, "/groups/bbbbbbb4", **{name: value})
+        self.assertEqual(self.group("bbbbbbb3")["id"], "bbbbbbb3")
+        page = self.collector.request("GET", "/groups/bbbbbbb4")[2].decode()
+        self.assertNotIn(">Split<", page)
+
     def test_what_cannot_be_asked_is_refused(self):
         send(self.collector, 21, "ccccccc1")
         for what, wanted in (({"status": "done"}, 400), ({"status": 5}, 400),
@@ -102,6 +116,21 @@ class Deciding(unittest.TestCase):
         origin = {"Origin": self.collector.url}
         self.assertEqual(form(self.collector, "/groups/eeeeeee1", origin,
                               status="ignored")[0], 303)
+
+    def test_older_groups_are_a_link_away_with_the_same_filters(self):
+        strange = 'a&b "<\u00e9>=%'
+        for number in range(60):
+            send(self.collector, 100 + number, f"{number:08x}", environment=strange)
+        address = "/?status=open&environment=" + urllib.parse.quote(strange)
+        seen = []
+        while address:
+            page = self.collector.request("GET", address)[2].decode()
+            seen.append(re.findall(r'href="/groups/(\w+)"', page))
+            link = re.search(r'rel="next" href="([^"]+)"', page)
+            address = html.unescape(link.group(1)) if link else None
+        self.assertEqual(len(seen), 2)
+        self.assertEqual(len(set(seen[0] + seen[1])), 60)
+        self.assertEqual(sorted(set(seen[0]) & set(seen[1])), [])
 
     def test_parameters_that_are_no_utf8_are_refused(self):
         for query in ("q=%ff%fe", "release=%c3", "tag=a:%80"):
