@@ -215,6 +215,14 @@ class List(unittest.TestCase):
             lines = scene.run("list").stdout.splitlines()
             self.assertEqual([line.split()[0] for line in lines], [first, second])
 
+    def test_a_variable_that_is_not_understood_is_said_and_does_no_harm(self):
+        with Scene() as scene:
+            identity = scene.add(1)
+            done = scene.run("list", CRASHHOOK_TIMEOUT="soon")
+            self.assertEqual((done.returncode, done.stdout.split()[0]), (0, identity))
+            self.assertRegex(done.stderr, r"\Acrashhook: CRASHHOOK_TIMEOUT='soon' is not "
+                                          r"understood: it takes .*; the default is used\n\Z")
+
     def test_an_empty_spool_is_an_empty_list(self):
         with Scene() as scene:
             self.assertEqual(json.loads(scene.run("list", "--json").stdout), [])
