@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -182,6 +183,19 @@ static bool take_capture(struct agent *agent)
     return status == CH_OK;
 }
 
+// make_way sleeps until the process is dead, or about as long as a small one takes to
+// die: it may have to wait for this very processor, which the free phase would keep.
+static void make_way(pid_t pid)
+{
+    enum { SMALL_DEATH_MS = 2 };
+    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                            .events = POLLIN };
+    if (death.fd < 0)
+        return;
+    (void)poll(&death, 1, SMALL_DEATH_MS);
+    close(death.fd);
+}
+
 // let_die answers the handler. While the process dies, what was copied of it is put
 // where the free phase finds it; then it waits until the stopped threads are dead and
 // reaped: what stays unreaped by its tracer is kept from its parent.
@@ -191,9 +205,10 @@ static void let_die(struct agent *agent, struct finish *finish)
     if (!agent->request.crash.dies)
         capture_release(capture);
     request_release(REQUEST_CHANNEL_FD);
-    sched_yield(); // it may be waiting for this very processor
     finish_keep(finish, &agent->held);
     stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
+    if (agent->request.crash.dies)
+        make_way(agent->request.pid);
 }
 
 int main(int argc, char **argv)
