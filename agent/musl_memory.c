@@ -28,7 +28,7 @@ static void copy_short(char *to, const char *from, size_t size)
         *to = *from;
 }
 
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): ours say more
 void *memcpy(void *restrict to, const void *restrict from, size_t size)
 {
     char *out = to;
@@ -47,7 +47,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t size)
     return to;
 }
 
-// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): ours say more
 void *memmove(void *to, const void *from, size_t size)
 {
     char *out = to;
