@@ -117,6 +117,17 @@ class Tiers(unittest.TestCase):
         self.assertEqual(report["agent"]["tier"], "server")
         self.is_whole(report)
 
+    def test_libunwind_finds_the_same_frames_where_it_is_asked_to(self):
+        stacks = {}
+        for way in ("dwarf", "libunwind"):
+            with Scene() as scene:
+                _, report = self.crash([PROGRAM, "no_new_privs"], scene,
+                                       CRASHHOOK_UNWIND=way)
+            self.is_whole(report)
+            self.assertEqual(self.problem(report, "unwind"), [])
+            stacks[way] = [names_of(thread) for thread in report["threads"]]
+        self.assertEqual(stacks["libunwind"], stacks["dwarf"])
+
     def test_a_program_that_gains_no_privileges_is_reported_in_full(self):
         self.crashes_by_tier("no_new_privs", "ptrace", None)
 
