@@ -108,14 +108,19 @@ static enum ch_status add_row(struct program *program)
     return CH_OK;
 }
 
+static bool advance_line(struct program *program, int64_t by)
+{
+    return !__builtin_add_overflow(program->line, by, &program->line);
+}
+
 static enum ch_status run_special(struct program *program, uint8_t opcode)
 {
     const struct line_header *header = &program->header;
     unsigned adjusted = (unsigned)opcode - header->opcode_base;
     program->address +=
         (uint64_t)(adjusted / header->line_range) * header->instruction_length;
-    program->line += header->line_base + (int64_t)(adjusted % header->line_range);
-    return add_row(program);
+    int by = header->line_base + (int)(adjusted % header->line_range);
+    return advance_line(program, by) ? add_row(program) : CH_ERR_MALFORMED;
 }
 
 static enum ch_status run_extended(struct program *program)
@@ -158,8 +163,7 @@ static enum ch_status run_standard(struct program *program, uint8_t opcode)
         program->address += cursor_uleb128(input) * header->instruction_length;
         break;
     case DW_LNS_advance_line:
-        if (__builtin_add_overflow(program->line, cursor_sleb128(input),
-                                   &program->line))
+        if (!advance_line(program, cursor_sleb128(input)))
             return CH_ERR_MALFORMED;
         break;
     case DW_LNS_set_file:
