@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // memcpy and memmove of the agent that is built with musl. musl's own are one string
-// instruction, which takes some thirty cycles to begin; what the agent copies is a
-// register or a word of a report, thousands of times a millisecond. Only that build has
-// this file, and in it nothing may be turned into a call of memcpy (musl_agent.cmake).
+// instruction, which is slow to begin (docs/performance.md); what the agent copies most
+// is a register or a word of a report. Only that build has this file, and in it nothing
+// may be turned into a call of memcpy (musl_agent.cmake).
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-// From this size on, in bytes, the string instruction is as fast.
+// From LONG_COPY bytes on, the start of the string instruction is little of the whole.
 enum { LONG_COPY = 1024, BLOCK = 16 };
 
-// copy_ends copies size bytes, at least one piece and at most two, which may overlap.
+// COPY_ENDS copies size bytes, at least one piece and at most two, which may overlap.
 #define COPY_ENDS(to, from, size, piece)                                               \
     (__builtin_memcpy(to, from, piece),                                                \
      __builtin_memcpy((to) + (size) - (piece), (from) + (size) - (piece), piece))
