@@ -349,37 +349,6 @@ enum ch_status sframe_find_function(const struct sframe_section *section, uint64
     return status == CH_OK ? sframe_read_function(section, index, out) : status;
 }
 
-enum ch_status sframe_lookup(const struct sframe_section *section, uint64_t pc,
-                             struct unwind_row *out)
-{
-    struct sframe_function function;
-    enum ch_status status = sframe_find_function(section, pc, &function);
-    if (status != CH_OK)
-        return status;
-
-    status = sframe_find_row(section, &function, pc, out);
-    if (status != CH_OK)
-        return status;
-    if (sframe_doubts_row(section, &function, out))
-        return CH_ERR_NOT_FOUND;
-
-    uint64_t begin = function.start;
-    if (function.mask)
-        begin += (pc - function.start) / function.block_size * function.block_size;
-    out->start += begin;
-    out->end += begin;
-    return CH_OK;
-}
-
-bool sframe_doubts_row(const struct sframe_section *section,
-                       const struct sframe_function *function,
-                       const struct unwind_row *row)
-{
-    return section->arch == SFRAME_AMD64 && function->mask &&
-           function->row_count == 1 && row->cfa.kind == UNWIND_REGISTER_PLUS &&
-           row->cfa.reg == UNWIND_AMD64_SP && row->cfa.offset == 16;
-}
-
 void sframe_base_registers(enum sframe_arch arch, uint16_t *out_sp, uint16_t *out_fp)
 {
     static const uint16_t registers[][2] = {

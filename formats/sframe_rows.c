@@ -327,3 +327,34 @@ enum ch_status sframe_find_row(const struct sframe_section *section,
         return status == CH_END ? CH_ERR_NOT_FOUND : status;
     return offset < out->start ? CH_ERR_NOT_FOUND : CH_OK;
 }
+
+bool sframe_doubts_row(const struct sframe_section *section,
+                       const struct sframe_function *function,
+                       const struct unwind_row *row)
+{
+    return section->arch == SFRAME_AMD64 && function->mask &&
+           function->row_count == 1 && row->cfa.kind == UNWIND_REGISTER_PLUS &&
+           row->cfa.reg == UNWIND_AMD64_SP && row->cfa.offset == 16;
+}
+
+enum ch_status sframe_lookup(const struct sframe_section *section, uint64_t pc,
+                             struct unwind_row *out)
+{
+    struct sframe_function function;
+    enum ch_status status = sframe_find_function(section, pc, &function);
+    if (status != CH_OK)
+        return status;
+
+    status = sframe_find_row(section, &function, pc, out);
+    if (status != CH_OK)
+        return status;
+    if (sframe_doubts_row(section, &function, out))
+        return CH_ERR_NOT_FOUND;
+
+    uint64_t begin = function.start;
+    if (function.mask)
+        begin += (pc - function.start) / function.block_size * function.block_size;
+    out->start += begin;
+    out->end += begin;
+    return CH_OK;
+}
