@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 .PHONY: all deps demo check check-full bench packages check-packages install clean \
-	asan tsan fuzz valgrind coverage aarch64 trixie receivers
+	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 all:
 	cmake --preset release
@@ -37,6 +37,11 @@ fuzz: deps
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	setarch -R ctest --preset fuzz -j $(JOBS) -L fuzz
+
+# The tests and the demo in the places where people clone the tree.
+places: deps
+	packaging/install-packages packaging/more-packages.txt
+	tests/check-places
 
 # Unit tests under memcheck; what lines tests run; AArch64 under qemu; Debian 13.
 valgrind coverage aarch64 trixie: deps

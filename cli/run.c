@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/installed.h"
+#include "cli/preload_path.h"
 #include "cli/session.h"
 
 enum {
@@ -115,16 +116,17 @@ static int export_options(const struct options *options)
 static int preload(void)
 {
     char library[PATH_MAX];
+    char path[PATH_MAX];
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
     if (!installed_library(library))
         return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
-    if (strpbrk(library, ": ") != NULL)
+    if (preload_path_make(library, path) != CH_OK)
         return command_fail(
-            "cannot preload '%s': LD_PRELOAD takes no path with a space "
-            "or a colon; move the installation",
+            "cannot preload '%s': LD_PRELOAD takes no path with a space or "
+            "a colon, and neither /tmp nor /var/tmp takes a link to it",
             library);
-    text_append_string(&value, library);
+    text_append_string(&value, path);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
     if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)

@@ -291,4 +291,4 @@ class NamesOfFunctions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

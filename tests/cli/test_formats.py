@@ -207,4 +207,4 @@ class FormatCommands(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

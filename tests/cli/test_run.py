@@ -9,11 +9,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
 import cli_scene
 from cli_scene import CRASHHOOK, Scene
+
+sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "support"))
+from place import needs_mounts
 
 # Holds a report's lock in the background, as an agent does, for some seconds.
 HOLD = """
@@ -95,17 +99,67 @@ class Run(unittest.TestCase):
             self.assertIn("/lib/libcrashhook.so", library)
             self.assertEqual(others, libc)
 
-    def test_an_installation_that_cannot_be_preloaded_is_refused(self):
+    def installation(self, folder):
+        """The command of an installation that was copied to folder."""
+        for part in ("bin/crashhook", "lib/libcrashhook.so.1",
+                     "libexec/crashhook/crashhook-agent"):
+            copy = os.path.join(folder, part)
+            os.makedirs(os.path.dirname(copy))
+            shutil.copy(os.path.join(cli_scene.BUILD, part), copy)
+        return os.path.join(folder, "bin", "crashhook")
+
+    def run_from(self, scene, folder, *command):
+        path = os.path.join(scene.folder, folder)
+        command = [self.installation(path), "run", "--", *command]
+        return subprocess.run(command, text=True, check=False, env=scene.environment({}),
+                              cwd=scene.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    def test_a_crash_is_reported_from_an_installation_with_a_space_or_a_colon(self):
+        for folder in ("a b", "a:b"):
+            with self.subTest(folder), Scene() as scene:
+                done = self.run_from(scene, folder, "sh", "-c",
+                                     'echo "$LD_PRELOAD"; kill -SEGV $$')
+                self.assertEqual(done.returncode, 128 + signal.SIGSEGV, done.stderr)
+                self.assertEqual(done.stderr, "")
+                library = done.stdout.strip()
+                self.assertNotRegex(library, "[ :]")
+                self.assertEqual(os.path.realpath(library),
+                                 f"{scene.folder}/{folder}/lib/libcrashhook.so.1")
+                names = [n for n in os.listdir(scene.spool) if n.endswith(".json")]
+                self.assertEqual(len(names), 1)
+                self.assertEqual(scene.report(names[0][:-5])["agent"]["tier"], "ptrace")
+
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    def test_the_folder_of_its_link_is_the_users_alone_and_found_again(self):
         with Scene() as scene:
-            for part in ("bin/crashhook", "lib/libcrashhook.so.1"):
-                copy = os.path.join(scene.folder, "a b", part)
-                os.makedirs(os.path.dirname(copy))
-                shutil.copy(os.path.join(cli_scene.BUILD, part), copy)
-            done = subprocess.run([os.path.join(scene.folder, "a b", "bin", "crashhook"),
-                                   "run", "--", "true"], text=True, check=False,
-                                  stderr=subprocess.PIPE)
+            seen = set()
+            for part in ("a b", "c d"):
+                done = self.run_from(scene, part, "sh", "-c", 'echo "$LD_PRELOAD"')
+                folder = os.path.dirname(os.path.dirname(done.stdout.strip()))
+                status = os.lstat(folder)
+                self.assertEqual((status.st_uid, status.st_mode & 0o7777),
+                                 (os.geteuid(), 0o755))
+                seen.add(folder)
+            self.assertEqual(len(seen), 1)
+
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    @needs_mounts
+    def test_a_folder_of_somebody_else_is_not_believed(self):
+        script = """
+            for parent in /tmp /var/tmp; do
+                mount -t tmpfs -o mode=1777 none $parent && cd $parent &&
+                    mkdir -m 777 crashhook-preload-0 && chown 1 crashhook-preload-0 || exit 9
+            done
+            exec "$0" run -- true
+        """
+        with tempfile.TemporaryDirectory(dir=cli_scene.BUILD) as folder:
+            command = self.installation(os.path.join(folder, "a b"))
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", script, command],
+                                  text=True, check=False, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 1)
-            self.assertIn("a space or a colon; move the installation", done.stderr)
+            self.assertIn("neither /tmp nor /var/tmp takes a link", done.stderr)
 
     def test_signals_sent_to_it_reach_the_program(self):
         with Scene() as scene:

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,15 +42,19 @@ static void set_variables(const struct real_crash *run)
 {
     char record[128];
     char spool[128];
+    char agent[128];
+    char library[128];
     snprintf(record, sizeof(record), "%s/record", run->folder);
     snprintf(spool, sizeof(spool), "%s/spool", run->folder);
+    snprintf(agent, sizeof(agent), "%s/probe-agent", run->folder);
+    snprintf(library, sizeof(library), "%s/library.so", run->folder);
     setenv("CRASHHOOK_TEST_RECORD", record, 1);
     setenv("CRASHHOOK_SPOOL", spool, 1);
     setenv("CRASHHOOK_TEST_AGENT", run->agent_way != NULL ? run->agent_way : "answer",
            1);
-    setenv("CRASHHOOK_AGENT", run->agent != NULL ? run->agent : PROBE_AGENT, 1);
+    setenv("CRASHHOOK_AGENT", run->agent != NULL ? run->agent : agent, 1);
     if (!run->dlopens && !run->bare)
-        setenv("LD_PRELOAD", LIBRARY, 1);
+        setenv("LD_PRELOAD", library, 1);
     for (size_t i = 0; i < 8 && run->variables[i] != NULL; i++)
         putenv((char *)(uintptr_t)run->variables[i]);
 }
@@ -99,11 +105,32 @@ static void start_as_first(const struct real_crash *run, int output)
     pause();
 }
 
+static bool copy_agent(const char *path)
+{
+    struct stat status;
+    int from = open(PROBE_AGENT, O_RDONLY | O_CLOEXEC);
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    bool copied = from >= 0 && to >= 0 && fstat(from, &status) == 0 &&
+                  sendfile(to, from, NULL, (size_t)status.st_size) == status.st_size;
+    close(from);
+    close(to);
+    return copied;
+}
+
+// The build may lie where a program that has become another user cannot enter, so the
+// agent is copied to the folder. LD_PRELOAD takes no path with a space, so the library
+// is reached through a link.
 void real_crash_prepare(struct real_crash *run)
 {
+    char agent[128];
+    char library[128];
     snprintf(run->folder, sizeof(run->folder), "/tmp/crashhook-test-XXXXXX");
     if (mkdtemp(run->folder) == NULL || chmod(run->folder, 0777) != 0)
         fail("cannot make a folder");
+    snprintf(agent, sizeof(agent), "%s/probe-agent", run->folder);
+    snprintf(library, sizeof(library), "%s/library.so", run->folder);
+    if (!copy_agent(agent) || symlink(LIBRARY, library) != 0)
+        fail("cannot copy the agent");
 }
 
 void real_crash_start(struct real_crash *run)

@@ -105,7 +105,7 @@ static void variables_of_a_setuid_program_are_not_read(void **state)
     (void)state;
     char path[128];
     if (geteuid() != 0)
-        skip();
+        test_skip("not root");
     real_crash_prepare(&run);
     snprintf(path, sizeof(path), "%s/setuid", run.folder);
     assert_true(copy_as_setuid(LINKED_VICTIM, path));

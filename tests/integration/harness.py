@@ -4,6 +4,7 @@
 # are started by execve with the handler preloaded, and from which the reports that the
 # product wrote are read. Nothing here calls a part of the product any other way.
 
+import atexit
 import fcntl
 import json
 import os
@@ -17,6 +18,8 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.realpath(
     os.environ.get("CRASHHOOK_BUILD", os.path.join(SOURCE, "build", "release")))
@@ -25,7 +28,26 @@ FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
 AGENT = os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent")
-HANDLER = os.path.join(BUILD, "lib", "libcrashhook.so")
+NOBODY = 65534
+
+
+def preloadable(path):
+    """The path, or one through a link where LD_PRELOAD would take it for several."""
+    if not re.search("[ :]", path):
+        return path
+    links = tempfile.mkdtemp(prefix="crashhook-link.")
+    atexit.register(shutil.rmtree, links, ignore_errors=True)
+    os.symlink(BUILD, os.path.join(links, "build"))
+    return os.path.join(links, "build", os.path.relpath(path, BUILD))
+
+
+HANDLER = preloadable(os.path.join(BUILD, "lib", "libcrashhook.so"))
+
+# Paths below HOME are written with a ~, and whoever clones a tree does so at home. So the
+# programs of tests have another home, of which no other path here is a part.
+HOME = os.path.join(BUILD, "tests", "home")
+os.makedirs(HOME, exist_ok=True)
+os.environ["HOME"] = HOME
 
 
 def example(name):
@@ -75,6 +97,25 @@ class Scene:
 
     def __exit__(self, *_):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def copy(self, path):
+        """A copy of a program in the scene's folder."""
+        copied = os.path.join(self.folder, os.path.basename(path))
+        shutil.copy(path, copied)
+        return copied
+
+    def admit_nobody(self):
+        """Lets user nobody enter the folder and have the spool. The tree may lie where that
+        user cannot go, so the product is copied here too. Needs root."""
+        os.chmod(self.folder, 0o755)
+        os.mkdir(self.spool, 0o700)
+        os.chown(self.spool, NOBODY, NOBODY)
+        for path in (CRASHHOOK, AGENT, os.path.join(BUILD, "lib", "libcrashhook.so")):
+            copied = os.path.join(self.folder, "product", os.path.relpath(path, BUILD))
+            os.makedirs(os.path.dirname(copied))
+            shutil.copy(path, copied)
+        if self.preload:
+            self.preload = os.path.join(self.folder, "product", "lib", "libcrashhook.so")
 
     def environment(self, variables):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("CRASHHOOK_")}
@@ -180,7 +221,6 @@ def cores_land_in_folder():
             file.write("core")
     except OSError:
         return False
-    import atexit
 
     def restore():
         with open(path, "w", encoding="ascii") as file:

@@ -15,6 +15,7 @@ import unittest
 
 import harness
 from harness import AGENT, BUILD, COLLECTOR, CRASHHOOK, SOURCE, Scene, crashed_thread, frames_of
+from place import needs_namespaces
 
 ADOPTING = os.path.join(SOURCE, "examples", "adopting")
 SERVICE = "examples/adopting/service.c"
@@ -111,6 +112,7 @@ class Adopting(unittest.TestCase):
                     CRASHHOOK, "run", "--", self.plain_service()],
             **variables)
 
+    @needs_namespaces
     def test_as_the_first_process_of_a_container(self):
         with Scene() as scene, self.collector(scene) as url:
             status = self.crash_as_first_process(scene, CRASHHOOK_URL=url,
@@ -121,6 +123,7 @@ class Adopting(unittest.TestCase):
             self.assertEqual([target["state"] for target in states], ["sent"])
             self.assertEqual(report["revision"], 1)
 
+    @needs_namespaces
     def test_in_a_pod_of_kubernetes(self):
         # The volume's folder is everybody's, as that of an emptyDir is.
         with open(os.path.join(ADOPTING, "kubernetes.yaml"), encoding="utf-8") as file:

@@ -133,7 +133,7 @@ class CoresOfRealCrashes(unittest.TestCase):
             core = scene.crash([program("core_threads_pie"), "3"])
             report = scene.report(core)
             piped = subprocess.run(
-                f"cat {core} | {harness.CRASHHOOK} core - --json", shell=True, text=True,
+                ["sh", "-c", 'cat "$0" | "$1" core - --json', core, harness.CRASHHOOK], text=True,
                 stdout=subprocess.PIPE, check=True)
             left = os.listdir(scene.folder)
         self.assertEqual(by_tid(json.loads(piped.stdout)), by_tid(report))

@@ -15,8 +15,8 @@ import unittest
 
 import harness
 from harness import Scene, crashed_thread, example, names_of
+from place import needs_root
 
-NOBODY = 65534
 MISSING = "/nonexistent/crashhook-agent"
 
 
@@ -114,17 +114,16 @@ class Record(unittest.TestCase):
             self.assertEqual(records(scene), [])
             self.assertEqual(len(scene.reports()), 1)
 
+    @needs_root
     def test_a_process_that_may_start_no_other_leaves_one(self):
         def limit():
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+            os.setgid(harness.NOBODY)
+            os.setuid(harness.NOBODY)
             resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
         with Scene() as scene:
-            os.chmod(scene.folder, 0o755)
-            os.mkdir(scene.spool, 0o700)
-            os.chown(scene.spool, NOBODY, NOBODY)
-            process = subprocess.run([example("null_write")], preexec_fn=limit, check=False,
+            scene.admit_nobody()
+            process = subprocess.run([scene.copy(harness.program("worst")), "plain"], preexec_fn=limit, check=False,
                                      cwd=scene.folder, env=scene.environment({}),
                                      stderr=subprocess.DEVNULL)
             self.assertEqual(process.returncode, -signal.SIGSEGV)

@@ -5,7 +5,6 @@
 # what it does not need; and nothing in a crash calls what might lock or allocate.
 
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -17,7 +16,6 @@ import harness
 from harness import Scene, program
 from survival_cases import CASES, victim, worst
 
-NOBODY = 65534
 DETECTOR = os.path.join(harness.BUILD, "tests", "programs", "libdetector.so")
 # VFS_CAP_REVISION_2 with the effective bit, and CAP_NET_RAW.
 CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)
@@ -27,17 +25,15 @@ class Privileged(unittest.TestCase):
     """A program that links the handler, given rights that its user does not have."""
 
     def crash_as_nobody(self, scene, prepare):
-        os.chmod(scene.folder, 0o755)
-        copy = os.path.join(scene.folder, "tells")
-        shutil.copy(program("tells_static"), copy)
+        scene.admit_nobody()
+        copy = scene.copy(program("tells_static"))
         prepare(copy)
-        os.mkdir(scene.spool, 0o700)
-        os.chown(scene.spool, NOBODY, NOBODY)
         log = os.path.join(scene.spool, "log")
         process = subprocess.run(
-            [copy, "test", "segv"], cwd=scene.folder, check=False, user=NOBODY, group=NOBODY,
+            [copy, "test", "segv"], cwd=scene.folder, check=False, user=harness.NOBODY,
+            group=harness.NOBODY,
             extra_groups=[], env=scene.environment({"CRASHHOOK_LOG": log,
-                                                    "CRASHHOOK_AGENT": program("tells")}))
+                                                    "CRASHHOOK_AGENT": scene.copy(program("tells"))}))
         self.assertEqual(process.returncode, -signal.SIGSEGV)
         return os.listdir(scene.spool)
 

@@ -13,9 +13,9 @@ import unittest
 
 import harness
 from harness import Scene, crashed_thread, names_of
+from place import needs_namespaces, needs_root
 from survival_cases import CASES, SEGV, worst
 
-NOBODY = 65534
 HELD = "agents of this scene"
 
 
@@ -129,16 +129,18 @@ class Survival(unittest.TestCase):
             self.assertEqual([r["agent"]["tier"] for r in reports], ["record"])
         os.rmdir(group)
 
+    @needs_namespaces
     def test_a_program_in_namespaces_of_its_own_is_reported_with_names(self):
         with Scene() as scene:
             # What is mounted here is seen by the program and its agent alone.
             inside = os.path.join(scene.folder, "inside")
             os.mkdir(inside)
-            script = (f"mount -t tmpfs none {inside} && cp {worst('')[0]} {inside}/worst && "
-                      f"{harness.CRASHHOOK} run -- {inside}/worst plain")
+            script = ('mount -t tmpfs none "$0" && cp "$1" "$0/worst" && '
+                      '"$2" run -- "$0/worst" plain')
             process = subprocess.run(
                 # The first process of the namespace waits for the agent, as an init does.
-                ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
+                ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script,
+                 inside, worst("")[0], harness.CRASHHOOK],
                 env=scene.environment({}), cwd=scene.folder, check=False,
                 stderr=subprocess.DEVNULL)
             self.assertEqual(process.returncode, 128 + SEGV)
@@ -146,23 +148,21 @@ class Survival(unittest.TestCase):
             self.assertEqual(len(reports), 1)
             self.assertIn("crash", names_of(crashed_thread(reports[0])))
 
+    @needs_root
     def test_a_program_that_may_not_be_read_is_reported(self):
         with Scene() as scene:
-            copy = os.path.join(scene.folder, "worst")
-            subprocess.run(["cp", worst("")[0], copy], check=True)
+            scene.admit_nobody()
+            copy = scene.copy(worst("")[0])
             os.chmod(copy, 0o711)
-            os.chmod(scene.folder, 0o755)
-            os.mkdir(scene.spool, 0o700)
-            os.chown(scene.spool, NOBODY, NOBODY)
             process = subprocess.run([copy, "plain"], env=scene.environment({}), check=False,
-                                     cwd=scene.folder, user=NOBODY, group=NOBODY,
+                                     cwd=scene.folder, user=harness.NOBODY, group=harness.NOBODY,
                                      extra_groups=[])
             self.assertEqual(process.returncode, -SEGV)
             self.assertEqual(len(scene.report_paths()), 1)
 
     def test_a_shell_that_waits_for_all_its_children_sees_none_of_ours(self):
         with Scene() as scene:
-            ended = scene.run(["sh", "-c", f"{worst('')[0]} plain & wait; echo $?; wait"],
+            ended = scene.run(["sh", "-c", '"$0" plain & wait; echo $?; wait', worst("")[0]],
                               timeout=60)
             self.assertEqual(ended.stdout, "0\n")
             self.assertEqual(len(scene.reports()), 1)

@@ -25,7 +25,8 @@ class Unharmed(unittest.TestCase):
     def test_whoever_reads_its_output_is_done_when_it_dies(self):
         with Scene() as scene:
             began = time.monotonic()
-            process = scene.start(["sh", "-c", f"x=$({example('null_write')} 2>&1); echo $?"],
+            process = scene.start(["sh", "-c", 'x=$("$0" 2>&1); echo $?',
+                                   example("null_write")],
                                   CRASHHOOK_URL=self.url, CRASHHOOK_TIMEOUT="8s")
             out, _ = process.communicate(timeout=30)
             seconds = time.monotonic() - began

@@ -66,7 +66,7 @@ static void spool_refuses_a_folder_of_another_user(void **state)
     struct folder *folder = *state;
     struct spool spool = { -1 };
     if (geteuid() != 0)
-        skip();
+        test_skip("not root");
     assert_int_equal(mkdir(folder_path(folder, "theirs"), 0700), 0);
     assert_int_equal(chown(folder_path(folder, "theirs"), 12345, 12345), 0);
     assert_int_equal(spool_open(folder_path(folder, "theirs"), SPOOL_CREATE, &spool),
@@ -328,11 +328,11 @@ static void spool_keeps_the_raw_report_when_the_disk_is_full(void **state)
     struct spool spool = { -1 };
     char content[16];
     if (geteuid() != 0)
-        skip();
+        test_skip("not root");
     assert_int_equal(mkdir(folder_path(folder, "disk"), 0700), 0);
     if (mount("none", folder_path(folder, "disk"), "tmpfs", 0, "size=64k,mode=700") !=
         0)
-        skip();
+        test_skip("this place lets nobody mount");
     assert_int_equal(spool_open(folder_path(folder, "disk"), SPOOL_WRITE, &spool),
                      CH_OK);
     int fd = add_report(&spool, ID, "raw");
@@ -360,10 +360,10 @@ static void spool_says_that_it_is_on_a_read_only_disk(void **state)
     struct spool spool = { -1 };
     int fd = -1;
     if (geteuid() != 0)
-        skip();
+        test_skip("not root");
     assert_int_equal(mkdir(folder_path(folder, "disk"), 0700), 0);
     if (mount("none", folder_path(folder, "disk"), "tmpfs", MS_RDONLY, "mode=700") != 0)
-        skip();
+        test_skip("this place lets nobody mount");
     assert_int_equal(spool_open(folder_path(folder, "disk"), SPOOL_CREATE, &spool),
                      CH_OK);
     enum ch_status status = spool_create(&spool, ID, &fd);

@@ -95,7 +95,7 @@ static void a_file_that_eats_memory_costs_its_own_names_alone(void **state)
 {
     (void)state;
     if (CRASHHOOK_SANITIZED)
-        skip(); // no limit on address space there
+        test_skip("a sanitizer takes no limit on address space");
     reading = READ_EATS_MEMORY;
     spoiled("fault", 60000);
 }

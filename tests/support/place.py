@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the place where tests run does not allow: a chroot, a container, an ordinary user's
+# home. A test that needs it is skipped with the reason; tests/check counts such tests and
+# lists them.
+
+import functools
+import os
+import subprocess
+
+
+@functools.cache
+def refusal(*command):
+    """Why a command that does nothing cannot be run here; empty where it can."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return done.stdout.strip() or f"{command[0]} ended with {done.returncode}"
+
+
+def _needs(why):
+    """A decorator: the test is skipped where why() is not empty."""
+    def decorate(test):
+        @functools.wraps(test)
+        def asked(self, *arguments):
+            if why():
+                self.skipTest(why())
+            return test(self, *arguments)
+        return asked
+    return decorate
+
+
+def no_namespaces():
+    return refusal("unshare", "--mount", "--pid", "--fork", "--mount-proc", "true")
+
+
+def no_mounts():
+    return refusal("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/tmp")
+
+
+def no_root():
+    return "" if os.geteuid() == 0 else "not root"
+
+
+needs_namespaces = _needs(no_namespaces)
+needs_mounts = _needs(no_mounts)
+needs_root = _needs(no_root)
