@@ -111,9 +111,13 @@ class Run(unittest.TestCase):
     def run_from(self, scene, folder, *command):
         path = os.path.join(scene.folder, folder)
         command = [self.installation(path), "run", "--", *command]
-        return subprocess.run(command, text=True, check=False, env=scene.environment({}),
+        done = subprocess.run(command, text=True, check=False, env=scene.environment({}),
                               cwd=scene.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
+        # The link leads to an installation that is gone when the test is over.
+        self.addCleanup(subprocess.run, ["rm", "-f", os.path.dirname(done.stdout.strip())],
+                        check=True)
+        return done
 
     @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
     def test_a_crash_is_reported_from_an_installation_with_a_space_or_a_colon(self):

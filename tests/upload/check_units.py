@@ -24,7 +24,7 @@ for whose in ("system", "user"):
             with open(os.path.join(units, whose, name), encoding="utf-8") as file:
                 text = file.read()
             # It is verified before it is installed.
-            text, count = re.subn(r"^(ExecStart=)\S*/crashhook ", rf"\1{crashhook} ",
+            text, count = re.subn(r'^(ExecStart=")\S*/crashhook" ', rf'\1{crashhook}" ',
                                   text, flags=re.MULTILINE)
             assert count == name.endswith(".service"), text
             assert "@" not in text, text
