@@ -10,10 +10,9 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("CRASHHOOK_BUILD", os.path.join(ROOT, "build", "release"))
-CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
-CASES = os.path.join(ROOT, "tests", "cases", "formats")
+from cli_scene import CRASHHOOK, SOURCE
+
+CASES = os.path.join(SOURCE, "tests", "cases", "formats")
 TWO_FRAMES = "021a40100020f000"
 
 

@@ -7,7 +7,8 @@ import re
 import subprocess
 import unittest
 
-BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
+from cli_scene import BUILD
+
 STARTED = ["bin/crashhook", "bin/crashhook-collector", "lib/libcrashhook.so",
            "lib/libcrashhook-backtrace.so"]
 
