@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collector/access.h"
 #include "collector/connections.h"
@@ -467,9 +467,9 @@ void http_quiesce(struct http_server *server, int timeout_ms)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += timeout_ms / 1000;
-    int listen_fd = MHD_quiesce_daemon(server->daemon);
-    if (listen_fd >= 0)
-        close(listen_fd); // whoever connects now is refused, not left waiting
+    // Whoever connects now is refused, not left waiting. MHD_quiesce_daemon (0.9.75)
+    // would abort where a thread of the pool lets go of the socket at the same moment.
+    (void)shutdown(server->options->listen_fd, SHUT_RDWR);
     pthread_mutex_lock(&server->lock);
     int result = 0;
     while (server->under_way != 0 && result == 0)

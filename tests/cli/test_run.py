@@ -96,7 +96,8 @@ class Run(unittest.TestCase):
             done = scene.run("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=libc)
             library, others = done.stdout.strip().split(":")
             self.assertTrue(os.path.isabs(library) and os.path.exists(library))
-            self.assertIn("/lib/libcrashhook.so", library)
+            self.assertEqual(os.path.realpath(library),
+                             os.path.realpath(f"{cli_scene.BUILD}/lib/libcrashhook.so"))
             self.assertEqual(others, libc)
 
     def installation(self, folder):
@@ -152,15 +153,16 @@ class Run(unittest.TestCase):
     @needs_mounts
     def test_a_folder_of_somebody_else_is_not_believed(self):
         script = """
+            mount --bind "$0" /mnt || exit 9
             for parent in /tmp /var/tmp; do
                 mount -t tmpfs -o mode=1777 none $parent && cd $parent &&
                     mkdir -m 777 crashhook-preload-0 && chown 1 crashhook-preload-0 || exit 9
             done
-            exec "$0" run -- true
+            exec "/mnt/a b/bin/crashhook" run -- true
         """
-        with tempfile.TemporaryDirectory(dir=cli_scene.BUILD) as folder:
-            command = self.installation(os.path.join(folder, "a b"))
-            done = subprocess.run(["unshare", "--mount", "sh", "-c", script, command],
+        with tempfile.TemporaryDirectory() as folder:
+            self.installation(os.path.join(folder, "a b"))
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", script, folder],
                                   text=True, check=False, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 1)
             self.assertIn("neither /tmp nor /var/tmp takes a link", done.stderr)

@@ -47,7 +47,6 @@ HANDLER = preloadable(os.path.join(BUILD, "lib", "libcrashhook.so"))
 # programs of tests have another home, of which no other path here is a part.
 HOME = os.path.join(BUILD, "tests", "home")
 os.makedirs(HOME, exist_ok=True)
-os.environ["HOME"] = HOME
 
 
 def example(name):
@@ -120,6 +119,7 @@ class Scene:
     def environment(self, variables):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("CRASHHOOK_")}
         kept.update(self.variables)
+        kept["HOME"] = HOME
         kept["CRASHHOOK_SPOOL"] = self.spool
         if self.preload:
             kept["LD_PRELOAD"] = self.preload
