@@ -16,30 +16,6 @@
 struct crash_state crash_state;
 struct crash_plan *crash_plan;
 
-// give_up ends the process: the handler itself has crashed, or a filter of system calls
-// has answered it with a signal.
-__attribute__((noreturn)) static void give_up(void)
-{
-    if (crash_state.record_due)
-        (void)crash_write_record(RECORD_REFUSED);
-    crash_die_now();
-}
-
-// re_entered: this thread is in the handler already.
-static void re_entered(const siginfo_t *info)
-{
-    enum crash_stage stage = crash_state.stage;
-    if (crash_callback_ends(info)) {
-        crash_state.stage = CRASH_STAGE_NONE;
-        if (stage == CRASH_STAGE_BEFORE)
-            (void)crash_report();
-        crash_die_now();
-    }
-    // Sent to us while we are at it; or else our own crash.
-    if (info->si_code > 0)
-        give_up();
-}
-
 // tell reports a crash that is ours to report, with what the program wants before and
 // after it. false: the program says that it is none.
 static bool tell(siginfo_t *info, void *context)
@@ -54,26 +30,35 @@ static bool tell(siginfo_t *info, void *context)
 
 void crash_handle(int signal, siginfo_t *info, void *context)
 {
-    uint64_t self = crash_claim_of_caller();
-    if (__atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST) == self) {
-        re_entered(info);
+    machine_allow_misaligned();
+    if (crash_refused(signal, info, context))
+        return;
+    uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
+    if (owner != 0 && owner == crash_claim_of_caller()) {
+        crash_re_enter(info);
         return;
     }
     enum crash_verdict verdict = crash_ask_previous(signal, info, context);
     if (verdict == CRASH_NONE)
         return;
 
-    enum crash_claim claim = crash_claim_take(self);
+    int bound = crash_bound_set(); // before any other call of ours, see crash_bound.c
+    enum crash_claim claim = crash_claim_take(crash_claim_of_caller());
     if (claim == CRASH_CLAIM_TAKEN) {
         crash_die_on_return(signal, info, context);
         return;
     }
     if (claim == CRASH_CLAIM_RE_ENTERED)
-        give_up();
+        crash_give_up();
+    if (owner != 0)
+        crash_bound_renew(bound); // it has waited for another crash
+    crash_state.bound = bound;
     crash_state.signal = signal;
     crash_record(signal, info, context, verdict == CRASH_DIES);
-    if (tell(info, context) && verdict == CRASH_DIES)
+    if (tell(info, context) && verdict == CRASH_DIES) {
         crash_die_on_return(signal, crash_plan->page->siginfo, context);
-    else
-        crash_claim_give_back();
+        return;
+    }
+    crash_bound_lift(bound);
+    crash_claim_give_back();
 }

@@ -22,6 +22,10 @@
 
 enum {
     CRASH_SIGNALS = 32,
+    // After CRASHHOOK_TIMEOUT: when a record is no longer waited for, and when the
+    // kernel ends the process.
+    CRASH_RECORD_NS = 400000000,
+    CRASH_BOUND_NS = 800000000,
     CRASH_SCRATCH = 8192,
     CRASH_KEPT_VARIABLES = 5,
 };
@@ -47,6 +51,9 @@ struct crash_state {
     int32_t daemon_pid;  // of an agent that waits; 0: there is none
     int daemon_socket;   // the way to it
     ino_t daemon_inode;  // of that socket
+    int32_t bound;       // the timer that ends the process; negative: none
+    uint32_t re_entries; // how often the handler has crashed in this crash
+    uint32_t dying;      // the program is to end, whatever signal comes
     enum crash_stage stage;
     crashhook_before_fn *before; // of the program; NULL: none
     crashhook_after_fn *after;
@@ -82,6 +89,28 @@ extern struct crash_plan *crash_plan;
 
 // crash_handle is the signal handler.
 void crash_handle(int signal, siginfo_t *info, void *context);
+
+// crash_refused: the signal is a filter's answer to a system call of ours, which then
+// fails with ENOSYS.
+bool crash_refused(int signal, const siginfo_t *info, void *context);
+
+// crash_re_enter deals with a signal that comes to a thread in the handler: it returns
+// from one that is none of the handler's business.
+void crash_re_enter(const siginfo_t *info);
+
+// crash_give_up ends the process: the handler itself has crashed.
+__attribute__((noreturn)) void crash_give_up(void);
+
+// crash_bound_set has the kernel kill the process when a crash takes too long;
+// negative: it cannot. crash_bound_renew starts that time again, crash_bound_lift ends
+// it for a program that goes on.
+int crash_bound_set(void);
+void crash_bound_renew(int timer);
+void crash_bound_lift(int timer);
+
+// crash_bound_leave_to has signal end the process instead, whose default action is in
+// force: it does not cut a core dump short.
+void crash_bound_leave_to(int timer, int signal);
 
 enum crash_claim { CRASH_CLAIM_WON, CRASH_CLAIM_RE_ENTERED, CRASH_CLAIM_TAKEN };
 

@@ -31,6 +31,9 @@ static enum crash_claim try(uint64_t self)
         if (claim_stands(found, self))
             return CRASH_CLAIM_TAKEN;
     }
+    crash_state.bound = -1;
+    crash_state.re_entries = 0;
+    crash_state.dying = 0;
     return CRASH_CLAIM_WON;
 }
 
@@ -46,12 +49,12 @@ void crash_claim_give_back(void)
     sys_futex_wake_all(claim_word());
 }
 
-// park waits for the claim to be given back. false: it was not in time, which is a
-// second more than its owner may take.
+// park waits for the claim to be given back. false: it was not in time, which is more
+// than its owner may take.
 static bool park(void)
 {
     uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
-    uint64_t until = now + crash_plan->timeout_ns + 1000000000u;
+    uint64_t until = now + crash_plan->timeout_ns + CRASH_RECORD_NS;
     for (; now < until; now = sys_clock_ns(CLOCK_MONOTONIC)) {
         uint32_t owner = __atomic_load_n(claim_word(), __ATOMIC_SEQ_CST);
         if (owner == 0)

@@ -32,7 +32,9 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     struct request_page *page = crash_plan->page;
     stack_t alternate = { .ss_flags = SS_DISABLE };
 
-    crash_state.dumpable = (int32_t)sys_prctl(PR_GET_DUMPABLE, 0);
+    // Before the page, which may be what is lost.
+    __atomic_store_n(&crash_state.dumpable, (int32_t)sys_prctl(PR_GET_DUMPABLE, 0),
+                     __ATOMIC_SEQ_CST);
     page->dies = dies;
     page->live = 0;
     page->agent_pid = 0;

@@ -5,10 +5,9 @@
 // and ends, so that the agent is nobody's child and no exit signal is sent; the second
 // has a descriptor table of its own, empties it, and becomes the agent.
 //
-// No signal runs a handler of the program's on the way: all are blocked until the
-// children have dropped the handlers. Only SIGSYS is not, which a seccomp filter may
-// answer the clone with: the handler is then re-entered and ends the program by its own
-// signal.
+// No signal runs a handler of the program's or of ours on the way: all are blocked
+// until the agent's process has dropped the handlers. SIGSYS is one of them: a call
+// that a seccomp filter answers with it ends that child alone, by the kernel.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -23,15 +22,21 @@
 
 enum { SPAWN_FLAGS = CLONE_VM | CLONE_VFORK };
 
-static void reset_signals(int first, int last)
+// reset_signals has no handler left, and only then unblocks what would run one.
+static void reset_signals(void)
 {
     const struct sys_action standard = { .handler = (uintptr_t)SIG_DFL };
-    for (int signal = first; signal <= last; signal++)
-        sys_sigaction(signal, &standard, NULL);
+    long failed = 0;
+    for (int signal = 1; signal <= SYS_SIGNALS; signal++) {
+        if (signal != SIGKILL && signal != SIGSTOP)
+            failed |= sys_sigaction(signal, &standard, NULL);
+    }
+    if (failed == 0)
+        sys_sigmask(0);
 }
 
 // lift_limits gives the agent what the program may have used up, as far as it is
-// allowed to. A core dump of the agent would only hide that of the program.
+// allowed to.
 static void lift_limits(void)
 {
     static const int used_up[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU };
@@ -42,7 +47,13 @@ static void lift_limits(void)
         limit.rlim_cur = limit.rlim_max;
         sys_limit(used_up[i], &limit, NULL);
     }
-    sys_limit(RLIMIT_CORE, &(const struct rlimit){ 0, 0 }, NULL);
+}
+
+// dump_nothing: a core dump of a child would hide that of the program, whose memory it
+// shares. A limit of 1 byte is one that pipes respect as well (core(5)).
+static void dump_nothing(void)
+{
+    sys_limit(RLIMIT_CORE, &(const struct rlimit){ 1, 1 }, NULL);
 }
 
 static void close_from(unsigned first)
@@ -85,8 +96,7 @@ struct start {
 static int become_agent(void *argument)
 {
     const struct start *start = argument;
-    reset_signals(1, SYS_SIGNALS);
-    sys_sigmask(0);
+    reset_signals();
     sys_setsid();
     keep_channel(start->channel);
     lift_limits();
@@ -97,7 +107,7 @@ static int become_agent(void *argument)
 
 static int make_agent(void *argument)
 {
-    reset_signals(SIGSYS, SIGSYS);
+    dump_nothing();
     long pid =
         machine_clone(SPAWN_FLAGS | CLONE_PARENT_SETTID, crash_plan->second_stack_end,
                       &crash_plan->page->agent_pid, become_agent, argument);
@@ -127,6 +137,19 @@ long crash_make_channel(int *out_ends)
     return sys_socketpair(out_ends);
 }
 
+// clone_blocked makes a child that is born with every signal blocked; this thread has
+// SIGSYS blocked for no other call.
+static long clone_blocked(struct start *start)
+{
+    uint64_t mask = 0;
+    if (sys_block_all(&mask) != 0)
+        return -1;
+    long pid = machine_clone(SPAWN_FLAGS, crash_plan->first_stack_end, NULL, make_agent,
+                             start);
+    sys_sigmask(mask);
+    return pid;
+}
+
 // run_first_child makes the agent an orphan, and sees to it that a program that reaps
 // orphans does not get this one.
 static void run_first_child(struct start *start)
@@ -135,12 +158,19 @@ static void run_first_child(struct start *start)
     sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
-    long pid = machine_clone(SPAWN_FLAGS, crash_plan->first_stack_end, NULL, make_agent,
-                             start);
+    long pid = clone_blocked(start);
     while (pid > 0 && sys_wait((int32_t)pid, 0) == -EINTR)
         ;
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+// may_clone makes a call that the kernel refuses for its flags, while SIGSYS is not
+// blocked: a filter that answers it so must not end the program.
+static bool may_clone(void)
+{
+    return machine_clone(SPAWN_FLAGS | CLONE_THREAD, crash_plan->first_stack_end, NULL,
+                         make_agent, NULL) != -ENOSYS;
 }
 
 bool crash_start_agent(struct crash_agent *out, char *const *argv)
@@ -150,9 +180,10 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv)
     if (crash_make_channel(ends) != 0)
         return false;
     crash_state.exec_fails = 0;
-    uint64_t mask = sys_sigmask(~(UINT64_C(1) << (SIGSYS - 1)));
+    uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
     struct start start = { ends[1], argv };
-    run_first_child(&start);
+    if (may_clone())
+        run_first_child(&start);
     sys_sigmask(mask);
     sys_close(ends[1]);
     if (crash_plan->page->agent_pid <= 0 || crash_state.exec_fails) {

@@ -4,7 +4,8 @@
 // whose child runs a function on another stack, and the registers of a signal context.
 //
 // Used by syscalls.h and the crash path alone. System calls return what the kernel
-// returns: a negative errno value on failure; errno itself is never touched.
+// returns: a negative errno value on failure; errno itself is never touched. Each is
+// made at one place, machine.c, so that a signal can tell our calls from the program's.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -20,47 +21,61 @@
 // A machine_child_fn is what a cloned child does; it exits with what is returned.
 typedef int machine_child_fn(void *argument);
 
-#if defined(__x86_64__)
+#pragma GCC visibility push(hidden)
 
 // machine_call makes a system call of up to five arguments.
-static inline long machine_call(long number, long a, long b, long c, long d, long e)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-                     : "rcx", "r11", "memory");
-    return result;
-}
+long machine_call(long number, long a, long b, long c, long d, long e);
 
 // machine_clone starts child(argument) on the stack that ends at stack_end, which is
 // aligned to 16 bytes, and returns its pid.
-static inline long machine_clone(unsigned long flags, void *stack_end, int32_t *out_pid,
-                                 machine_child_fn *child, void *argument)
+long machine_clone(unsigned long flags, void *stack_end, int32_t *out_pid,
+                   machine_child_fn *child, void *argument);
+
+// Where the instructions after these two system calls are.
+extern const char machine_call_end[];
+extern const char machine_clone_end[];
+
+#pragma GCC visibility pop
+
+#if defined(__x86_64__)
+
+// machine_allow_misaligned takes back a check of alignment that the program has
+// switched on (EFLAGS.AC), which the kernel leaves on for handlers: compiled code
+// stores at any address.
+static inline void machine_allow_misaligned(void)
 {
-    register long r10 __asm__("r10") = 0;
-    register long r8 __asm__("r8") = 0;
-    register machine_child_fn *r12 __asm__("r12") = child;
-    register void *r13 __asm__("r13") = argument;
-    long result;
-    __asm__ volatile("syscall\n\t"
-                     "test %%rax, %%rax\n\t"
-                     "jnz 1f\n\t"
-                     "xor %%ebp, %%ebp\n\t"
-                     "mov %%r13, %%rdi\n\t"
-                     "call *%%r12\n\t"
-                     "mov %%eax, %%edi\n\t"
-                     "mov %[exit], %%eax\n\t"
-                     "syscall\n\t"
-                     "hlt\n"
-                     "1:"
-                     : "=a"(result)
-                     : "a"(SYS_clone), "D"(flags), "S"(stack_end), "d"(out_pid),
-                       "r"(r10), "r"(r8), "r"(r12), "r"(r13), [exit] "i"(SYS_exit)
-                     : "rcx", "r11", "memory", "cc");
-    return result;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+                     "pushfq\n\t"
+                     "andl $~0x40000, (%%rsp)\n\t"
+                     "popfq\n\t"
+                     "lea 128(%%rsp), %%rsp" ::
+                         : "memory", "cc");
+}
+
+// machine_fault executes an instruction that the kernel answers with signal, or does
+// nothing where there is none.
+static inline void machine_fault(int signal)
+{
+    if (signal == SIGSEGV)
+        __asm__ volatile("hlt");
+    if (signal == SIGILL)
+        __asm__ volatile("ud2");
+    if (signal == SIGTRAP)
+        __asm__ volatile("int3");
+    if (signal == SIGFPE)
+        __asm__ volatile("xor %%edx, %%edx\n\tdiv %%edx" ::: "eax", "edx", "cc");
+    if (signal == SIGBUS) // the alignment check of machine_allow_misaligned
+        __asm__ volatile("pushfq\n\t"
+                         "orl $0x40000, (%%rsp)\n\t"
+                         "popfq\n\t"
+                         "mov 1(%%rsp), %%eax" ::
+                             : "eax", "memory", "cc");
+}
+
+// machine_set_result makes value what the system call of context has returned.
+static inline void machine_set_result(ucontext_t *context, long value)
+{
+    context->uc_mcontext.gregs[REG_RAX] = value;
 }
 
 // machine_call_on calls function(argument) on the stack that ends at stack_end, which
@@ -115,46 +130,23 @@ static inline bool machine_fault_wrote(const ucontext_t *context)
 
 #elif defined(__aarch64__)
 
-static inline long machine_call(long number, long a, long b, long c, long d, long e)
+static inline void machine_allow_misaligned(void)
 {
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc #0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
-                     : "memory", "cc");
-    return x0;
 }
 
-static inline long machine_clone(unsigned long flags, void *stack_end, int32_t *out_pid,
-                                 machine_child_fn *child, void *argument)
+static inline void machine_fault(int signal)
 {
-    register long x8 __asm__("x8") = SYS_clone;
-    register long x0 __asm__("x0") = (long)flags;
-    register void *x1 __asm__("x1") = stack_end;
-    register int32_t *x2 __asm__("x2") = out_pid;
-    register long x3 __asm__("x3") = 0;
-    register long x4 __asm__("x4") = 0;
-    register machine_child_fn *x19 __asm__("x19") = child;
-    register void *x20 __asm__("x20") = argument;
-    __asm__ volatile("svc #0\n\t"
-                     "cbnz x0, 1f\n\t"
-                     "mov x29, xzr\n\t"
-                     "mov x0, x20\n\t"
-                     "blr x19\n\t"
-                     "mov x8, %[exit]\n\t"
-                     "svc #0\n\t"
-                     "brk #0\n"
-                     "1:"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19),
-                       "r"(x20), [exit] "i"(SYS_exit)
-                     : "memory", "cc");
-    return x0;
+    if (signal == SIGSEGV)
+        __asm__ volatile("ldr xzr, [xzr]");
+    if (signal == SIGILL)
+        __asm__ volatile(".inst 0");
+    if (signal == SIGTRAP)
+        __asm__ volatile("brk #0");
+}
+
+static inline void machine_set_result(ucontext_t *context, long value)
+{
+    context->uc_mcontext.regs[0] = (uint64_t)value;
 }
 
 static inline void machine_call_on(void *stack_end, machine_child_fn *function,

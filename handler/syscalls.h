@@ -8,7 +8,6 @@
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -16,28 +15,7 @@
 #include <time.h>
 
 #include "handler/machine.h"
-
-// The kernel's own signal set and action; libc's are wider.
-enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64 };
-
-struct sys_action {
-    uintptr_t handler;
-    uint64_t flags;
-#if defined(__x86_64__)
-    uintptr_t restorer;
-#endif
-    uint64_t mask;
-};
-
-static inline int32_t sys_getpid(void)
-{
-    return (int32_t)machine_call(SYS_getpid, 0, 0, 0, 0, 0);
-}
-
-static inline int32_t sys_gettid(void)
-{
-    return (int32_t)machine_call(SYS_gettid, 0, 0, 0, 0, 0);
-}
+#include "handler/signal_syscalls.h"
 
 static inline int32_t sys_getppid(void)
 {
@@ -75,52 +53,6 @@ static inline uint64_t sys_clock_ns(clockid_t clock)
 static inline struct timespec sys_timespec(uint64_t ns)
 {
     return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-}
-
-static inline long sys_sigaction(int signal, const struct sys_action *action,
-                                 struct sys_action *out_old)
-{
-    return machine_call(SYS_rt_sigaction, signal, (long)action, (long)out_old,
-                        SYS_SIGSET_BYTES, 0);
-}
-
-// sys_sigmask makes mask the thread's set of blocked signals and returns the old one.
-static inline uint64_t sys_sigmask(uint64_t mask)
-{
-    uint64_t old = 0;
-    machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
-                 SYS_SIGSET_BYTES, 0);
-    return old;
-}
-
-// sys_take_signal takes a pending signal back, if there is one.
-static inline void sys_take_signal(int signal)
-{
-    const uint64_t set = UINT64_C(1) << (signal - 1);
-    const struct timespec now = { 0, 0 };
-    machine_call(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES, 0);
-}
-
-static inline void sys_sigaltstack(stack_t *out)
-{
-    machine_call(SYS_sigaltstack, 0, (long)out, 0, 0, 0);
-}
-
-// sys_queue_signal sends signal with exactly this siginfo to the calling thread.
-static inline long sys_queue_signal(int signal, const void *siginfo)
-{
-    return machine_call(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), signal,
-                        (long)siginfo, 0);
-}
-
-static inline void sys_kill_thread(int signal)
-{
-    machine_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0, 0);
-}
-
-static inline void sys_kill(int32_t pid, int signal)
-{
-    machine_call(SYS_kill, pid, signal, 0, 0, 0);
 }
 
 static inline int sys_pidfd_open(int32_t pid)
@@ -239,6 +171,7 @@ static inline void sys_exec(const char *path, char *const *argv, char *const *en
 
 static inline __attribute__((noreturn)) void sys_exit_group(int status)
 {
+    machine_call(SYS_exit_group, status, 0, 0, 0, 0);
     for (;;)
-        machine_call(SYS_exit_group, status, 0, 0, 0, 0);
+        machine_fault(SIGSEGV); // that was refused
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's timers, for bounding what the program does in its callbacks. The calls
-// are made as those of syscalls.h are.
+// The kernel's timers, for bounding a crash and what the program does in its callbacks.
+// The calls are made as those of syscalls.h are.
 #pragma once
 #include <stdint.h>
 #include <time.h>
@@ -25,7 +25,7 @@ static inline long sys_timer_create(const struct sys_timer_event *event, int *ou
                         0);
 }
 
-// sys_timer_set has the timer go off once, in ns nanoseconds.
+// sys_timer_set has the timer go off once, in ns nanoseconds; 0: not at all.
 static inline void sys_timer_set(int timer, uint64_t ns)
 {
     const struct itimerspec when = { .it_value = { (time_t)(ns / 1000000000u),

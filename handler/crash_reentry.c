@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A signal that comes to a thread that is in the handler already, in crash context (see
+// crash.c): a filter's answer to a call of ours, the end of a callback, a signal that
+// somebody sent, or the handler's own crash. The last ends the program, and each time
+// that fails less is tried, down to an instruction that the kernel cannot step over: at
+// the latest it finds no room for another signal on this stack, and ends the process.
+#include "handler/crash.h"
+
+#include <linux/errno.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+bool crash_refused(int signal, const siginfo_t *info, void *context)
+{
+    enum { BY_SECCOMP = 1 }; // the kernel's SYS_SECCOMP
+    if (signal != SIGSYS || info->si_code != BY_SECCOMP ||
+        (info->si_call_addr != machine_call_end &&
+         info->si_call_addr != machine_clone_end))
+        return false;
+    machine_set_result(context, -ENOSYS);
+    return true;
+}
+
+void crash_give_up(void)
+{
+    enum { ALL, NO_RECORD, NO_SIGNAL };
+    const uint32_t before = crash_state.re_entries++;
+    if (before == ALL && crash_state.record_due)
+        (void)crash_write_record(RECORD_REFUSED);
+    if (before <= NO_RECORD)
+        crash_die_now();
+    if (before == NO_SIGNAL)
+        sys_exit_group(128 + crash_state.signal);
+    for (;;)
+        machine_fault(SIGSEGV);
+}
+
+void crash_re_enter(const siginfo_t *info)
+{
+    enum crash_stage stage = crash_state.stage;
+    if (crash_callback_ends(info)) {
+        crash_state.stage = CRASH_STAGE_NONE;
+        if (stage == CRASH_STAGE_BEFORE)
+            (void)crash_report();
+        crash_die_now();
+    }
+    // Sent to us while we are at it; or else our own crash.
+    if (info->si_code > 0 || crash_state.dying)
+        crash_give_up();
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls of the crash path that concern signals, and those that say who we
+// are. They are made as those of syscalls.h are, which includes them.
+#pragma once
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "handler/machine.h"
+
+// The kernel's own signal set and action; libc's are wider.
+enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64 };
+
+// What is blocked while we make calls: a filter's answer by SIGSYS has to arrive.
+#define SYS_ALL_BUT_SIGSYS (~(UINT64_C(1) << (SIGSYS - 1)))
+
+struct sys_action {
+    uintptr_t handler;
+    uint64_t flags;
+#if defined(__x86_64__)
+    uintptr_t restorer;
+#endif
+    uint64_t mask;
+};
+
+static inline int32_t sys_getpid(void)
+{
+    return (int32_t)machine_call(SYS_getpid, 0, 0, 0, 0, 0);
+}
+
+static inline int32_t sys_gettid(void)
+{
+    return (int32_t)machine_call(SYS_gettid, 0, 0, 0, 0, 0);
+}
+
+static inline long sys_sigaction(int signal, const struct sys_action *action,
+                                 struct sys_action *out_old)
+{
+    return machine_call(SYS_rt_sigaction, signal, (long)action, (long)out_old,
+                        SYS_SIGSET_BYTES, 0);
+}
+
+// sys_sigmask makes mask the thread's set of blocked signals and returns the old one.
+static inline uint64_t sys_sigmask(uint64_t mask)
+{
+    uint64_t old = 0;
+    machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
+                 SYS_SIGSET_BYTES, 0);
+    return old;
+}
+
+// sys_block_all blocks every signal.
+static inline long sys_block_all(uint64_t *out_old)
+{
+    const uint64_t all = ~UINT64_C(0);
+    return machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8,
+                        0);
+}
+
+// sys_take_signal takes a pending signal back, if there is one.
+static inline void sys_take_signal(int signal)
+{
+    const uint64_t set = UINT64_C(1) << (signal - 1);
+    const struct timespec now = { 0, 0 };
+    machine_call(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES, 0);
+}
+
+static inline void sys_sigaltstack(stack_t *out)
+{
+    machine_call(SYS_sigaltstack, 0, (long)out, 0, 0, 0);
+}
+
+// sys_queue_signal sends signal with exactly this siginfo to the calling thread.
+static inline long sys_queue_signal(int signal, const void *siginfo)
+{
+    return machine_call(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), signal,
+                        (long)siginfo, 0);
+}
+
+static inline long sys_kill_thread(int signal)
+{
+    return machine_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0, 0);
+}
+
+static inline long sys_kill(int32_t pid, int signal)
+{
+    return machine_call(SYS_kill, pid, signal, 0, 0, 0);
+}
