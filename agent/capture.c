@@ -39,12 +39,15 @@ static unsigned stop_budget_ms(const struct settings *settings)
 static enum ch_status stop_process(struct capture *capture, pid_t pid)
 {
     pid_t free_tid = capture->crash != NULL ? capture->crash->tid : 0;
-    enum ch_status status =
-        stop_threads(&capture->stop, pid, free_tid, stop_budget_ms(capture->settings));
+    bool traced = capture->stop.traced;
+    enum ch_status status = traced ? CH_OK
+                                   : stop_threads(&capture->stop, pid, free_tid,
+                                                  stop_budget_ms(capture->settings));
     // A process of one thread, the one that crashed, has nothing to stop.
     if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;
-    if (free_tid != 0 && (capture->stop.refused != 0 || refusal_tracer(pid) != 0)) {
+    if (!traced && free_tid != 0 &&
+        (capture->stop.refused != 0 || refusal_tracer(pid) != 0)) {
         refusal_explain(pid, capture->stop.refused, capture->refusal);
         capture_problem(capture, "stop", capture->refusal, 0);
     }
@@ -110,7 +113,10 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return status;
     if (capture->crash != NULL)
         target_memory_set_server(&capture->memory, capture->crash->channel);
-    target_memory_set_thread(&capture->memory, stopped_thread(capture));
+    if (capture->stop.traced)
+        capture->memory.mem_fd = capture->memory_fd;
+    else
+        target_memory_set_thread(&capture->memory, stopped_thread(capture));
     capture->reader = target_memory_reader(&capture->memory);
     status = images_read(&capture->images, tid, &capture->reader);
     if (status != CH_OK)
@@ -154,6 +160,8 @@ const char *capture_tier(const struct capture *capture)
 {
     if (capture->tier != NULL)
         return capture->tier;
+    if (capture->stop.traced && capture->memory.way != TARGET_NO_WAY)
+        return "ptrace";
     switch (capture->memory.way) {
     case TARGET_READV:
         return capture->refusal[0] != 0 ? "readv" : "ptrace";

@@ -73,6 +73,7 @@ struct capture {
     const char *tier; // NULL: by how the process could be stopped and read
     const struct unwind_arch *arch;
     struct stop stop;
+    int memory_fd;               // of a process that is traced: its memory, or -1
     char refusal[REFUSAL_MAX];   // why not all of it could be; empty: it could
     struct target_memory memory; // of a live process
     struct target_stack *stacks; // of its stopped threads
@@ -92,7 +93,8 @@ struct capture {
 };
 
 // capture_take stops process pid and collects what a report needs but the stacks.
-// capture->settings, home and crash are set by the caller, all else is zero. On failure
+// capture->settings, home and crash are set by the caller, all else is zero; stop is
+// set too where the threads are held already, by a tracer (stop_traced). On failure
 // whatever was stopped is let go; errno says why for CH_ERR_IO.
 CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // crashhook-agent: holds a crashed process, writes its raw report into the spool, lets
-// the process die, and becomes `crashhook finish`. The handler starts it; nobody else
-// does. It links neither libcurl nor libdw: their start-up would be part of every
-// crash.
+// the process die, and becomes `crashhook finish`. The handler starts it, or `crashhook
+// run`, to watch a program from outside (trace.h); nobody else does. It links neither
+// libcurl nor libdw: their start-up would be part of every crash.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +25,7 @@
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
+#include "agent/trace.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
 
@@ -36,6 +37,7 @@ struct agent {
     struct text held;
     char spool_path[PATH_MAX];
     int log_fd;
+    bool traced; // the process is held by the tracer, whose child we are
 };
 
 static const char *get_variable(void *context, const char *name)
@@ -202,13 +204,30 @@ static void make_way(pid_t pid)
 static void let_die(struct agent *agent, struct finish *finish)
 {
     struct capture *capture = &agent->capture;
-    if (!agent->request.crash.dies)
+    if (agent->traced)
+        trace_reported();
+    else if (!agent->request.crash.dies)
         capture_release(capture);
-    request_release(REQUEST_CHANNEL_FD);
+    if (!agent->traced)
+        request_release(REQUEST_CHANNEL_FD);
     finish_keep(finish, &agent->held);
-    stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
+    if (!agent->traced)
+        stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
     if (agent->request.crash.dies)
         make_way(agent->request.pid);
+}
+
+// trace is the tracer, and returns in a process of its own for each crash.
+static void trace(struct agent *agent, const char *pid)
+{
+    static struct trace_report traced;
+    settings_read(&agent->settings, get_variable, NULL, NULL);
+    trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
+                &traced);
+    agent->traced = true;
+    agent->request = traced.request;
+    agent->capture.stop = traced.stop;
+    agent->capture.memory_fd = traced.memory_fd;
 }
 
 int main(int argc, char **argv)
@@ -219,6 +238,8 @@ int main(int argc, char **argv)
     standard_files_hold();
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
         daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
+    if (argc > 2 && strcmp(argv[1], "--trace") == 0)
+        trace(&agent, argv[2]);
     settings_read(&agent.settings, get_variable, NULL, NULL);
     agent.log_fd = open_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
@@ -228,13 +249,14 @@ int main(int argc, char **argv)
     // The report is of use to its owner alone, wherever the umask came from.
     umask(077);
 
-    enum ch_status status = request_receive(REQUEST_CHANNEL_FD, &agent.request);
+    enum ch_status status =
+        agent.traced ? CH_OK : request_receive(REQUEST_CHANNEL_FD, &agent.request);
     if (status != CH_OK) {
         log_line(&agent, "cannot take the request: %s", ch_status_name(status));
         return 1;
     }
     bool reported = take_capture(&agent) && make_report(&agent, &finish);
-    if (reported)
+    if (reported && !agent.traced)
         request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;
     bool held = reported && effective_hold(&agent) != HOLD_CAPTURE;

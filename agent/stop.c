@@ -30,7 +30,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static bool known(const struct stop *stop, pid_t tid)
+static bool stop_knows(const struct stop *stop, pid_t tid)
 {
     // Listings are in order of age, so a thread seen before is most often near.
     for (size_t i = stop->count; i > 0; i--) {
@@ -78,10 +78,9 @@ static void seize(struct stop *stop, pid_t tid)
     struct stopped_thread *thread = append(stop, tid);
     if (thread == NULL)
         return;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
-        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    bool ours = stop->traced || ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+    if (ours && (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || !stop->traced))
         return;
-    }
     int error = errno;
     thread->run_state = thread_state(stop->pid, tid);
     // A main thread that has exited stays in the list until the others have.
@@ -94,7 +93,7 @@ static void seize(struct stop *stop, pid_t tid)
 // note_listed takes a thread of the list, and returns 1 where it was not known yet.
 static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool first)
 {
-    if (tid <= 0 || (!first && known(stop, tid)))
+    if (tid <= 0 || (!first && stop_knows(stop, tid)))
         return 0;
     if (tid != free_tid) {
         seize(stop, tid);
@@ -134,6 +133,7 @@ static void note_stop(struct stopped_thread *thread, int status)
     int signal = WSTOPSIG(status);
 
     thread->state = STOP_STOPPED;
+    thread->wait_status = status;
     if (!stop_registers_read(thread))
         thread->state = STOP_GONE;
     // PTRACE_INTERRUPT reports SIGTRAP; a job-control stop reports its own signal.
@@ -221,12 +221,11 @@ static int open_threads(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
-                            unsigned budget_ms)
+static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
+                               unsigned budget_ms)
 {
     uint64_t deadline = now_ms() + budget_ms;
     sigset_t child;
-    *stop = (struct stop){ .pid = pid };
 
     int tasks_fd = open_threads(pid);
     if (tasks_fd < 0)
@@ -251,6 +250,20 @@ enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
             return CH_OK;
     }
     return CH_ERR_NOT_FOUND;
+}
+
+enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
+                            unsigned budget_ms)
+{
+    *stop = (struct stop){ .pid = pid };
+    return stop_all(stop, pid, free_tid, budget_ms);
+}
+
+enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_tid,
+                           unsigned budget_ms)
+{
+    *stop = (struct stop){ .pid = pid, .traced = true };
+    return stop_all(stop, pid, free_tid, budget_ms);
 }
 
 void stop_release(struct stop *stop)

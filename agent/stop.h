@@ -5,7 +5,8 @@
 // PTRACE_SEIZE sends no signal and PTRACE_INTERRUPT stops without one, so the program
 // cannot notice; a system call that a stop interrupts is restarted. All threads are
 // told to stop before any is waited for. A thread that does not stop in time (it sleeps
-// uninterruptibly) is left out and said so. stop*.c have the tree's only ptrace calls.
+// uninterruptibly) is left out and said so. stop*.c and trace*.c have the tree's only
+// ptrace calls.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +30,12 @@ struct stopped_thread {
     char run_state; // before we stopped it, as /proc names it: R S D T Z; 0: not known
     int pending_signal; // a signal it was about to receive
     struct unwind_registers registers;
-    uint64_t flags; // the processor's flags register
-    bool restart;   // its system call must be restarted by us
+    uint64_t flags;          // the processor's flags register
+    bool restart;            // its system call must be restarted by us
+    int wait_status;         // what waitpid said when it stopped
+    int64_t call;            // the system call that it is in; negative: none
+    uint64_t call_result;    // of that call, as far as it has got
+    uint64_t thread_pointer; // 0: not known
 };
 
 struct stop {
@@ -40,6 +45,7 @@ struct stop {
     size_t capacity;
     int refused;  // errno of a PTRACE_SEIZE that was refused; 0: none
     int tasks_fd; // /proc/PID/task; 0: not open
+    bool traced;  // they are traced by us before and after
 };
 
 // stop_threads stops all threads of pid but free_tid (0: none), which appears in the
@@ -49,6 +55,12 @@ struct stop {
 // why.
 CH_CHECKED enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
                                        unsigned budget_ms);
+
+// stop_traced is stop_threads for a process whose threads are traced by the caller
+// already, and stay so: they are told to stop, and each one's wait_status says what it
+// was about to tell its tracer. stop_release and stop_await_death are not for these.
+CH_CHECKED enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_tid,
+                                      unsigned budget_ms);
 
 // stop_release lets every stopped thread run on, its pending signal delivered, its
 // system call restarted.

@@ -65,6 +65,8 @@ static bool answers_eintr(int64_t number)
 static void note_call(struct stopped_thread *thread, int64_t number, int64_t result)
 {
     bool in_call = number >= 0;
+    thread->call = number;
+    thread->call_result = (uint64_t)result;
     thread->restart = in_call && result == -EINTR && answers_eintr(number);
     thread->run_state =
         in_call && (will_restart(result) || thread->restart) ? 'S' : 'R';
@@ -84,6 +86,7 @@ bool stop_registers_read(struct stopped_thread *thread)
                                      r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13,
                                      r.r14, r.r15, r.rip } };
     thread->flags = r.eflags;
+    thread->thread_pointer = r.fs_base;
     note_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
     return true;
 }

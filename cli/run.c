@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program with the handler preloaded, and stands in for it towards whoever
-// started us: same exit status, same signals.
+// Runs a program so that its crashes are reported: decides from the file how it is
+// watched (program_kind.h), and prepares its environment for that.
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/trace.h"
 #include "cli/command.h"
-#include "cli/crash_records.h"
 #include "cli/installed.h"
 #include "cli/preload_path.h"
+#include "cli/program_kind.h"
+#include "cli/run_program.h"
 #include "cli/session.h"
 
 enum {
     OPTIONS_MAX = 32,
     HELP_SIZE = 256,
     VALUE_SIZE = 64,
-    EXIT_NO_PERMISSION = 126,
-    EXIT_NO_COMMAND = 127
 };
-
-// The signals that are passed on. Of those a terminal sends to the whole foreground
-// group, the program has its own already.
-static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
-
-static volatile pid_t program;        // 0: it has ended
-static volatile sig_atomic_t hurried; // somebody wants us to end after it
-static struct sigaction child_action; // what SIGCHLD did when we were started
 
 // describe_value writes what a variable's option takes: "no|yes|tty", or VALUE and
 // behind its help what that may be.
@@ -59,6 +46,12 @@ static const struct option *run_options(void)
     size_t count;
     size_t used = 0;
     const struct settings_variable *variables = settings_variables(&count);
+    rows[used++] = (struct option){
+        .name = "via",
+        .value = "auto|preload|trace",
+        .help = "Whether the program is watched from inside, from outside, or as suits "
+                "its file",
+    };
     for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
         if (variables[i].option == NULL)
             continue;
@@ -97,7 +90,8 @@ static int export_option(const struct settings_variable *variable, const char *v
     return COMMAND_DONE;
 }
 
-// export_options sets the variables that options stand for.
+// export_options sets the variables that options stand for, and makes paths of those
+// that are set absolute: the tracer is in another folder than the program.
 static int export_options(const struct options *options)
 {
     size_t count;
@@ -106,14 +100,30 @@ static int export_options(const struct options *options)
         const char *value = variables[i].option != NULL
                                 ? options_value(options, variables[i].option)
                                 : NULL;
+        if (value == NULL && variables[i].option != NULL)
+            value = getenv(variables[i].name);
         if (value != NULL && export_option(&variables[i], value) != COMMAND_DONE)
             return COMMAND_FAILED;
     }
     return COMMAND_DONE;
 }
 
-// preload puts the library in front of what is preloaded already.
-static int preload(void)
+// open_spool opens the spool that reports will be in. Where that cannot be used the
+// person here is told now; the agent has nobody to tell. The handler complains about
+// values that are not understood.
+static bool open_spool(struct session *session)
+{
+    settings_read(&session->settings, session_getenv, NULL, NULL);
+    bool enabled = session->settings.enable == SETTING_YES ||
+                   (session->settings.enable == SETTING_TTY && isatty(STDERR_FILENO));
+    if (enabled)
+        (void)!session_open_spool(session, SPOOL_CREATE);
+    return enabled;
+}
+
+// preload puts the library in front of what is preloaded already, and after the runtime
+// of a sanitizer, which wants to be the first.
+static int preload(const char *runtime)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
@@ -126,6 +136,8 @@ static int preload(void)
             "cannot preload '%s': LD_PRELOAD takes no path with a space or "
             "a colon, and neither /tmp nor /var/tmp takes a link to it",
             library);
+    if (runtime[0] != 0)
+        text_appendf(&value, "%s:", runtime);
     text_append_string(&value, path);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
@@ -134,165 +146,126 @@ static int preload(void)
     return COMMAND_DONE;
 }
 
-static void pass_on(int signal, siginfo_t *info, void *context)
+// is_library is whether the word of LD_PRELOAD, length bytes, is a handler of ours.
+static bool is_library(const char *word, size_t length)
 {
-    int saved = errno;
-    bool typed = info->si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT);
-    (void)context;
-    if (program == 0)
-        hurried = 1;
-    else if (!typed)
-        (void)kill(program, signal);
-    errno = saved;
+    static const char name[] = "/" CRASHHOOK_SONAME;
+    size_t size = sizeof(name) - 1;
+    return length >= size && memcmp(word + length - size, name, size) == 0;
 }
 
-static void pass_signals_on(void)
+// forget_preload takes our library out of LD_PRELOAD: what is watched from outside
+// needs no handler, and its crashes are to be reported once.
+static void forget_preload(void)
 {
-    struct sigaction action = { .sa_sigaction = pass_on,
-                                .sa_flags = SA_SIGINFO | SA_RESTART };
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < PASSED_ON; i++) {
-        struct sigaction before;
-        // What is ignored stays so, here and in the program (nohup).
-        if (sigaction(passed_on[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(passed_on[i], &action, NULL);
+    struct text CH_CLEANUP(text_deinit) value = { 0 };
+    const char *words = getenv("LD_PRELOAD");
+    for (const char *at = words; at != NULL && *at != 0;) {
+        size_t length = strcspn(at, ": ");
+        if (length != 0 && !is_library(at, length))
+            text_appendf(&value, "%s%.*s", value.size != 0 ? ":" : "", (int)length, at);
+        at += length + (at[length] != 0);
     }
+    if (words != NULL && value.size == 0)
+        (void)unsetenv("LD_PRELOAD");
+    else if (words != NULL && text_ok(&value))
+        (void)setenv("LD_PRELOAD", value.bytes, 1);
+    (void)setenv("CRASHHOOK_ENABLE", "no", 1);
 }
 
-static void start_program(const char **arguments, int failure_fd, const sigset_t *mask)
+// tracer_environment is ours without what is for the loader of other programs. NULL:
+// there is no memory. It is never freed: the process becomes the program.
+static char **tracer_environment(void)
 {
-    (void)sigaction(SIGCHLD, &child_action, NULL);
-    (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
-    int why = errno;
-    (void)!write(failure_fd, &why, sizeof(why));
-    _exit(EXIT_NO_COMMAND);
-}
-
-// start forks and execs; *out_why is errno of an exec that failed, 0 otherwise.
-static enum ch_status start(const char **arguments, int *out_why)
-{
-    int failure[2];
-    int why = 0;
-    sigset_t all;
-    sigset_t mask;
-    if (pipe(failure) != 0)
-        return CH_ERR_IO;
-    (void)fcntl(failure[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(failure[1], F_SETFD, FD_CLOEXEC);
-    // Where it is ignored nobody hears how a child has ended.
-    (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
-                    &child_action);
-    // No signal may find us between the fork and knowing the program's pid.
-    sigfillset(&all);
-    (void)sigprocmask(SIG_BLOCK, &all, &mask);
-    pid_t pid = fork();
-    if (pid == 0)
-        start_program(arguments, failure[1], &mask);
-    program = pid;
-    if (pid > 0)
-        pass_signals_on();
-    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
-    (void)close(failure[1]);
-    if (pid > 0 && read(failure[0], &why, sizeof(why)) != (ssize_t)sizeof(why))
-        why = 0;
-    (void)close(failure[0]);
-    *out_why = why;
-    return pid > 0 ? CH_OK : CH_ERR_IO;
-}
-
-// await_program reaps until the program has ended: as the first process of a container
-// we also get the children that others leave behind, agents among them.
-static int await_program(void)
-{
-    int status = 0;
-    while (program != 0) {
-        siginfo_t child = { 0 };
-        if (waitid(P_ALL, 0, &child, WEXITED | WNOWAIT) != 0) {
-            if (errno == EINTR)
-                continue;
-            return command_fail("cannot wait for the program: %s", strerror(errno));
-        }
-        // Nothing is passed on to who gets its number next.
-        if (child.si_pid == program)
-            program = 0;
-        (void)waitpid(child.si_pid, &status, 0);
+    static char disabled[] = "CRASHHOOK_ENABLE=no"; // for the tracer itself
+    size_t count = 0;
+    size_t kept = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **out = calloc(count + 2, sizeof(*out));
+    for (size_t i = 0; out != NULL && i < count; i++) {
+        if (strncmp(environ[i], "LD_", 3) != 0 &&
+            strncmp(environ[i], disabled, strcspn(disabled, "=") + 1) != 0)
+            out[kept++] = environ[i];
     }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (out != NULL)
+        out[kept] = disabled;
+    return out;
 }
 
-static uint64_t clock_ms(clockid_t clock)
+static int run_by_trace(const struct options *options)
 {
-    struct timespec now = { 0 };
-    (void)clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    char agent[PATH_MAX];
+    char **kept = tracer_environment();
+    const char *chosen = getenv("CRASHHOOK_AGENT");
+    if (chosen != NULL)
+        (void)snprintf(agent, sizeof(agent), "%s", chosen);
+    else if (!installed_agent(agent))
+        return command_fail("cannot find crashhook-agent beside this program");
+    if (kept == NULL)
+        return command_fail("cannot start the tracer: %s", strerror(errno));
+    forget_preload();
+    return run_traced(agent, options->arguments, kept);
 }
 
-// unfinished is whether a report that began at since_ms or later is being worked on.
-static bool unfinished(const struct spool *spool, uint64_t since_ms)
+// is_traced is what `auto` makes of the program.
+static bool is_traced(const struct program *program)
 {
-    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
-    if (spool_list(spool, &listing) != CH_OK)
+    char library[PATH_MAX];
+    switch (program->kind) {
+    case PROGRAM_DYNAMIC:
+    case PROGRAM_UNKNOWN:
+        return !installed_library(library);
+    case PROGRAM_SANITIZED:
+    case PROGRAM_HAS_HANDLER:
         return false;
-    for (size_t i = 0; i < listing.count; i++) {
-        int fd = -1;
-        if (report_id_time_ms(listing.entries[i].id) < since_ms)
-            continue;
-        enum ch_status status = spool_lock(spool, listing.entries[i].id, &fd);
-        if (status == CH_ERR_IO && errno == EWOULDBLOCK)
-            return true;
-        if (status == CH_OK)
-            (void)close(fd);
+    case PROGRAM_PRIVILEGED:
+        return trace_keeps_privileges();
+    default:
+        return true;
     }
-    return false;
 }
 
-// open_spool opens the spool that reports will be in. Where that cannot be used the
-// person here is told now; the agent has nobody to tell. The handler complains about
-// values that are not understood.
-static void open_spool(struct session *session)
+static int run_by_auto(const struct options *options, const struct session *session)
 {
-    *session = (struct session){ .spool = { -1 } };
-    settings_read(&session->settings, session_getenv, NULL, NULL);
-    if (session->settings.enable != SETTING_NO)
-        (void)!session_open_spool(session, SPOOL_CREATE);
+    struct program program;
+    program_look(options->arguments[0], &program);
+    if (is_traced(&program))
+        return run_by_trace(options);
+    if (program.kind == PROGRAM_PRIVILEGED) {
+        (void)command_fail(
+            "'%s' gains privileges, which tracing would take from it; it "
+            "runs without being watched",
+            options->arguments[0]);
+        return run_unwatched(options->arguments);
+    }
+    int result = preload(program.runtime);
+    return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 
-// await_reports waits for reports that were begun since we started, at most
-// CRASHHOOK_TIMEOUT. They are published before their program is let go, so all of its
-// own are there by now. A lock tells nobody when it falls, so it is asked for.
-static void await_reports(const struct session *session, uint64_t since_ms)
+static int run_by_preload(const struct options *options, const struct session *session)
 {
-    const struct timespec pause = { .tv_nsec = 5000000 };
-    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
-    while (session->spool.folder_fd >= 0 && unfinished(&session->spool, since_ms) &&
-           !hurried && clock_ms(CLOCK_MONOTONIC) < deadline)
-        (void)nanosleep(&pause, NULL);
+    struct program program;
+    program_look(options->arguments[0], &program);
+    int result = preload(program.runtime);
+    return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 
 static int run_run(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session = { .spool = { -1 } };
-    uint64_t since_ms = clock_ms(CLOCK_REALTIME);
-    int why = 0;
-    int result = export_options(options);
-    if (result == COMMAND_DONE)
-        result = preload();
-    if (result != COMMAND_DONE)
-        return result;
-    open_spool(&session);
-    if (start(options->arguments, &why) != CH_OK)
-        return command_fail("cannot start '%s': %s", options->arguments[0],
-                            strerror(errno));
-    result = await_program();
-    if (why != 0) {
-        (void)command_fail("cannot run '%s': %s", options->arguments[0], strerror(why));
-        return why == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_PERMISSION;
-    }
-    await_reports(&session, since_ms);
-    if (session.spool.folder_fd >= 0)
-        crash_records_take(&session);
-    return result;
+    const char *via = options_value(options, "via");
+    if (export_options(options) != COMMAND_DONE)
+        return COMMAND_FAILED;
+    if (!open_spool(&session))
+        return run_unwatched(options->arguments);
+    if (via == NULL || strcmp(via, "auto") == 0)
+        return run_by_auto(options, &session);
+    if (strcmp(via, "trace") == 0)
+        return run_by_trace(options);
+    if (strcmp(via, "preload") == 0)
+        return run_by_preload(options, &session);
+    return command_misused("--via is auto, preload or trace, not '%s'", via);
 }
 
 const struct command run_command = {

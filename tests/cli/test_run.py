@@ -52,25 +52,29 @@ os._exit(os.path.exists(path))
 
 
 class Run(unittest.TestCase):
-    def exit_code(self, *command):
-        with Scene() as scene:
-            return scene.run("run", "--enable", "no", "--", *command).returncode
+    def ends_with(self, expected, *command):
+        for way in (["--via", "preload"], ["--via", "trace"], ["--enable", "no"]):
+            with self.subTest(way=way, command=command), Scene() as scene:
+                done = scene.run("run", *way, "--print", "no", "--", *command)
+                self.assertEqual(done.returncode, expected)
 
-    def test_it_exits_as_the_program_did(self):
-        self.assertEqual(self.exit_code("true"), 0)
-        self.assertEqual(self.exit_code("sh", "-c", "exit 37"), 37)
-        self.assertEqual(self.exit_code("sh", "-c", "kill -TERM $$"), 128 + 15)
-        self.assertEqual(self.exit_code("sh", "-c", "kill -SEGV $$"), 128 + 11)
+    def test_it_ends_as_the_program_did(self):
+        self.ends_with(0, "true")
+        self.ends_with(37, "sh", "-c", "exit 37")
+        self.ends_with(-signal.SIGTERM, "sh", "-c", "kill -TERM $$")
+        self.ends_with(-signal.SIGSEGV, "sh", "-c", "kill -SEGV $$")
+        self.ends_with(-signal.SIGKILL, "sh", "-c", "kill -KILL $$")
 
     def test_a_program_that_cannot_be_run_is_what_a_shell_says(self):
-        self.assertEqual(self.exit_code("/nonexistent/program"), 127)
-        self.assertEqual(self.exit_code("/etc/passwd"), 126)
+        self.ends_with(127, "/nonexistent/program")
+        self.ends_with(126, "/etc/passwd")
 
     def test_wrong_usage_is_2(self):
         with Scene() as scene:
             for arguments in (["run"], ["run", "--what", "--", "true"],
                               ["run", "--limit", "0", "--", "true"],
-                              ["run", "--timeout", "soon", "--", "true"]):
+                              ["run", "--timeout", "soon", "--", "true"],
+                              ["run", "--via", "magic", "--", "true"]):
                 self.assertEqual(scene.run(*arguments).returncode, 2, arguments)
 
     def test_options_reach_the_program_as_variables(self):
@@ -126,7 +130,7 @@ class Run(unittest.TestCase):
             with self.subTest(folder), Scene() as scene:
                 done = self.run_from(scene, folder, "sh", "-c",
                                      'echo "$LD_PRELOAD"; kill -SEGV $$')
-                self.assertEqual(done.returncode, 128 + signal.SIGSEGV, done.stderr)
+                self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
                 self.assertEqual(done.stderr, "")
                 library = done.stdout.strip()
                 self.assertNotRegex(library, "[ :]")
@@ -179,7 +183,7 @@ class Run(unittest.TestCase):
     def test_what_is_ignored_stays_ignored_in_the_program(self):
         with Scene() as scene:
             done = scene.run("run", "--", "sh", "-c", "kill -HUP $$; echo alive")
-            self.assertEqual(done.returncode, 128 + 1)
+            self.assertEqual(done.returncode, -signal.SIGHUP)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
             done = scene.run("run", "--", "sh", "-c", "kill -HUP $$; echo alive")
@@ -231,8 +235,8 @@ class Run(unittest.TestCase):
             script = ("import os, signal\n"
                       "ignored = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN\n"
                       "os._exit(3 if ignored else 4)\n")
-            done = subprocess.run([CRASHHOOK, "run", "--enable", "no", "--", sys.executable,
-                                   "-c", script], check=False, env=scene.environment({}),
+            done = subprocess.run([CRASHHOOK, "run", "--via", "preload", "--",
+                                   sys.executable, "-c", script], check=False, env=scene.environment({}),
                                   preexec_fn=lambda: signal.signal(signal.SIGCHLD,
                                                                    signal.SIG_IGN))
             self.assertEqual(done.returncode, 3)
@@ -242,8 +246,8 @@ class Run(unittest.TestCase):
             ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
         with Scene() as scene:
-            done = subprocess.run([CRASHHOOK, "run", "--enable", "no", "--", sys.executable,
-                                   "-c", ORPHAN], env=scene.environment({}), check=False,
+            done = subprocess.run([CRASHHOOK, "run", "--via", "preload", "--",
+                                   sys.executable, "-c", ORPHAN], env=scene.environment({}), check=False,
                                   timeout=60, preexec_fn=inherit)
             self.assertEqual(done.returncode, 0)
 

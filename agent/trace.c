@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/trace_state.h"
+
+// How long the tracer sleeps at most while it looks at its threads one by one.
+enum { LOOK_EVERY_MS = 20 };
+
+static uint64_t trace_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
+{
+    uint64_t bit = UINT64_C(1) << (tid % 64);
+    if (tid <= 0 || tid >= TRACE_TIDS)
+        return;
+    if (alive)
+        trace->tids[tid / 64] |= bit;
+    else
+        trace->tids[tid / 64] &= ~bit;
+}
+
+void trace_continue(pid_t tid, int signal)
+{
+    (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
+}
+
+// trace_is_job_stop: the whole process is stopped, as SIGSTOP and its like do. It must
+// stay so, and still be seen to be continued.
+static bool trace_is_job_stop(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+           signal == SIGTTOU;
+}
+
+enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
+{
+    int signal = WSTOPSIG(status);
+    switch (status >> 16) {
+    case 0:
+        return trace_signal_stop(trace, tid, signal);
+    case PTRACE_EVENT_EXIT:
+        return trace_exit_stop(trace, tid);
+    case PTRACE_EVENT_EXEC:
+        trace_exec_stop(trace, tid);
+        break;
+    case PTRACE_EVENT_STOP:
+        if (trace_is_job_stop(signal)) {
+            (void)ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+            return TRACE_GO_ON;
+        }
+        break;
+    default: // a thread or a child was made, which stops for itself
+        break;
+    }
+    trace_continue(tid, 0);
+    return TRACE_GO_ON;
+}
+
+// trace_look takes the next state of a thread of the traced program, the main
+// process's end left out, which stays for its parent to wait for.
+static pid_t trace_look(struct trace *trace, int *out_status)
+{
+    for (size_t i = 0; i < trace->hold_count; i++) {
+        pid_t pid = waitpid(trace->holds[i].reporter, out_status, WNOHANG | WUNTRACED);
+        if (pid > 0)
+            return pid;
+    }
+    for (size_t word = 0; word < TRACE_TIDS / 64; word++) {
+        for (uint64_t bits = trace->tids[word]; bits != 0; bits &= bits - 1) {
+            pid_t tid = (pid_t)(word * 64) + __builtin_ctzll(bits);
+            if (tid != trace->root && waitpid(tid, out_status, WNOHANG | __WALL) > 0)
+                return tid;
+        }
+    }
+    return 0;
+}
+
+// trace_wait_beside_root waits while the program has ended and its reports are being
+// finished. Its parent does not hear of the end before we have reaped it, and so waits
+// for the reports. At the deadline it waits no longer.
+static pid_t trace_wait_beside_root(struct trace *trace, int *out_status)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
+    uint64_t deadline = trace->root_ended_ms + trace->settings->timeout_ms;
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    while (trace->hold_count != 0 && trace_clock_ms() < deadline) {
+        pid_t pid = trace_look(trace, out_status);
+        if (pid != 0)
+            return pid;
+        (void)sigtimedwait(&child, NULL, &pause);
+    }
+    trace->root_ended = false;
+    return waitpid(trace->root, out_status, __WALL);
+}
+
+// trace_wait waits for the next state of any thread or reporter. -1: there are none.
+static pid_t trace_wait(struct trace *trace, int *out_status)
+{
+    siginfo_t next;
+    if (trace->hold_count != 0 && !trace->root_ended) {
+        next.si_pid = 0;
+        if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0)
+            return -1;
+        if (next.si_pid == trace->root && next.si_code != CLD_TRAPPED &&
+            next.si_code != CLD_STOPPED) {
+            trace->root_ended = true;
+            trace->root_ended_ms = trace_clock_ms();
+        }
+    }
+    if (trace->root_ended)
+        return trace_wait_beside_root(trace, out_status);
+    return waitpid(-1, out_status, __WALL | WUNTRACED);
+}
+
+// trace_reporter_state: what makes a report has stopped, which says that the report is
+// written, or has ended.
+static enum trace_next trace_reporter_state(struct trace *trace,
+                                            struct trace_hold *hold, int status)
+{
+    enum trace_next next = TRACE_GO_ON;
+    pid_t reporter = hold->reporter;
+    if (hold->held)
+        next = trace_hold_release(trace, hold);
+    if (next != TRACE_GO_ON)
+        return next;
+    if (WIFSTOPPED(status))
+        (void)kill(reporter, SIGCONT);
+    else
+        trace_hold_forget(trace, hold);
+    return TRACE_GO_ON;
+}
+
+static enum trace_next trace_attend(struct trace *trace, pid_t pid, int status)
+{
+    struct trace_hold *hold =
+        trace->hold_count != 0 ? trace_hold_of_reporter(trace, pid) : NULL;
+    if (hold != NULL)
+        return trace_reporter_state(trace, hold, status);
+    trace_note_thread(trace, pid, WIFSTOPPED(status));
+    if (!WIFSTOPPED(status) ||
+        (trace->hold_count != 0 && trace_hold_late(trace, pid, status)))
+        return TRACE_GO_ON;
+    return trace_handle(trace, pid, status);
+}
+
+// trace_attach tells the program's process who we are, so that it can allow us to trace
+// it where Yama asks for that, waits for its answer, and traces it.
+static bool trace_attach(pid_t pid, int channel)
+{
+    int words[2] = { getpid(), 0 };
+    char ready;
+    const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+                         PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+    if (write(channel, &words[0], sizeof(words[0])) != sizeof(words[0]) ||
+        read(channel, &ready, 1) != 1)
+        return false;
+    if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)options) != 0)
+        words[1] = errno;
+    (void)!write(channel, &words[1], sizeof(words[1]));
+    close(channel);
+    return words[1] == 0;
+}
+
+// trace_let_go_of keeps nothing of what the program was started with.
+static void trace_let_go_of(struct trace *trace)
+{
+    // A service manager tells all processes of a service to end; we end after them.
+    static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t child;
+    if (fstat(STDERR_FILENO, &trace->standard_error) != 0)
+        trace->standard_error.st_ino = 0;
+    if (null >= 0) {
+        (void)dup2(null, STDERR_FILENO);
+        close(null);
+    }
+    (void)!chdir("/");
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        (void)signal(ignored[i], SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    (void)sigprocmask(SIG_SETMASK, &child, NULL);
+}
+
+void trace_serve(pid_t pid, int channel, const struct settings *settings,
+                 struct trace_report *out)
+{
+    static struct trace trace; // all zero, so that no page of it is in the file
+    int status;
+    trace.settings = settings;
+    trace.root = pid;
+    trace.out = out;
+    trace.keeps_privileges = trace_keeps_privileges();
+    trace_let_go_of(&trace);
+    if (!trace_attach(pid, channel))
+        exit(1);
+    trace_note_thread(&trace, pid, true);
+    for (;;) {
+        pid_t next = trace_wait(&trace, &status);
+        if (next < 0 && errno == EINTR)
+            continue;
+        if (next < 0)
+            exit(0);
+        if (trace_attend(&trace, next, status) == TRACE_REPORT)
+            return;
+    }
+}
+
+void trace_reported(void)
+{
+    (void)raise(SIGSTOP);
+}

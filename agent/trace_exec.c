@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What exec takes from a traced program: the kernel starts a program that would gain
+// privileges without them, unless the tracer has CAP_SYS_PTRACE (ptrace(2)).
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "agent/read_file.h"
+#include "agent/trace_state.h"
+
+bool trace_keeps_privileges(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+    return syscall(SYS_capget, &header, data) == 0 &&
+           (data[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective &
+            CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
+
+int trace_standard_error(pid_t pid)
+{
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process < 0)
+        return -1;
+    int fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+    close(process);
+    return fd;
+}
+
+void trace_say(const struct trace *trace, pid_t pid, const char *format, ...)
+{
+    struct stat now;
+    va_list arguments;
+    int fd = trace_standard_error(pid);
+    if (fd < 0)
+        return;
+    if (trace->standard_error.st_ino != 0 && fstat(fd, &now) == 0 &&
+        now.st_dev == trace->standard_error.st_dev &&
+        now.st_ino == trace->standard_error.st_ino) {
+        va_start(arguments, format);
+        (void)vdprintf(fd, format, arguments);
+        va_end(arguments);
+    }
+    close(fd);
+}
+
+// gains_privileges is whether the program at path would run as somebody else, or may do
+// more, than who starts it.
+static bool gains_privileges(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 &&
+           ((file.st_mode & S_ISUID) != 0 ||
+            (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
+            getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+void trace_exec_stop(struct trace *trace, pid_t tid)
+{
+    char path[32];
+    struct text name = { 0 };
+    if (trace->keeps_privileges || trace->told)
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+    if (!gains_privileges(path))
+        return;
+    if (read_process_link(tid, "exe", &name) == CH_OK) {
+        trace->told = true;
+        trace_say(trace, tid,
+                  "crashhook: '%s' runs without the privileges that its file gives, "
+                  "because it is traced; `crashhook run --via preload` leaves them\n",
+                  name.bytes);
+    }
+    text_deinit(&name);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process that is held for its report. All its threads are in a stop of ptrace, where
+// nothing but SIGKILL reaches them, and a child of ours reads it: what is read comes
+// from a process that may lie, and the tracer has to outlive that. The child stops
+// itself when the report is written, and goes on as `crashhook finish`.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/stop_registers.h"
+#include "agent/trace_state.h"
+
+// The tracer attends to nobody else while a process is being stopped.
+enum { TRACE_STOP_BUDGET_MS = 250 };
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
+{
+    for (size_t i = 0; i < trace->hold_count; i++) {
+        if (trace->holds[i].reporter == pid)
+            return &trace->holds[i];
+    }
+    return NULL;
+}
+
+static bool is_late(const struct stopped_thread *thread, pid_t tid)
+{
+    return thread->tid == tid && thread->state == STOP_ASKED;
+}
+
+bool trace_hold_late(struct trace *trace, pid_t tid, int status)
+{
+    for (size_t i = 0; i < trace->hold_count; i++) {
+        struct stop *stop = &trace->holds[i].stop;
+        for (size_t t = 0; trace->holds[i].held && t < stop->count; t++) {
+            if (!is_late(&stop->threads[t], tid))
+                continue;
+            stop->threads[t].state = STOP_STOPPED;
+            stop->threads[t].wait_status = status;
+            return true;
+        }
+    }
+    return false;
+}
+
+// guess_trap: no call tells the exception's number. On x86-64 the kernel gives this
+// code for an address that no memory can have.
+static uint64_t guess_trap(const siginfo_t *info)
+{
+    enum { GENERAL_PROTECTION = 13 };
+    return info->si_signo == SIGSEGV && info->si_code == SI_KERNEL ? GENERAL_PROTECTION
+                                                                   : 0;
+}
+
+// fill_request says of the crash what the handler would.
+static void fill_request(struct agent_request *out, const struct stop *stop,
+                         const struct stopped_thread *thread, const siginfo_t *info)
+{
+    *out = (struct agent_request){
+        .pid = stop->pid,
+        .crash = { .tid = thread->tid,
+                   .info = *info,
+                   .realtime_ns = clock_ns(CLOCK_REALTIME),
+                   .monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+                   .registers = thread->registers,
+                   .flags = thread->flags,
+                   .fault_trap = guess_trap(info),
+                   .thread_pointer = thread->thread_pointer,
+                   .dies = true },
+    };
+}
+
+// become_reporter is what the new process does: it is no tracer, and sees to its own
+// signals.
+static void become_reporter(struct trace *trace, struct trace_hold *hold)
+{
+    struct trace_report *out = trace->out;
+    const struct settings *settings = trace->settings;
+    sigset_t none;
+    for (int number = 1; number < 32; number++)
+        (void)signal(number, SIG_DFL);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    // Without the tracer nobody would let it go on.
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+    out->stop = hold->stop;
+    int error_fd = trace_standard_error(out->stop.pid);
+    bool wanted = settings->print == SETTING_YES ||
+                  (settings->print == SETTING_TTY && isatty(error_fd)) ||
+                  (settings->log != NULL && strcmp(settings->log, "stderr") == 0);
+    if (error_fd >= 0 && wanted)
+        (void)dup2(error_fd, STDERR_FILENO);
+    if (error_fd >= 0)
+        close(error_fd);
+    out->request.keep_stderr = wanted;
+}
+
+static int open_memory(pid_t tid)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void note_reported(struct trace *trace, pid_t process)
+{
+    trace->reported[trace->reported_count++ % TRACE_REPORTED] = process;
+}
+
+static bool make_room(struct trace *trace)
+{
+    size_t capacity = trace->hold_capacity != 0 ? trace->hold_capacity * 2 : 16;
+    if (trace->hold_count < trace->hold_capacity)
+        return true;
+    struct trace_hold *holds = realloc(trace->holds, capacity * sizeof(*holds));
+    if (holds == NULL)
+        return false;
+    trace->holds = holds;
+    trace->hold_capacity = capacity;
+    return true;
+}
+
+enum trace_next trace_hold_begin(struct trace *trace, pid_t process, pid_t tid,
+                                 const siginfo_t *info, int signal, bool dies)
+{
+    struct stopped_thread crashed = { .tid = tid };
+    struct trace_hold hold = {
+        .tid = tid, .signal = signal, .held = true, .dies = dies
+    };
+    if (!make_room(trace) || !stop_registers_read(&crashed)) {
+        trace_continue(tid, signal);
+        return TRACE_GO_ON;
+    }
+    note_reported(trace, process);
+    enum ch_status status = stop_traced(&hold.stop, process, tid, TRACE_STOP_BUDGET_MS);
+    // A process of one thread has no other to stop.
+    if (status == CH_OK || status == CH_ERR_NOT_FOUND) {
+        fill_request(&trace->out->request, &hold.stop, &crashed, info);
+        trace->out->memory_fd = open_memory(tid);
+        hold.reporter = fork();
+        if (hold.reporter == 0) {
+            become_reporter(trace, &hold);
+            return TRACE_REPORT;
+        }
+        if (trace->out->memory_fd >= 0)
+            close(trace->out->memory_fd);
+        if (hold.reporter > 0) {
+            trace->holds[trace->hold_count++] = hold;
+            return TRACE_GO_ON;
+        }
+    }
+    return trace_hold_release(trace, &hold);
+}
+
+// waits_for_death: a thread that was about to crash too stays where it is while the
+// process dies, so that the first crash is what it dies of.
+static bool waits_for_death(const struct trace *trace, const struct trace_hold *hold,
+                            int status)
+{
+    int signal = WSTOPSIG(status);
+    return hold->dies && status >> 16 == 0 && signal < 32 &&
+           (trace->settings->signals >> signal & 1) != 0;
+}
+
+enum trace_next trace_hold_release(struct trace *trace, struct trace_hold *hold)
+{
+    struct stop stop = hold->stop;
+    enum trace_next next = TRACE_GO_ON;
+    hold->held = false;
+    hold->stop = (struct stop){ 0 };
+    trace_continue(hold->tid, hold->signal);
+    const struct trace_hold released = *hold; // a new hold may move the others
+    for (size_t i = 0; i < stop.count && next == TRACE_GO_ON; i++) {
+        const struct stopped_thread *thread = &stop.threads[i];
+        if (thread->state == STOP_STOPPED &&
+            !waits_for_death(trace, &released, thread->wait_status))
+            next = trace_handle(trace, thread->tid, thread->wait_status);
+    }
+    if (next == TRACE_GO_ON)
+        stop_deinit(&stop);
+    return next;
+}
+
+void trace_hold_forget(struct trace *trace, struct trace_hold *hold)
+{
+    *hold = trace->holds[--trace->hold_count];
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of a signal that a traced thread is about to be given. A tracer sees
+// also those that the process ignores, for which the kernel has then interrupted a
+// system call; such a call is restarted, as if nothing had come.
+#include <elf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "agent/read_file.h"
+#include "agent/stop_registers.h"
+#include "agent/trace_state.h"
+
+enum {
+    STATUS_LIMIT_BYTES = 16 << 10,
+    BY_SECCOMP = 1, // SYS_SECCOMP, which not every libc names
+};
+
+// What /proc/PID/status says of a thread and its process's signals.
+struct trace_dispositions {
+    pid_t process;
+    uint64_t ignored; // bit N - 1: signal N
+    uint64_t caught;
+    bool first; // the first process of a PID namespace
+};
+
+static uint64_t status_value(const char *status, const char *name, int base)
+{
+    const char *line = strstr(status, name);
+    return line != NULL ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+// status_is_first is whether the last number of the line NSpid, the process's own in
+// the innermost namespace it is in, is 1. One of our own namespace has a single number.
+static bool status_is_first(const char *status)
+{
+    const char *line = strstr(status, "\nNSpid:");
+    const char *end = line != NULL ? strchr(line + 1, '\n') : NULL;
+    return end != NULL && end[-1] == '1' && end[-2] == '\t';
+}
+
+static void read_dispositions(pid_t tid, struct trace_dispositions *out)
+{
+    struct text status = { 0 };
+    *out = (struct trace_dispositions){ .process = tid };
+    if (read_process_file(tid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK) {
+        out->process = (pid_t)status_value(status.bytes, "\nTgid:", 10);
+        out->ignored = status_value(status.bytes, "\nSigIgn:", 16);
+        out->caught = status_value(status.bytes, "\nSigCgt:", 16);
+        out->first = status_is_first(status.bytes);
+    }
+    text_deinit(&status);
+}
+
+static bool in_set(uint64_t set, int signal)
+{
+    return set >> (signal - 1) & 1;
+}
+
+// ignored_by_default: these do nothing to a process that does nothing about them.
+static bool ignored_by_default(int signal)
+{
+    return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG ||
+           signal == SIGWINCH;
+}
+
+static void pass_on(pid_t tid, int signal, struct trace_dispositions *known)
+{
+    struct stopped_thread thread = { .tid = tid };
+    if (stop_registers_read(&thread) && thread.restart) {
+        struct trace_dispositions now;
+        if (known == NULL) {
+            read_dispositions(tid, &now);
+            known = &now;
+        }
+        if (in_set(known->ignored, signal) ||
+            (ignored_by_default(signal) && !in_set(known->caught, signal)))
+            stop_registers_restart(&thread);
+    }
+    trace_continue(tid, signal);
+}
+
+static struct trace_caught *caught_of(struct trace *trace, pid_t tid)
+{
+    return &trace->caught[(unsigned)tid % TRACE_CAUGHT];
+}
+
+// remember_caught keeps what a handler is about to be told: where no stack is left for
+// it, the kernel ends the process with a signal that says nothing of the fault.
+static void remember_caught(struct trace *trace, const siginfo_t *info,
+                            const struct stopped_thread *thread)
+{
+    const struct unwind_arch *arch = unwind_arch_native();
+    *caught_of(trace, thread->tid) =
+        (struct trace_caught){ .tid = thread->tid,
+                               .info = *info,
+                               .pc = thread->registers.value[arch->pc],
+                               .sp = thread->registers.value[arch->sp] };
+}
+
+// first_fault puts the fault that a handler could not be called for in place of what
+// the kernel ends the process with.
+static void first_fault(struct trace *trace, pid_t tid, siginfo_t *info)
+{
+    const struct trace_caught *caught = caught_of(trace, tid);
+    const struct unwind_arch *arch = unwind_arch_native();
+    struct stopped_thread thread = { .tid = tid };
+    if (caught->tid != tid || info->si_signo != SIGSEGV || info->si_code != SI_KERNEL ||
+        caught->info.si_code <= 0 || !stop_registers_read(&thread))
+        return;
+    if (thread.registers.value[arch->pc] == caught->pc &&
+        thread.registers.value[arch->sp] == caught->sp)
+        *info = caught->info;
+}
+
+enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
+{
+    struct trace_dispositions now;
+    struct stopped_thread thread = { .tid = tid };
+    siginfo_t info;
+    if (signal >= 32 || (trace->settings->signals >> signal & 1) == 0) {
+        pass_on(tid, signal, NULL);
+        return TRACE_GO_ON;
+    }
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) != 0) {
+        trace_continue(tid, signal);
+        return TRACE_GO_ON;
+    }
+    read_dispositions(tid, &now);
+    if (in_set(now.caught, signal)) {
+        if (info.si_code > 0 && stop_registers_read(&thread))
+            remember_caught(trace, &info, &thread);
+        trace_continue(tid, signal);
+        return TRACE_GO_ON;
+    }
+    // What is only sent does nothing to the first process of a namespace.
+    if (in_set(now.ignored, signal) || (now.first && info.si_code <= 0)) {
+        pass_on(tid, signal, &now);
+        return TRACE_GO_ON;
+    }
+    first_fault(trace, tid, &info);
+    return trace_hold_begin(trace, now.process, tid, &info, signal, true);
+}
+
+static bool was_reported(const struct trace *trace, pid_t process)
+{
+    for (size_t i = 0; i < TRACE_REPORTED; i++) {
+        if (trace->reported[i] == process)
+            return true;
+    }
+    return false;
+}
+
+// A seccomp filter that kills does so without a signal to be seen: the process, or the
+// thread, exits as of SIGSYS. Of the threads that die with it, the one that was killed
+// has its call's number where the result would be (syscall_rollback).
+enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
+{
+    unsigned long status = 0;
+    struct stopped_thread thread = { .tid = tid };
+    struct trace_dispositions now;
+    const struct unwind_arch *arch = unwind_arch_native();
+    siginfo_t info = { .si_signo = SIGSYS, .si_code = BY_SECCOMP };
+    bool by_filter = ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status) == 0 &&
+                     (status & 0x7f) == SIGSYS &&
+                     (trace->settings->signals >> SIGSYS & 1) != 0 &&
+                     stop_registers_read(&thread) && thread.call >= 0;
+#if defined(__x86_64__)
+    by_filter = by_filter && thread.call_result == (uint64_t)thread.call;
+#endif
+    if (by_filter)
+        read_dispositions(tid, &now);
+    if (!by_filter || was_reported(trace, now.process)) {
+        trace_continue(tid, 0);
+        return TRACE_GO_ON;
+    }
+    info.si_syscall = (int)thread.call;
+    info.si_call_addr = (void *)(uintptr_t)thread.registers.value[arch->pc];
+    return trace_hold_begin(trace, now.process, tid, &info, 0, false);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Standing in for a program towards whoever started us: every signal is passed on, we
+// stop when it stops, and die as it died.
+//
+// All signals are blocked here and taken one after the other, so none interrupts
+// anything; actions are left alone, so that the program starts with what is ignored.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/crash_records.h"
+#include "cli/run_program.h"
+#include "cli/session.h"
+
+// The program that we stand in for.
+struct wrapped {
+    pid_t pid;
+    int failure_fd; // has errno where it could not be executed
+    int status;     // as waitpid gives it
+    sigset_t mask;  // that we were started with
+    struct sigaction child_action;
+};
+
+// The kernel's own calls: libc's leave out the two real-time signals that it uses.
+static void mask_signals(uint64_t set, void *before)
+{
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof(set));
+}
+
+static int wait_for_signal(siginfo_t *info, const struct timespec *timeout)
+{
+    const uint64_t all = UINT64_MAX;
+    return (int)syscall(SYS_rt_sigtimedwait, &all, info, timeout, sizeof(all));
+}
+
+// take_signal has signal do to us what it does to a process that does nothing about
+// it, and lets it come.
+static void take_signal(int number)
+{
+    const struct sigaction by_default = { .sa_handler = SIG_DFL };
+    struct sigaction before;
+    (void)sigaction(number, &by_default, &before);
+    (void)kill(getpid(), number);
+    mask_signals(~(UINT64_C(1) << (number - 1)), NULL);
+    mask_signals(UINT64_MAX, NULL);
+    (void)sigaction(number, &before, NULL);
+}
+
+static void exec_program(const char **arguments, const struct wrapped *program,
+                         int failure_fd, pid_t parent)
+{
+    (void)sigaction(SIGCHLD, &program->child_action, NULL);
+    // We may be killed by what cannot be passed on.
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(RUN_NO_COMMAND);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);
+    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
+    int why = errno;
+    (void)!write(failure_fd, &why, sizeof(why));
+    _exit(RUN_NO_COMMAND);
+}
+
+static enum ch_status start_program(const char **arguments, struct wrapped *program)
+{
+    int failure[2];
+    pid_t parent = getpid();
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    // Where it is ignored nobody hears how a child has ended.
+    (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
+                    &program->child_action);
+    mask_signals(UINT64_MAX, &program->mask);
+    program->failure_fd = failure[0];
+    program->pid = fork();
+    if (program->pid == 0)
+        exec_program(arguments, program, failure[1], parent);
+    (void)close(failure[1]);
+    return program->pid > 0 ? CH_OK : CH_ERR_IO;
+}
+
+// is_group_wide: the terminal sent it to all of the foreground group, the program
+// among it.
+static bool is_group_wide(const struct wrapped *program, int number,
+                          const siginfo_t *info)
+{
+    static const int typed[] = { SIGINT,  SIGQUIT, SIGTSTP, SIGHUP,
+                                 SIGCONT, SIGTTIN, SIGTTOU, SIGWINCH };
+    bool terminal = false;
+    for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++)
+        terminal |= typed[i] == number;
+    return terminal && info->si_code == SI_KERNEL && getpgid(program->pid) == getpgrp();
+}
+
+// pass_on gives the program a signal that we were given, with its value.
+static void pass_on(const struct wrapped *program, int number, siginfo_t *info)
+{
+    if (is_group_wide(program, number, info) || info->si_pid == getpid())
+        return;
+    if (info->si_code >= 0 || info->si_code == SI_TKILL ||
+        syscall(SYS_rt_sigqueueinfo, program->pid, number, info) != 0)
+        (void)kill(program->pid, number);
+}
+
+// reap_children takes what has become of children: as the first process of a container
+// we also get those that others leave behind, agents among them. True: the program has
+// ended.
+static bool reap_children(struct wrapped *program)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != program->pid)
+            continue;
+        if (WIFSTOPPED(status)) {
+            take_signal(WSTOPSIG(status));
+            continue;
+        }
+        program->status = status;
+        return true;
+    }
+    return pid < 0 && errno == ECHILD;
+}
+
+static void await_program(struct wrapped *program)
+{
+    for (;;) {
+        siginfo_t info = { 0 };
+        int number = wait_for_signal(&info, NULL);
+        if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
+            pass_on(program, number, &info);
+        if (number == SIGCHLD && reap_children(program))
+            return;
+    }
+}
+
+static uint64_t clock_ms(clockid_t clock)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// unfinished is whether a report that began at since_ms or later is being worked on.
+static bool unfinished(const struct spool *spool, uint64_t since_ms)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    if (spool_list(spool, &listing) != CH_OK)
+        return false;
+    for (size_t i = 0; i < listing.count; i++) {
+        int fd = -1;
+        if (report_id_time_ms(listing.entries[i].id) < since_ms)
+            continue;
+        enum ch_status status = spool_lock(spool, listing.entries[i].id, &fd);
+        if (status == CH_ERR_IO && errno == EWOULDBLOCK)
+            return true;
+        if (status == CH_OK)
+            (void)close(fd);
+    }
+    return false;
+}
+
+// is_hurried is whether somebody wants us to end after the program did.
+static bool is_hurried(int number)
+{
+    switch (number) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+        return false;
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        take_signal(number);
+        return false;
+    default:
+        return number > 0;
+    }
+}
+
+// await_reports waits for reports that were begun since we started, at most
+// CRASHHOOK_TIMEOUT. They are published before their program is let go, so all of its
+// own are there by now. A lock tells nobody when it falls, so it is asked for.
+static void await_reports(const struct session *session, uint64_t since_ms)
+{
+    const struct timespec pause = { .tv_nsec = 5000000 };
+    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
+    while (session->spool.folder_fd >= 0 && unfinished(&session->spool, since_ms) &&
+           clock_ms(CLOCK_MONOTONIC) < deadline) {
+        siginfo_t info;
+        if (is_hurried(wait_for_signal(&info, &pause)))
+            return;
+    }
+}
+
+// end_as dies of the signal that the program died of, without a second core, or gives
+// its exit status. The first process of a container cannot die so.
+static int end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    take_signal(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+int run_failed(const char *command, int error)
+{
+    (void)command_fail("cannot run '%s': %s", command, strerror(error));
+    return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
+}
+
+int run_preloaded(const char **arguments, const struct session *session)
+{
+    struct wrapped program = { .failure_fd = -1 };
+    uint64_t since_ms = clock_ms(CLOCK_REALTIME);
+    int why = 0;
+    if (start_program(arguments, &program) != CH_OK)
+        return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
+    await_program(&program);
+    bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
+    (void)close(program.failure_fd);
+    if (failed)
+        return run_failed(arguments[0], why);
+    await_reports(session, since_ms);
+    if (session->spool.folder_fd >= 0)
+        crash_records_take(session);
+    return end_as(program.status);
+}

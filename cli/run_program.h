@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two ways in which `crashhook run` watches a program: from inside, by the
+// preloaded handler, with a process of ours that stands in for the program, or from
+// outside, by a tracer that nobody sees, the program in our own place.
+#pragma once
+#include "cli/session.h"
+
+enum { RUN_NO_PERMISSION = 126, RUN_NO_COMMAND = 127 };
+
+// run_failed says why arguments could not be executed, and returns the status that a
+// shell would.
+int run_failed(const char *command, int error);
+
+// run_preloaded starts the program, passes signals on to it, and waits for its end and
+// for the reports that were begun meanwhile. It dies of what the program died of, or
+// returns its exit status. session has the spool, if it can be opened.
+int run_preloaded(const char **arguments, const struct session *session);
+
+// run_traced has agent watch this process, which then becomes the program. It returns
+// only where that cannot be executed. kept is the environment of the tracer; the
+// program's own is environ.
+int run_traced(const char *agent, const char **arguments, char **kept);
+
+// run_unwatched becomes the program, and returns only where that cannot be executed.
+int run_unwatched(const char **arguments);
