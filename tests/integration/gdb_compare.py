@@ -141,7 +141,7 @@ def gdb_frames(executable, core, gdb="gdb"):
     here = os.path.dirname(os.path.realpath(__file__))
     done = subprocess.run(
         [gdb, "-q", "-nx", "-batch", "-ex", "set debuginfod enabled off",
-         "-ex", f"file {executable}", "-ex", f"core-file {core}",
+         "-ex", f'file "{executable}"', "-ex", f"core-file {core}",
          "-x", os.path.join(here, "gdb_frames.py")],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, check=False)

@@ -31,8 +31,8 @@ AGENT = os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent")
 NOBODY = 65534
 
 
-def preloadable(path):
-    """The path, or one through a link where LD_PRELOAD would take it for several."""
+def without_blanks(path):
+    """The path, or one through a link where LD_PRELOAD, say, would take it for several."""
     if not re.search("[ :]", path):
         return path
     links = tempfile.mkdtemp(prefix="crashhook-link.")
@@ -41,7 +41,7 @@ def preloadable(path):
     return os.path.join(links, "build", os.path.relpath(path, BUILD))
 
 
-HANDLER = preloadable(os.path.join(BUILD, "lib", "libcrashhook.so"))
+HANDLER = without_blanks(os.path.join(BUILD, "lib", "libcrashhook.so"))
 
 # Paths below HOME are written with a ~, and whoever clones a tree does so at home. So the
 # programs of tests have another home, of which no other path here is a part.

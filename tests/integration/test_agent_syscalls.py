@@ -6,6 +6,7 @@
 
 import os
 import re
+import shlex
 import unittest
 
 import harness
@@ -23,7 +24,7 @@ class AgentSyscalls(unittest.TestCase):
         path = os.path.join(scene.folder, "agent")
         with open(path, "w", encoding="ascii") as file:
             file.write(f"#!/bin/sh\nexec strace -D -f -y -s 256 -o {log} "
-                       f"{harness.AGENT} \"$@\"\n")
+                       f"{shlex.quote(harness.AGENT)} \"$@\"\n")
         os.chmod(path, 0o755)
         ended = scene.run([example(name)], CRASHHOOK_AGENT=path)
         reports = scene.reports()

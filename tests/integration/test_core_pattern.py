@@ -13,6 +13,8 @@ import harness
 from harness import Scene, crashed_thread, names_of, program
 
 SCRIPT = os.path.join(harness.SOURCE, "packaging", "crashhook-core-pattern")
+# The kernel takes no path with a blank.
+COMMAND = harness.without_blanks(harness.CRASHHOOK)
 PATTERN = "/proc/sys/kernel/core_pattern"
 
 
@@ -43,7 +45,7 @@ class Machine(Scene):
         return read(os.path.join(self.kernel, name))
 
     def install(self, *options):
-        return run("install", "--root", self.folder, "--command", harness.CRASHHOOK, *options)
+        return run("install", "--root", self.folder, "--command", COMMAND, *options)
 
 
 class CorePatternCommand(unittest.TestCase):
@@ -51,7 +53,7 @@ class CorePatternCommand(unittest.TestCase):
         with Machine() as machine:
             done = machine.install()
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            wanted = (f"|{harness.CRASHHOOK} core - --store --spool /var/lib/crashhook "
+            wanted = (f"|{COMMAND} core - --store --spool /var/lib/crashhook "
                       "--pid %P")
             self.assertEqual(machine.setting("core_pattern"), wanted)
             self.assertEqual(machine.setting("core_pipe_limit"), "16")
@@ -131,7 +133,7 @@ class StoredCores(unittest.TestCase):
         before = read(PATTERN)
         with Scene() as scene:
             scene.preload = None
-            installed = run("install", "--command", harness.CRASHHOOK, "--spool", scene.spool)
+            installed = run("install", "--command", COMMAND, "--spool", scene.spool)
             try:
                 self.assertEqual(installed.stderr, "")
                 # Without a limit's leave there is no core file, but there is a pipe.

@@ -7,6 +7,7 @@
 import json
 import os
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -101,7 +102,7 @@ class Record(unittest.TestCase):
             with self.subTest(place), Scene() as scene:
                 agent = self.wrapper(
                     scene, f"exec strace -D -f -o /dev/null -e trace={call} "
-                           f"-e inject={call}:signal=SIGKILL:{when} {harness.AGENT}")
+                           f"-e inject={call}:signal=SIGKILL:{when} {shlex.quote(harness.AGENT)}")
                 ended = scene.run([example("null_write")], CRASHHOOK_AGENT=agent)
                 self.assertEqual(ended.signal, signal.SIGSEGV)
                 self.assertEqual(len(self.list(scene)), 1)

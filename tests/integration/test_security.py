@@ -16,7 +16,7 @@ import harness
 from harness import Scene, program
 from survival_cases import CASES, victim, worst
 
-DETECTOR = os.path.join(harness.BUILD, "tests", "programs", "libdetector.so")
+DETECTOR = harness.without_blanks(harness.program("libdetector.so"))
 # VFS_CAP_REVISION_2 with the effective bit, and CAP_NET_RAW.
 CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)
 

@@ -18,10 +18,11 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("CRASHHOOK_BUILD", os.path.join(ROOT, "build", "release"))
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
-WORK = os.path.join(BUILD, "tests", "sframe_readelf")
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 import debian_sources  # pylint: disable=wrong-import-position
 from debian_sources import run  # pylint: disable=wrong-import-position
+
+WORK = debian_sources.place(os.path.join(BUILD, "tests", "sframe_readelf"))
 
 FLAGS = ["-O2", "-g0", "-fPIC", "-w", "-Wa,--gsframe", "-shared"]
 PACKAGES = ["sqlite3", "zlib", "jansson"]

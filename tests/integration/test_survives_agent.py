@@ -8,6 +8,7 @@
 # call; strace itself is a grandchild (-D), so the agent has the pid the handler knows.
 
 import os
+import shlex
 import signal
 import unittest
 
@@ -40,7 +41,7 @@ class SurvivesTheAgent(unittest.TestCase):
         call, when = place.split(":")
         return self.wrapper(
             scene, f"exec strace -D -f -o {scene.folder}/strace.log -e trace={call} "
-                   f"-e inject={call}:signal={name}:{when} {harness.AGENT} \"$@\"")
+                   f"-e inject={call}:signal={name}:{when} {shlex.quote(harness.AGENT)} \"$@\"")
 
     def was_injected(self, scene, name):
         path = os.path.join(scene.folder, "strace.log")

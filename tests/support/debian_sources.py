@@ -3,15 +3,28 @@
 # Debian's own sources of libraries that tests build with SFrame, fetched through apt
 # with lists of our own, so that the machine's lists stay as they are.
 
+import atexit
 import glob
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 
 def run(command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, **options).stdout
+
+
+def place(folder):
+    """The folder, or one for this process alone where its path has a blank: no configure and
+    no Makefile copes with that."""
+    if not re.search(r"[\s:]", folder):
+        return folder
+    other = tempfile.mkdtemp(prefix="crashhook-sources.")
+    atexit.register(shutil.rmtree, other, ignore_errors=True)
+    return other
 
 
 def fetch(folder, packages):

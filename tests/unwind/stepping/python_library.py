@@ -21,8 +21,9 @@ FLAGS = "CFLAGS=-O2 -g0 -w -Wa,--gsframe"
 def build():
     """The arguments that compile and link a program with it. Where the source cannot be
     fetched, OSError or CalledProcessError."""
-    folder = os.path.join(os.environ.get("CRASHHOOK_TEST_CACHE") or
-                          os.path.expanduser("~/.cache/crashhook-tests"), PACKAGE)
+    folder = debian_sources.place(os.path.join(
+        os.environ.get("CRASHHOOK_TEST_CACHE") or
+        os.path.expanduser("~/.cache/crashhook-tests"), PACKAGE))
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
