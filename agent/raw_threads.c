@@ -82,8 +82,10 @@ void raw_threads_deinit(struct raw_threads *t)
     *t = (struct raw_threads){ 0 };
 }
 
-static bool keep_frame(void *context, const struct unwind_frame *frame)
+static bool keep_frame(void *context, const struct unwind_frame *frame,
+                       const struct unwind_state *state)
 {
+    (void)state;
     return backtrace_limit_add(context, frame);
 }
 
@@ -289,9 +291,11 @@ static void note_fingerprint(struct raw_threads *t)
     }
 }
 
-// hold_stack copies the thread's stack, from below its pointer (functions that call
-// nothing may use that) up to its mapping's end, for the free phase to find arguments.
-static void hold_stack(struct raw_threads *t, const struct unwind_registers *registers)
+// hold_thread copies the thread's registers and its stack, from below its pointer
+// (functions that call nothing may use that) up to its mapping's end, for the free
+// phase to find arguments.
+static void hold_thread(struct raw_threads *t, pid_t tid,
+                        const struct unwind_registers *registers)
 {
     enum { BELOW = 128 };
     uint8_t bytes[16384];
@@ -301,6 +305,8 @@ static void hold_stack(struct raw_threads *t, const struct unwind_registers *reg
     if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
         stack == NULL)
         return;
+    const struct held_thread thread = { (uint64_t)tid, capture->arch, *registers };
+    held_file_add_thread(capture->held, &thread);
     at -= at - stack->start < BELOW ? at - stack->start : BELOW;
     uint64_t end = stack->end;
     if (end - at > RAW_THREAD_STACK_MAX)
@@ -361,7 +367,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
         write_registers(w, t->capture->arch, registers,
                         crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
-        hold_stack(t, registers);
+        hold_thread(t, thread->tid, registers);
     }
     write_backtrace(t, w, end);
     json_write_end(w, '}');

@@ -41,8 +41,10 @@ void capture_frames_begin(struct capture_frames *frames,
     *frames->kept = begun;
 }
 
-bool capture_frames_keep(void *context, const struct unwind_frame *frame)
+bool capture_frames_keep(void *context, const struct unwind_frame *frame,
+                         const struct unwind_state *state)
 {
+    (void)state;
     struct capture_frames *frames = context;
     if (frame->trust == UNWIND_TRUST_SCAN)
         return false;

@@ -32,4 +32,5 @@ void capture_frames_begin(struct capture_frames *frames,
 // capture_frames_keep is an unwind_frame_fn over struct capture_frames. It ends the
 // walk where nothing but a guess would go on: the frames of this API have no label for
 // that.
-bool capture_frames_keep(void *frames, const struct unwind_frame *frame);
+bool capture_frames_keep(void *frames, const struct unwind_frame *frame,
+                         const struct unwind_state *state);

@@ -16,8 +16,10 @@ struct frames {
     size_t capacity;
 };
 
-static bool keep(void *context, const struct unwind_frame *frame)
+static bool keep(void *context, const struct unwind_frame *frame,
+                 const struct unwind_state *state)
 {
+    (void)state;
     struct frames *all = context;
     if (all->count == all->capacity) {
         size_t larger = all->capacity != 0 ? all->capacity * 2 : 4096;

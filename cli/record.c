@@ -61,8 +61,10 @@ static int by_address(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-static bool ignore_frame(void *context, const struct unwind_frame *frame)
+static bool ignore_frame(void *context, const struct unwind_frame *frame,
+                         const struct unwind_state *state)
 {
+    (void)state;
     (void)context;
     (void)frame;
     return true;

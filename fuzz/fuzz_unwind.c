@@ -5,8 +5,10 @@
 #include "support/fake_memory.h"
 #include "unwind/unwind.h"
 
-static bool visit(void *context, const struct unwind_frame *frame)
+static bool visit(void *context, const struct unwind_frame *frame,
+                  const struct unwind_state *state)
 {
+    (void)state;
     (void)frame;
     return --*(unsigned *)context != 0;
 }

@@ -8,7 +8,11 @@
 
 // A record: its kind, how many bytes follow, then the bytes, in the machine's order,
 // which is the cursor's on every machine that agents run on.
-enum record_kind { RECORD_MEMORY = 0x4d454d, RECORD_WATCH = 0x57415443 };
+enum record_kind {
+    RECORD_MEMORY = 0x4d454d,
+    RECORD_WATCH = 0x57415443,
+    RECORD_THREAD = 0x54485244,
+};
 
 static void append_u64(struct text *out, uint64_t value)
 {
@@ -36,6 +40,35 @@ void held_file_add_watch(struct text *out, const struct held_watch *watch)
     append_u64(out, watch->cut);
     text_append(out, watch->name, strlen(watch->name) + 1);
     text_append(out, watch->type, strlen(watch->type) + 1);
+}
+
+void held_file_add_thread(struct text *out, const struct held_thread *thread)
+{
+    enum { HEAD = 4 }; // words before the registers
+    unsigned count = thread->arch->register_count;
+    uint64_t words[HEAD + UNWIND_REGISTERS] = { htole64(RECORD_THREAD),
+                                                htole64((2 + count) * sizeof(uint64_t)),
+                                                htole64(thread->tid),
+                                                htole64(thread->arch->elf_machine) };
+    for (unsigned i = 0; i < count; i++)
+        words[HEAD + i] = htole64(thread->registers.value[i]);
+    text_append(out, words, (HEAD + count) * sizeof(words[0]));
+}
+
+static enum ch_status read_thread(struct held_file *file, struct cursor *record)
+{
+    struct held_thread *thread = &file->threads[file->thread_count];
+    thread->tid = cursor_u64(record);
+    uint64_t machine = cursor_u64(record);
+    thread->arch = machine <= UINT16_MAX ? unwind_arch_find((uint16_t)machine) : NULL;
+    if (thread->arch == NULL)
+        return CH_ERR_MALFORMED;
+    for (unsigned i = 0; i < thread->arch->register_count; i++)
+        thread->registers.value[i] = cursor_u64(record);
+    if (!cursor_ok(record))
+        return CH_ERR_TRUNCATED;
+    file->thread_count++;
+    return CH_OK;
 }
 
 static enum ch_status read_watch(struct held_file *file, struct cursor *record)
@@ -72,6 +105,13 @@ static int by_address(const void *left, const void *right)
     return a->size > b->size ? -1 : a->size < b->size;
 }
 
+static int by_tid(const void *left, const void *right)
+{
+    const struct held_thread *a = left;
+    const struct held_thread *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
 // separate cuts off of each piece what the ones before it have.
 static void separate(struct held_file *file)
 {
@@ -106,6 +146,8 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
             status = read_memory(file, &record);
         if (kind == RECORD_WATCH)
             status = read_watch(file, &record);
+        if (kind == RECORD_THREAD)
+            status = read_thread(file, &record);
         if (status != CH_OK)
             return status;
     }
@@ -130,9 +172,12 @@ enum ch_status held_file_init(struct held_file *file, const void *bytes, size_t 
     size_t count = count_records(c);
     file->pieces = calloc(count + 1, sizeof(file->pieces[0]));
     file->watches = calloc(count + 1, sizeof(file->watches[0]));
+    file->threads = calloc(count + 1, sizeof(file->threads[0]));
     enum ch_status status = CH_ERR_NO_MEMORY;
-    if (file->pieces != NULL && file->watches != NULL)
+    if (file->pieces != NULL && file->watches != NULL && file->threads != NULL)
         status = read_records(file, c);
+    if (status == CH_OK)
+        qsort(file->threads, file->thread_count, sizeof(file->threads[0]), by_tid);
     if (status == CH_OK)
         separate(file);
     else
@@ -144,7 +189,16 @@ void held_file_deinit(struct held_file *file)
 {
     free(file->pieces);
     free(file->watches);
+    free(file->threads);
     *file = (struct held_file){ 0 };
+}
+
+const struct held_thread *held_file_thread(const struct held_file *file, uint64_t tid)
+{
+    const struct held_thread wanted = { .tid = tid };
+    return file->thread_count != 0 ? bsearch(&wanted, file->threads, file->thread_count,
+                                             sizeof(wanted), by_tid)
+                                   : NULL;
 }
 
 // read_piece is a memory_read_fn.

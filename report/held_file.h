@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What was copied of a process while it was held, for the free phase to make values of:
-// pieces of its memory, and which objects it wanted to be shown.
+// pieces of its memory, its threads' registers, and which objects it wanted to be
+// shown.
 //
 // The agent writes it into a memfd, never to disk, and hands it on over exec; `attach`
 // and `core` keep it in memory. Pieces may lie on each other: it is all of one moment.
@@ -15,6 +16,7 @@
 #include "base/memory_reader.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "unwind/unwind.h"
 
 // HELD_FILE_MAX is the size at which a reader refuses one.
 #define HELD_FILE_MAX ((size_t)512 << 20)
@@ -43,11 +45,20 @@ struct held_watch {
     uint64_t cut;    // enum held_cut
 };
 
+// A held_thread has the registers that the thread was stopped with.
+struct held_thread {
+    uint64_t tid;
+    const struct unwind_arch *arch;
+    struct unwind_registers registers;
+};
+
 struct held_file {
     struct held_memory *pieces; // by address, none on another
     size_t piece_count;
     struct held_watch *watches;
     size_t watch_count;
+    struct held_thread *threads; // by tid
+    size_t thread_count;
 };
 
 // held_file_add_memory appends size bytes that were at address.
@@ -57,11 +68,17 @@ void held_file_add_memory(struct text *out, uint64_t address, const void *bytes,
 // held_file_add_watch appends an object; its bytes are among the memory.
 void held_file_add_watch(struct text *out, const struct held_watch *watch);
 
+// held_file_add_thread appends a thread's registers, as many as its arch has.
+void held_file_add_thread(struct text *out, const struct held_thread *thread);
+
 // held_file_init reads what was appended, which must outlive file. CH_ERR_MALFORMED,
 // CH_ERR_TRUNCATED: that is not what bytes are.
 CH_CHECKED enum ch_status held_file_init(struct held_file *file, const void *bytes,
                                          size_t size);
 void held_file_deinit(struct held_file *file);
+
+// held_file_thread is the thread with that tid, or NULL.
+const struct held_thread *held_file_thread(const struct held_file *file, uint64_t tid);
 
 // held_file_reader reads the memory that file has.
 struct memory_reader held_file_reader(struct held_file *file);

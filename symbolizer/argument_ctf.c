@@ -136,7 +136,9 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     struct argument_symbol symbol;
-    if (call->image->types.source != TYPE_FROM_CTF ||
+    // The convention of argument_abi.h is that of one machine.
+    if (stack->arch->id != UNWIND_ARCH_AMD64 ||
+        call->image->types.source != TYPE_FROM_CTF ||
         !argument_entry_symbol(call, &symbol))
         return false;
     const char *reason = why_not_said(call->image, symbol.name);

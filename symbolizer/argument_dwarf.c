@@ -200,7 +200,6 @@ static void begin_lookup(struct lookup *l, const struct argument_stack *stack,
                           .site = { .stack = stack, .index = index } };
     l->context = (struct argument_context){ .frame = &call->frame,
                                             .memory = stack->memory,
-                                            .cfa = call->frame.cfa,
                                             .bias = call->image->bias,
                                             .entry = argument_site_entry,
                                             .entry_data = &l->site };

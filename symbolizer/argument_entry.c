@@ -46,6 +46,8 @@ static bool find_code(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     *out = (struct code){ .call = call };
+    if (stack->arch->id != UNWIND_ARCH_AMD64) // whose code can be read
+        return false;
     if (!argument_entry_symbol(call, &out->symbol))
         return false;
     out->scan = argument_image_scan(call->image, out->symbol.vaddr, out->symbol.size);
@@ -57,7 +59,7 @@ static bool agrees(const struct argument_call *call, const struct argument_point
 {
     const struct argument_content *sp = &point->state.places[SP];
     return sp->kind != ARGUMENT_OF_FRAME || call->frame.cfa == 0 ||
-           call->frame.value[ARGUMENT_SP] == call->frame.cfa + (uint64_t)sp->number;
+           call->frame.registers.value[SP] == call->frame.cfa + (uint64_t)sp->number;
 }
 
 // find_point says what holds where a call stands.
@@ -84,7 +86,7 @@ static bool take_holder(const struct argument_call *call,
         out->location.kind = ARGUMENT_IN_MEMORY;
         out->location.value = call->frame.cfa + (uint64_t)holder->place;
     } else {
-        out->location.value = call->frame.value[holder->place];
+        out->location.value = call->frame.registers.value[holder->place];
     }
     if (out->bytes > holder->bytes)
         out->bytes = holder->bytes;

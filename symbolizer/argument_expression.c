@@ -4,312 +4,215 @@
 #include <dwarf.h>
 #include <string.h>
 
-enum { STACK_MAX = 64, OPERATIONS_MAX = 10000 };
+#include "unwind/dwarf_machine.h"
 
-struct machine {
+// An expression under way.
+struct evaluation {
     const struct argument_context *context;
-    uint64_t stack[STACK_MAX];
-    unsigned depth;
-    enum ch_status status; // the first failure
+    struct dwarf_machine machine;
     struct argument_location result;
-    bool done; // result is not the address on top of the stack
+    bool done;       // result is not the address on top of the stack
+    uint64_t pieced; // bytes of result.pieces that are there
 };
 
-static void fail(struct machine *m, enum ch_status status)
-{
-    if (m->status == CH_OK)
-        m->status = status;
-}
-
-static void push(struct machine *m, uint64_t value)
-{
-    if (m->depth == STACK_MAX)
-        fail(m, CH_ERR_LIMIT);
-    else
-        m->stack[m->depth++] = value;
-}
-
-static uint64_t pop(struct machine *m)
-{
-    if (m->depth == 0) {
-        fail(m, CH_ERR_MALFORMED);
-        return 0;
-    }
-    return m->stack[--m->depth];
-}
-
-static void push_register(struct machine *m, uint64_t reg, uint64_t offset)
-{
-    if (reg >= ARGUMENT_REGISTERS ||
-        !argument_frame_knows(m->context->frame, (unsigned)reg))
-        fail(m, CH_ERR_NOT_FOUND);
-    else
-        push(m, m->context->frame->value[reg] + offset);
-}
-
 // finish says where the value is, other than at the address on top of the stack.
-static void finish(struct machine *m, enum argument_place kind, uint64_t value)
+static void finish(struct evaluation *e, enum argument_place kind, uint64_t value)
 {
-    m->result.kind = kind;
-    m->result.value = value;
-    m->done = true;
+    e->result.kind = kind;
+    e->result.value = value;
+    e->done = true;
 }
 
-static void in_register(struct machine *m, uint64_t reg)
+static void in_register(struct evaluation *e, uint64_t reg)
 {
-    if (reg >= ARGUMENT_REGISTERS ||
-        !argument_frame_knows(m->context->frame, (unsigned)reg))
-        fail(m, CH_ERR_NOT_FOUND);
-    finish(m, ARGUMENT_IN_REGISTER, reg);
-}
-
-static void read_memory(struct machine *m, uint64_t size)
-{
-    uint64_t address = pop(m);
-    uint64_t value = 0;
-    if (size == 0 || size > sizeof(value))
-        fail(m, CH_ERR_MALFORMED);
-    else if (memory_read(m->context->memory, address, &value, (size_t)size) != CH_OK)
-        fail(m, CH_ERR_FAULT);
-    push(m, value);
+    if (!argument_frame_knows(e->context->frame, reg))
+        dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
+    finish(e, ARGUMENT_IN_REGISTER, reg);
 }
 
 // push_entry gives what a register held when the function was entered: the expression
 // within the operation names the register.
-static void push_entry(struct machine *m, const Dwarf_Op *op)
+static void push_entry(struct evaluation *e, const Dwarf_Op *op)
 {
     Dwarf_Attribute inner;
     Dwarf_Op *ops;
     size_t count;
     uint64_t value;
-    const struct argument_context *context = m->context;
+    const struct argument_context *context = e->context;
     if (context->entry == NULL || context->attribute == NULL) {
-        fail(m, CH_ERR_NOT_FOUND);
+        dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
         return;
     }
     if (dwarf_getlocation_attr(context->attribute, op, &inner) != 0 ||
         dwarf_getlocation(&inner, &ops, &count) != 0 || count != 1 ||
         ops[0].atom < DW_OP_reg0 || ops[0].atom > DW_OP_reg31) {
-        fail(m, CH_ERR_UNSUPPORTED);
+        dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
         return;
     }
     enum ch_status status = context->entry(context, ops[0].atom - DW_OP_reg0, &value);
     if (status != CH_OK)
-        fail(m, status);
-    m->result.entered = true;
-    push(m, value);
+        dwarf_machine_fail(&e->machine, status);
+    e->result.entered = true;
+    dwarf_machine_push(&e->machine, value);
 }
 
-static void push_block(struct machine *m, const Dwarf_Op *op)
+static void push_block(struct evaluation *e, const Dwarf_Op *op)
 {
     Dwarf_Block block;
-    if (m->context->attribute == NULL ||
-        dwarf_getlocation_implicit_value(m->context->attribute, op, &block) != 0) {
-        fail(m, CH_ERR_UNSUPPORTED);
+    if (e->context->attribute == NULL ||
+        dwarf_getlocation_implicit_value(e->context->attribute, op, &block) != 0) {
+        dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
         return;
     }
-    m->result.bytes = block.data;
-    finish(m, ARGUMENT_IS_BYTES, block.length);
+    e->result.bytes = block.data;
+    finish(e, ARGUMENT_IS_BYTES, block.length);
 }
 
-static uint64_t divide(struct machine *m, int64_t a, int64_t b)
+// conclude makes the address on top of the stack the place, where none was said.
+static void conclude(struct evaluation *e)
 {
-    if (b != 0 && !(a == INT64_MIN && b == -1))
-        return (uint64_t)(a / b);
-    fail(m, CH_ERR_MALFORMED);
-    return 0;
+    if (!e->done && e->machine.status == CH_OK)
+        finish(e, ARGUMENT_IN_MEMORY, dwarf_machine_pop(&e->machine));
 }
 
-static uint64_t shift(uint8_t atom, uint64_t a, uint64_t by)
+// add_piece appends the bytes of the place that was said to those before it.
+static void add_piece(struct evaluation *e, uint64_t size)
 {
-    if (atom == DW_OP_shra)
-        return (uint64_t)((int64_t)a >> (by < 64 ? by : 63));
-    if (by >= 64)
-        return 0;
-    return atom == DW_OP_shl ? a << by : a >> by;
-}
-
-// run_binary does the operations on two values.
-static void run_binary(struct machine *m, uint8_t atom)
-{
-    uint64_t b = pop(m);
-    uint64_t a = pop(m);
-    switch (atom) {
-    case DW_OP_and:
-        push(m, a & b);
+    uint8_t *to = e->result.pieces + e->pieced;
+    if ((!e->done && e->machine.depth == 0) || // this part is nowhere
+        size > sizeof(e->result.pieces) - e->pieced) {
+        dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
         return;
-    case DW_OP_or:
-        push(m, a | b);
-        return;
-    case DW_OP_xor:
-        push(m, a ^ b);
-        return;
-    case DW_OP_plus:
-        push(m, a + b);
-        return;
-    case DW_OP_minus:
-        push(m, a - b);
-        return;
-    case DW_OP_mul:
-        push(m, a * b);
-        return;
-    case DW_OP_div:
-        push(m, divide(m, (int64_t)a, (int64_t)b));
-        return;
-    case DW_OP_shl:
-    case DW_OP_shr:
-    case DW_OP_shra:
-        push(m, shift(atom, a, b));
-        return;
-    case DW_OP_eq:
-        push(m, a == b);
-        return;
-    case DW_OP_ne:
-        push(m, a != b);
-        return;
-    case DW_OP_lt:
-        push(m, (int64_t)a < (int64_t)b);
-        return;
-    case DW_OP_le:
-        push(m, (int64_t)a <= (int64_t)b);
-        return;
-    case DW_OP_gt:
-        push(m, (int64_t)a > (int64_t)b);
-        return;
-    case DW_OP_ge:
-        push(m, (int64_t)a >= (int64_t)b);
-        return;
-    default:
-        fail(m, CH_ERR_UNSUPPORTED);
     }
+    conclude(e);
+    if (e->machine.status == CH_OK)
+        e->machine.status = argument_location_bytes(&e->result, e->context->frame,
+                                                    e->context->memory, to, size);
+    e->pieced += size;
+    e->done = false;
+    e->machine.depth = 0;
 }
 
-static void run_stack(struct machine *m, const Dwarf_Op *op)
+// do_place does the operations that only places have. False: op is none of them.
+static bool do_place(struct evaluation *e, const Dwarf_Op *op)
 {
-    uint64_t top = pop(m);
     switch (op->atom) {
-    case DW_OP_dup:
-        push(m, top);
-        push(m, top);
-        return;
-    case DW_OP_drop:
-        return;
-    case DW_OP_swap: {
-        uint64_t below = pop(m);
-        push(m, top);
-        push(m, below);
-        return;
-    }
-    case DW_OP_neg:
-        push(m, -top);
-        return;
-    case DW_OP_not:
-        push(m, ~top);
-        return;
-    case DW_OP_plus_uconst:
-        push(m, top + op->number);
-        return;
+    case DW_OP_regx:
+        in_register(e, op->number);
+        return true;
+    case DW_OP_stack_value:
+        finish(e, ARGUMENT_IS_VALUE, dwarf_machine_pop(&e->machine));
+        return true;
+    case DW_OP_implicit_value:
+        push_block(e, op);
+        return true;
+    case DW_OP_piece:
+        add_piece(e, op->number);
+        return true;
     default:
-        push(m, top);
-        run_binary(m, op->atom);
+        if (op->atom < DW_OP_reg0 || op->atom > DW_OP_reg31)
+            return false;
+        in_register(e, (uint64_t)(op->atom - DW_OP_reg0));
+        return true;
     }
 }
 
-// run_source does the operations that bring something from outside the stack.
-static void run_source(struct machine *m, const Dwarf_Op *op)
+// do_source does the operations that bring something that no register and no memory
+// has. False: op is none of them.
+static bool do_source(struct evaluation *e, const Dwarf_Op *op)
 {
-    const struct argument_context *context = m->context;
+    const struct argument_context *context = e->context;
     switch (op->atom) {
     case DW_OP_addr:
-        push(m, op->number + context->bias);
-        return;
+        dwarf_machine_push(&e->machine, op->number + context->bias);
+        return true;
     case DW_OP_fbreg:
         if (!context->has_frame_base)
-            fail(m, CH_ERR_NOT_FOUND);
-        push(m, context->frame_base + op->number);
-        return;
+            dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
+        dwarf_machine_push(&e->machine, context->frame_base + op->number);
+        return true;
     case DW_OP_call_frame_cfa:
-        if (context->cfa == 0)
-            fail(m, CH_ERR_NOT_FOUND);
-        push(m, context->cfa);
-        return;
-    case DW_OP_bregx:
-        push_register(m, op->number, op->number2);
-        return;
-    case DW_OP_regx:
-        in_register(m, op->number);
-        return;
-    case DW_OP_deref:
-        read_memory(m, sizeof(uint64_t));
-        return;
-    case DW_OP_deref_size:
-        read_memory(m, op->number);
-        return;
-    case DW_OP_stack_value:
-        finish(m, ARGUMENT_IS_VALUE, pop(m));
-        return;
-    case DW_OP_implicit_value:
-        push_block(m, op);
-        return;
+        if (context->frame->cfa == 0)
+            dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
+        dwarf_machine_push(&e->machine, context->frame->cfa);
+        return true;
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:
-        push_entry(m, op);
-        return;
-    case DW_OP_nop:
-        return;
+        push_entry(e, op);
+        return true;
     default:
-        run_stack(m, op);
+        return false;
     }
 }
 
-static void run(struct machine *m, const Dwarf_Op *op)
+static void do_one(struct evaluation *e, const Dwarf_Op *op)
 {
-    uint8_t atom = op->atom;
-    if (m->done) // a second place: the value is in pieces
-        fail(m, CH_ERR_UNSUPPORTED);
-    else if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
-        push(m, (uint64_t)(atom - DW_OP_lit0));
-    else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-        push_register(m, (uint64_t)(atom - DW_OP_breg0), op->number);
-    else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
-        in_register(m, (uint64_t)(atom - DW_OP_reg0));
-    else if (atom >= DW_OP_const1u && atom <= DW_OP_consts)
-        push(m, op->number); // libdw has extended its sign
-    else
-        run_source(m, op);
+    const struct dwarf_operation plain = { op->atom, op->number, op->number2 };
+    e->machine.jump = 0;
+    if (e->done && op->atom != DW_OP_piece) // it goes on after its end
+        dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
+    else if (!do_place(e, op) && !do_source(e, op))
+        dwarf_machine_do(&e->machine, &plain);
+}
+
+// find_next gives the number of the operation after number i; count: there is none.
+// Both operations that jump have three bytes.
+static size_t find_next(struct evaluation *e, const Dwarf_Op *ops, size_t count,
+                        size_t i)
+{
+    enum { JUMP_BYTES = 3 };
+    uint64_t target = ops[i].offset + JUMP_BYTES + (uint64_t)e->machine.jump;
+    if (e->machine.jump == 0)
+        return i + 1;
+    for (size_t next = 0; next < count; next++)
+        if (ops[next].offset == target)
+            return next;
+    dwarf_machine_fail(&e->machine, CH_ERR_MALFORMED);
+    return count;
 }
 
 enum ch_status argument_expression_evaluate(const struct argument_context *context,
                                             const Dwarf_Op *ops, size_t count,
                                             struct argument_location *out)
 {
-    struct machine m = { .context = context, .status = CH_OK };
-    if (count > OPERATIONS_MAX)
-        return CH_ERR_LIMIT;
-    for (size_t i = 0; i < count && m.status == CH_OK; i++)
-        run(&m, &ops[i]);
-    if (m.status == CH_OK && !m.done)
-        finish(&m, ARGUMENT_IN_MEMORY, pop(&m));
-    if (m.status != CH_OK)
-        return m.status;
-    *out = m.result;
+    struct evaluation e = { .context = context,
+                            .machine = { .memory = context->memory,
+                                         .registers = &context->frame->registers,
+                                         .known = context->frame->known,
+                                         .status = CH_OK } };
+    for (size_t i = 0; i < count && e.machine.status == CH_OK;
+         i = find_next(&e, ops, count, i))
+        do_one(&e, &ops[i]);
+    if (e.pieced == 0)
+        conclude(&e);
+    else if (e.done || e.machine.depth != 0) // after the last piece
+        dwarf_machine_fail(&e.machine, CH_ERR_UNSUPPORTED);
+    else
+        finish(&e, ARGUMENT_IS_PIECES, e.pieced);
+    if (e.machine.status != CH_OK)
+        return e.machine.status;
+    *out = e.result;
     return CH_OK;
 }
 
-enum ch_status argument_location_word(const struct argument_location *location,
-                                      const struct argument_frame *frame,
-                                      const struct memory_reader *memory, uint64_t *out)
+enum ch_status argument_location_bytes(const struct argument_location *location,
+                                       const struct argument_frame *frame,
+                                       const struct memory_reader *memory, uint8_t *to,
+                                       uint64_t size)
 {
-    switch (location->kind) {
-    case ARGUMENT_IN_MEMORY:
-        return memory_read_word(memory, location->value, out);
-    case ARGUMENT_IN_REGISTER:
-        *out = frame->value[location->value];
-        return CH_OK;
-    case ARGUMENT_IS_VALUE:
-        *out = location->value;
-        return CH_OK;
-    default:
-        return CH_ERR_UNSUPPORTED;
+    uint64_t word = location->value;
+    const void *from = &word;
+    uint64_t there = sizeof(word);
+    if (location->kind == ARGUMENT_IN_MEMORY)
+        return memory_read(memory, location->value, to, (size_t)size);
+    if (location->kind == ARGUMENT_IN_REGISTER)
+        word = frame->registers.value[location->value];
+    if (location->kind == ARGUMENT_IS_BYTES || location->kind == ARGUMENT_IS_PIECES) {
+        from = location->kind == ARGUMENT_IS_BYTES ? location->bytes : location->pieces;
+        there = location->value;
     }
+    if (size > there)
+        return CH_ERR_UNSUPPORTED;
+    memcpy(to, from, (size_t)size);
+    return CH_OK;
 }

@@ -22,8 +22,6 @@ static void load(struct argument_image *image)
                                        : debug_files_dwarf(&image->types.files);
     image->unindexable = image->types.dwarf == NULL ||
                          debug_elf_layout(file, &base, image->text) != CH_OK;
-    if (!image->unindexable)
-        image->debug_frame = dwarf_getcfi(image->types.dwarf);
 }
 
 void argument_image_open(struct argument_image *image, const struct report_image *from,
@@ -39,14 +37,57 @@ void argument_image_open(struct argument_image *image, const struct report_image
     if (type_image_find_files(&image->types, path, &from->id, &search) != CH_OK)
         return;
     image->bias = from->base - image->types.linked_base;
-    if (image->types.files.image.elf != NULL)
-        image->eh_frame = dwarf_getcfi_elf(image->types.files.image.elf);
 }
 
-Dwarf_CFI *argument_image_debug_frame(struct argument_image *image)
+// take_segment takes what a program header says: how far the image reaches, and where
+// its table of rules is.
+static void take_segment(const struct argument_image *image, const GElf_Phdr *segment,
+                         struct unwind_image *unwind)
+{
+    uint64_t start = segment->p_vaddr + image->bias;
+    uint64_t end = start + segment->p_memsz;
+    if (segment->p_type == PT_LOAD && end > unwind->end)
+        unwind->end = end;
+    if (segment->p_type == PT_GNU_EH_FRAME) {
+        unwind->eh_frame_hdr = start;
+        unwind->eh_frame_hdr_size = segment->p_memsz;
+    }
+}
+
+void argument_image_rules(const struct argument_image *image,
+                          struct unwind_image *unwind)
+{
+    const struct debug_elf *file = &image->types.files.image;
+    size_t count;
+    GElf_Phdr segment;
+    GElf_Shdr section;
+    if (file->elf == NULL || elf_getphdrnum(file->elf, &count) != 0)
+        return;
+    unwind->bias = image->bias;
+    for (size_t i = 0; i < count && i < INT16_MAX; i++)
+        if (gelf_getphdr(file->elf, (int)i, &segment) != NULL)
+            take_segment(image, &segment, unwind);
+    if (unwind->eh_frame_hdr_size == 0 &&
+        debug_elf_find_section(file, ".eh_frame", &section) != NULL &&
+        section.sh_flags & SHF_ALLOC) {
+        unwind->eh_frame = section.sh_addr + image->bias;
+        unwind->eh_frame_size = section.sh_size;
+    }
+}
+
+void argument_image_debug_frame(struct argument_image *image,
+                                struct unwind_image *unwind)
 {
     load(image);
-    return image->debug_frame;
+    const struct debug_elf *file = debug_files_dwarf(&image->types.files);
+    if (image->types.dwarf == NULL || file == NULL)
+        return;
+    // libdw has decompressed it, if it was compressed.
+    const Elf_Data *data = debug_elf_section(file, ".debug_frame");
+    if (data == NULL || data->d_buf == NULL)
+        return;
+    unwind->debug_frame = data->d_buf;
+    unwind->debug_frame_size = data->d_size;
 }
 
 void argument_image_close(struct argument_image *image)
@@ -62,8 +103,6 @@ void argument_image_close(struct argument_image *image)
     free(image->passed);
     symbol_table_deinit(&image->symbols);
     unit_index_deinit(&image->units);
-    if (image->eh_frame != NULL)
-        dwarf_cfi_end(image->eh_frame);
     type_image_close(&image->types);
     *image = (struct argument_image){ 0 };
 }
@@ -192,26 +231,43 @@ bool argument_image_is_unique(const struct argument_image *image, const char *na
     return count == 1;
 }
 
+// segment_bytes gives what of a loaded segment is at vaddr.
+static const uint8_t *segment_bytes(Elf *elf, const GElf_Phdr *segment, uint64_t vaddr,
+                                    size_t *out_size)
+{
+    size_t size;
+    const char *bytes = elf_rawfile(elf, &size);
+    uint64_t at = vaddr - segment->p_vaddr;
+    if (bytes == NULL || segment->p_type != PT_LOAD || at >= segment->p_filesz ||
+        segment->p_offset > size || segment->p_filesz > size - segment->p_offset)
+        return NULL;
+    *out_size = (size_t)(segment->p_filesz - at);
+    return (const uint8_t *)bytes + segment->p_offset + at;
+}
+
+const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t vaddr,
+                                    bool code, size_t *out_size)
+{
+    Elf *elf = image->types.files.image.elf;
+    size_t count;
+    if (elf == NULL || elf_getphdrnum(elf, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count && i < INT16_MAX; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, (int)i, &segment) == NULL ||
+            (code && !(segment.p_flags & PF_X)) || (!code && segment.p_flags & PF_W))
+            continue;
+        const uint8_t *bytes = segment_bytes(elf, &segment, vaddr, out_size);
+        if (bytes != NULL)
+            return bytes;
+    }
+    return NULL;
+}
+
 // code_at is an argument_code_fn.
 static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
 {
-    Elf *elf = context;
-    size_t count;
-    size_t size;
-    const char *bytes = elf_rawfile(elf, &size);
-    if (bytes == NULL || elf_getphdrnum(elf, &count) != 0)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr segment;
-        if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD ||
-            !(segment.p_flags & PF_X) || vaddr - segment.p_vaddr >= segment.p_filesz ||
-            segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
-            continue;
-        uint64_t at = vaddr - segment.p_vaddr;
-        *out_size = (size_t)(segment.p_filesz - at);
-        return (const uint8_t *)bytes + segment.p_offset + at;
-    }
-    return NULL;
+    return argument_image_bytes(context, vaddr, true, out_size);
 }
 
 const struct argument_scan *argument_image_scan(struct argument_image *image,
@@ -234,8 +290,7 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
         image->scans = scans;
         image->scan_capacity = capacity;
     }
-    struct argument_scan *scan =
-        argument_scan_create(vaddr, size, code_at, image->types.files.image.elf);
+    struct argument_scan *scan = argument_scan_create(vaddr, size, code_at, image);
     if (scan != NULL)
         image->scans[image->scan_count++] = scan;
     return scan;

@@ -11,6 +11,7 @@
 #include "symbolizer/symbolizer.h"
 #include "symbolizer/type_image.h"
 #include "symbolizer/unit_index.h"
+#include "unwind/unwind.h"
 
 // An argument_unit is one whose functions were read, because the file's table of
 // addresses has it.
@@ -40,9 +41,7 @@ struct argument_image {
     bool loaded;   // the debug information too
     uint64_t bias; // address - vaddr
     struct type_image types;
-    Dwarf_CFI *eh_frame;
-    Dwarf_CFI *debug_frame; // of the debug file; owned by its Dwarf
-    uint64_t text[2];       // first and one past the last address of code
+    uint64_t text[2]; // first and one past the last address of code
     struct argument_unit *listed;
     size_t listed_count;
     size_t listed_capacity;
@@ -70,9 +69,20 @@ struct argument_passed *argument_image_passed(struct argument_image *image,
 void argument_image_open(struct argument_image *image, const struct report_image *from,
                          const struct symbolizer_options *options);
 
-// argument_image_debug_frame is the call frame information of the debug file, for code
-// of which the image itself has none. NULL: there is none.
-Dwarf_CFI *argument_image_debug_frame(struct argument_image *image);
+// argument_image_rules tells the unwinder where the image's rules are, and how far it
+// reaches.
+void argument_image_rules(const struct argument_image *image,
+                          struct unwind_image *unwind);
+
+// argument_image_debug_frame gives the unwinder the call frame information of the debug
+// file, for code of which the image itself has none. The bytes are the image's.
+void argument_image_debug_frame(struct argument_image *image,
+                                struct unwind_image *unwind);
+
+// argument_image_bytes gives what the image's file has at vaddr, and how much of it: of
+// its code alone, or of all that the program cannot write. NULL: nothing.
+const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t vaddr,
+                                    bool code, size_t *out_size);
 
 // argument_image_close frees what image holds; a zeroed one is closed.
 void argument_image_close(struct argument_image *image);

@@ -62,8 +62,8 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
 // What is listed from, and into.
 struct listing {
     const json_t *threads;
-    const struct report_images *images;
-    struct argument_image *opened;
+    const struct held_file *held;
+    struct argument_space space;
     struct argument_stack *stack;
     size_t left; // calls that may still be listed
     json_t *all;
@@ -75,11 +75,14 @@ static void list_threads(struct listing *listing, bool crashed)
     for (size_t i = 0; i < json_array_size(listing->threads) && listing->left > 0;
          i++) {
         const json_t *thread = json_array_get(listing->threads, i);
-        if (json_is_true(json_object_get(thread, "crashed")) != crashed)
+        const struct held_thread *held = held_file_thread(
+            listing->held,
+            (uint64_t)json_integer_value(json_object_get(thread, "tid")));
+        if (held == NULL || json_is_true(json_object_get(thread, "crashed")) != crashed)
             continue;
         const json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
-        argument_stack_read(listing->stack, thread, listing->images, listing->opened);
+        argument_stack_read(listing->stack, thread, held, &listing->space);
         (void)json_array_set_new(listing->all, i,
                                  list_thread(listing->stack, frames, &listing->left));
     }
@@ -92,24 +95,22 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
     const struct memory_reader memory = held_file_reader(held);
     struct listing listing = {
         .threads = json_object_get(report, "threads"),
-        .images = images,
-        .opened = calloc(images->count + 1, sizeof(*listing.opened)),
+        .held = held,
         .stack = argument_stack_create(),
         .left = ARGUMENT_REPORT_CALLS_MAX,
         .all = json_array(),
     };
     for (size_t i = 0; i < json_array_size(listing.threads); i++)
         (void)json_array_append_new(listing.all, json_array());
-    if (listing.opened != NULL && listing.stack != NULL) {
+    if (listing.stack != NULL &&
+        argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
         listing.stack->memory = &memory;
         listing.stack->options = options;
         list_threads(&listing, true);
         list_threads(&listing, false);
-        for (size_t i = 0; i < images->count; i++)
-            argument_image_close(&listing.opened[i]);
+        argument_space_deinit(&listing.space);
     }
     argument_stack_destroy(listing.stack);
-    free(listing.opened);
     return listing.all;
 }
 

@@ -110,7 +110,6 @@ static enum ch_status evaluate(const struct argument_site *site,
     Dwarf_Attribute attribute = what->value;
     struct argument_context context = { .frame = &caller->frame,
                                         .memory = site->stack->memory,
-                                        .cfa = caller->frame.cfa,
                                         .bias = caller->image->bias,
                                         .entry = argument_site_entry,
                                         .entry_data = &next,
@@ -126,7 +125,12 @@ static enum ch_status evaluate(const struct argument_site *site,
         *out = location.value;
         return CH_OK;
     }
-    return argument_location_word(&location, &caller->frame, site->stack->memory, out);
+    uint8_t word[sizeof(*out)];
+    status = argument_location_bytes(&location, &caller->frame, site->stack->memory,
+                                     word, sizeof(word));
+    if (status == CH_OK)
+        memcpy(out, word, sizeof(word));
+    return status;
 }
 
 // find_expression finds the expression that an attribute of a call site is.
@@ -196,7 +200,7 @@ static void find_passed(const struct argument_site *site, unsigned reg,
 {
     const struct argument_call *call = &site->stack->calls[site->index];
     const struct argument_call *caller = call + 1;
-    uint64_t returns = caller->frame.value[ARGUMENT_PC] - caller->image->bias;
+    uint64_t returns = caller->address - caller->image->bias;
     struct argument_passed *kept =
         argument_image_passed(caller->image, call->function.addr, returns, reg);
     if (kept != NULL && kept->callee == call->function.addr &&

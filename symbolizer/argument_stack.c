@@ -8,47 +8,7 @@
 #include "report/system_image.h"
 #include "symbolizer/argument_expression.h"
 #include "symbolizer/type_name.h"
-
-static bool read_hex(const json_t *value, uint64_t *out)
-{
-    const char *text = json_string_value(value);
-    char *end;
-    if (text == NULL || strncmp(text, "0x", 2) != 0)
-        return false;
-    *out = strtoull(text, &end, 16);
-    return end != text && *end == 0;
-}
-
-// read_registers takes the registers of a stopped thread; false: it is of another
-// machine than x86-64.
-static bool read_registers(const json_t *thread, struct argument_frame *out)
-{
-    static const char *const names[ARGUMENT_REGISTERS] = {
-        "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-        "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"
-    };
-    const json_t *registers = json_object_get(thread, "registers");
-    *out = (struct argument_frame){ .activation = true };
-    for (int i = 0; i < ARGUMENT_REGISTERS; i++)
-        if (read_hex(json_object_get(registers, names[i]), &out->value[i]))
-            out->known |= 1u << i;
-    return argument_frame_knows(out, ARGUMENT_PC);
-}
-
-// find_code finds the image of a call whose frame is known.
-static void find_code(struct argument_call *call, const struct report_images *from,
-                      struct argument_image *images,
-                      const struct symbolizer_options *options)
-{
-    json_int_t index = json_integer_value(json_object_get(call->from, "image"));
-    if (!json_is_integer(json_object_get(call->from, "image")) || index < 0 ||
-        (size_t)index >= from->count)
-        return;
-    call->image = &images[index];
-    argument_image_open(call->image, &from->items[index], options);
-    call->vaddr = call->frame.value[ARGUMENT_PC] - call->image->bias -
-                  (call->frame.activation ? 0 : 1);
-}
+#include "unwind/unwind_state.h"
 
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
 {
@@ -58,34 +18,6 @@ bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
             argument_image_function(call->image, call->vaddr, &call->function) == CH_OK;
     call->resolved = true;
     return call->has_function;
-}
-
-// step goes on to the caller of call.
-static enum ch_status step(struct argument_call *call,
-                           const struct memory_reader *memory,
-                           struct argument_frame *out)
-{
-    enum ch_status status = CH_ERR_NOT_FOUND;
-    if (call->image == NULL)
-        return status;
-    if (call->image->eh_frame != NULL)
-        status = argument_frame_step(&call->frame, call->image->eh_frame, call->vaddr,
-                                     memory, out);
-    if (status != CH_ERR_NOT_FOUND)
-        return status;
-    Dwarf_CFI *debug_frame = argument_image_debug_frame(call->image);
-    if (debug_frame != NULL)
-        status =
-            argument_frame_step(&call->frame, debug_frame, call->vaddr, memory, out);
-    return status;
-}
-
-// is_call is whether a frame of the report is one that registers are restored for:
-// inlined calls have those of the function they are in.
-static bool is_call(const json_t *frame)
-{
-    return json_is_string(json_object_get(frame, "address")) &&
-           !json_is_true(json_object_get(frame, "inline"));
 }
 
 // is_system is whether the call is in code of the system.
@@ -108,40 +40,77 @@ static void find_start(struct argument_stack *stack, const struct report_images 
     stack->start = start > 0 ? start : stack->count;
 }
 
-static void read_calls(struct argument_stack *stack, const json_t *thread,
-                       const struct report_images *from, struct argument_image *images)
+// A reading follows the frames of a report and those of the walk side by side.
+struct reading {
+    struct argument_stack *stack;
+    struct argument_space *space;
+    const json_t *frames;
+    size_t next; // frame of the report
+};
+
+// find_code finds the image of a call whose frame is known.
+static void find_code(struct argument_call *call, struct argument_space *space)
 {
-    const json_t *frames =
-        json_object_get(json_object_get(thread, "backtrace"), "frames");
-    struct argument_frame next;
-    stack->count = 0;
-    if (!read_registers(thread, &next))
+    const json_t *image = json_object_get(call->from, "image");
+    json_int_t index = json_integer_value(image);
+    if (!json_is_integer(image) || index < 0 || (size_t)index >= space->from->count)
         return;
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        const json_t *frame = json_array_get(frames, i);
-        uint64_t address;
-        if (!json_is_string(json_object_get(frame, "address")))
-            return; // frames are missing here
-        if (!is_call(frame))
-            continue;
-        if (stack->count == ARGUMENT_CALLS_MAX ||
-            !read_hex(json_object_get(frame, "address"), &address) ||
-            address != next.value[ARGUMENT_PC])
-            return;
-        struct argument_call *call = &stack->calls[stack->count++];
-        *call = (struct argument_call){ .frame = next, .from = frame, .index = i };
-        find_code(call, from, images, stack->options);
-        if (step(call, stack->memory, &next) != CH_OK)
-            return;
-    }
+    call->image = argument_space_open(space, (size_t)index);
+    call->vaddr = call->address - call->image->bias - (call->frame.activation ? 0 : 1);
+}
+
+// read_next gives the report's next frame that is a call, and passes over it; NULL:
+// there is none, or frames are missing here.
+static const json_t *read_next(struct reading *reading)
+{
+    const json_t *frame;
+    do
+        frame = json_array_get(reading->frames, reading->next++);
+    while (json_is_true(json_object_get(frame, "inline")));
+    return json_is_string(json_object_get(frame, "address")) ? frame : NULL;
+}
+
+// read_call is an unwind_frame_fn: the walk goes on while it agrees with the report.
+static bool read_call(void *context, const struct unwind_frame *frame,
+                      const struct unwind_state *state)
+{
+    struct reading *reading = context;
+    struct argument_stack *stack = reading->stack;
+    const json_t *from = read_next(reading);
+    uint64_t address;
+    if (from == NULL || stack->count == ARGUMENT_CALLS_MAX ||
+        !report_address_read(json_object_get(from, "address"), &address) ||
+        address != frame->address)
+        return false;
+    struct argument_call *call = &stack->calls[stack->count++];
+    *call = (struct argument_call){
+        .frame = { .registers = state->registers,
+                   .known = unwind_state_sure(state),
+                   .activation = frame->kind == UNWIND_KIND_PC },
+        .address = address,
+        .from = from,
+        .index = reading->next - 1,
+    };
+    find_code(call, reading->space);
+    if (unwind_find_cfa(reading->space->space, frame, state, &call->frame.cfa) != CH_OK)
+        call->frame.cfa = 0;
+    return true;
 }
 
 void argument_stack_read(struct argument_stack *stack, const json_t *thread,
-                         const struct report_images *from,
-                         struct argument_image *images)
+                         const struct held_thread *held, struct argument_space *space)
 {
-    read_calls(stack, thread, from, images);
-    find_start(stack, from);
+    struct reading reading = {
+        .stack = stack,
+        .space = space,
+        .frames = json_object_get(json_object_get(thread, "backtrace"), "frames"),
+    };
+    stack->count = 0;
+    stack->arch = held->arch;
+    if (argument_space_walk(space, held->arch, &held->registers, read_call, &reading) !=
+        CH_OK)
+        stack->count = 0;
+    find_start(stack, space->from);
 }
 
 struct argument_stack *argument_stack_create(void)
@@ -174,14 +143,14 @@ static bool find_frame_base(const struct argument_stack *stack,
     Dwarf_Die function = call->function;
     const struct argument_context context = { .frame = &call->frame,
                                               .memory = stack->memory,
-                                              .cfa = call->frame.cfa,
                                               .bias = call->image->bias };
     if (dwarf_attr_integrate(&function, DW_AT_frame_base, &attribute) == NULL ||
         dwarf_getlocation_addr(&attribute, call->vaddr, &ops, &count, 1) != 1 ||
         argument_expression_evaluate(&context, ops, count, &location) != CH_OK)
         return false;
-    *out = location.kind == ARGUMENT_IN_REGISTER ? call->frame.value[location.value]
-                                                 : location.value;
+    *out = location.kind == ARGUMENT_IN_REGISTER
+               ? call->frame.registers.value[location.value]
+               : location.value;
     return true;
 }
 

@@ -10,14 +10,16 @@
 #include <jansson.h>
 
 #include "base/memory_reader.h"
+#include "report/held_file.h"
 #include "symbolizer/argument_frame.h"
-#include "symbolizer/argument_image.h"
+#include "symbolizer/argument_space.h"
 
 // ARGUMENT_CALLS_MAX is how many calls of a thread are looked at.
 enum { ARGUMENT_CALLS_MAX = 256 };
 
 struct argument_call {
     struct argument_frame frame;
+    uint64_t address;             // where it stands, or returns to
     struct argument_image *image; // NULL: none
     uint64_t vaddr;               // of the instruction: for a call, one within it
     bool resolved;                // what follows was looked for
@@ -34,6 +36,7 @@ struct argument_stack {
     struct argument_call *calls; // room for ARGUMENT_CALLS_MAX
     size_t count;
     size_t start; // where those begin that started the program or thread; count: none
+    const struct unwind_arch *arch;
     const struct memory_reader *memory;
     const struct symbolizer_options *options;
 };
@@ -42,12 +45,10 @@ struct argument_stack {
 struct argument_stack *argument_stack_create(void);
 void argument_stack_destroy(struct argument_stack *stack);
 
-// argument_stack_read fills stack with the calls of a thread of a report: as far as
-// registers can be restored and agree with the frames there are. images are those of
-// the report, opened as they are needed.
+// argument_stack_read fills stack with the calls of a thread of a report that was held:
+// as far as registers can be restored and agree with the frames there are.
 void argument_stack_read(struct argument_stack *stack, const json_t *thread,
-                         const struct report_images *from,
-                         struct argument_image *images);
+                         const struct held_thread *held, struct argument_space *space);
 
 // argument_stack_resolve looks for the function of call number index in the debug
 // information of its image, which is read for it. True: it has_function.

@@ -8,11 +8,8 @@
 #include "base/memory_reader.h"
 
 enum {
-    RSI = 4,
-    RDI = 5,
     WORD = 8,
-    START_PUSHES = 16, // _start aligns the stack and pushes two words before its call
-    START_BYTES = 64,  // it is shorter than that
+    START_BYTES = 64, // it is shorter than that
     START_CALLS_MAX = 2,
     WORDS_MAX = 1 << 16,
     AUXILIARY_MAX = 64
@@ -95,23 +92,38 @@ static bool is_started(const struct argument_stack *stack, size_t index)
     return is_named(main_call, "main") && is_named(start - 1, "__libc_start_main");
 }
 
+// A start is how C libraries on a processor get from the entry point to main.
+struct start {
+    uint8_t count;   // the register that main's first argument is passed in
+    uint8_t strings; // ... its second
+    uint8_t pushed;  // bytes that _start pushes, after it has aligned the stack
+};
+
+static const struct start *start_on(const struct unwind_arch *arch)
+{
+    static const struct start amd64 = { 5, 4, 16 };
+    static const struct start aarch64 = { 0, 1, 0 };
+    return arch->id == UNWIND_ARCH_AMD64 ? &amd64 : &aarch64;
+}
+
 bool argument_start_word(const struct argument_stack *stack, size_t index, unsigned reg,
                          uint64_t *out)
 {
     GElf_Ehdr header;
     uint64_t count;
-    if ((reg != RDI && reg != RSI) || !is_started(stack, index))
+    const struct start *how = start_on(stack->arch);
+    if ((reg != how->count && reg != how->strings) || !is_started(stack, index))
         return false;
     const struct argument_call *start = &stack->calls[stack->count - 1];
     Elf *elf = start->image->types.files.image.elf;
     if (elf == NULL || gelf_getehdr(elf, &header) == NULL ||
         start->vaddr - header.e_entry >= START_BYTES ||
-        !argument_frame_knows(&start->frame, ARGUMENT_SP))
+        !argument_frame_knows(&start->frame, stack->arch->sp))
         return false;
-    uint64_t initial = start->frame.value[ARGUMENT_SP] + START_PUSHES;
+    uint64_t initial = start->frame.registers.value[stack->arch->sp] + how->pushed;
     if (!argument_start_count(stack->memory, initial,
                               header.e_entry + start->image->bias, &count))
         return false;
-    *out = reg == RDI ? count : initial + WORD;
+    *out = reg == how->count ? count : initial + WORD;
     return true;
 }

@@ -30,28 +30,6 @@ static size_t read_loose(void *source, uint64_t address, void *to, size_t length
     return count;
 }
 
-// take_bytes takes a value that is in no memory.
-static enum ch_status take_bytes(const struct argument_location *location,
-                                 const struct argument_frame *frame, uint64_t size,
-                                 struct loose *out)
-{
-    uint64_t word = location->value;
-    if (location->kind == ARGUMENT_IS_BYTES) {
-        if (location->value > sizeof(out->bytes) || size > location->value)
-            return CH_ERR_UNSUPPORTED;
-        memcpy(out->bytes, location->bytes, (size_t)location->value);
-        out->size = (size_t)location->value;
-        return CH_OK;
-    }
-    if (location->kind == ARGUMENT_IN_REGISTER)
-        word = frame->value[location->value];
-    if (size > sizeof(word))
-        return CH_ERR_UNSUPPORTED;
-    memcpy(out->bytes, &word, sizeof(word));
-    out->size = sizeof(word);
-    return CH_OK;
-}
-
 enum ch_status argument_value_make(const struct argument_stack *stack,
                                    const struct argument_call *call,
                                    const struct argument *argument,
@@ -67,9 +45,13 @@ enum ch_status argument_value_make(const struct argument_stack *stack,
     if (type_size(table, argument->type, &size) != CH_OK || size == 0)
         return CH_ERR_UNSUPPORTED;
     if (location->kind != ARGUMENT_IN_MEMORY) {
-        enum ch_status status = take_bytes(location, &call->frame, size, &loose);
+        if (size > sizeof(loose.bytes))
+            return CH_ERR_UNSUPPORTED;
+        enum ch_status status = argument_location_bytes(
+            location, &call->frame, stack->memory, loose.bytes, size);
         if (status != CH_OK)
             return status;
+        loose.size = (size_t)size;
         address = NOWHERE;
     } else if (memory_read(&reader, address + size - 1, &last, sizeof(last)) != CH_OK) {
         return CH_ERR_FAULT;

@@ -105,8 +105,8 @@ enum ch_status debug_elf_layout(const struct debug_elf *file, uint64_t *out_base
     return CH_OK;
 }
 
-static Elf_Scn *find_section(const struct debug_elf *file, const char *name,
-                             GElf_Shdr *out)
+Elf_Scn *debug_elf_find_section(const struct debug_elf *file, const char *name,
+                                GElf_Shdr *out)
 {
     size_t names;
     if (file->elf == NULL || elf_getshdrstrndx(file->elf, &names) != 0)
@@ -125,7 +125,7 @@ static Elf_Scn *find_section(const struct debug_elf *file, const char *name,
 Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name)
 {
     GElf_Shdr header;
-    Elf_Scn *scn = find_section(file, name, &header);
+    Elf_Scn *scn = debug_elf_find_section(file, name, &header);
     if (scn == NULL || header.sh_type == SHT_NOBITS)
         return NULL;
     return elf_rawdata(scn, NULL);
@@ -136,7 +136,7 @@ bool debug_elf_has_dwarf(const struct debug_elf *file)
     static const char *const names[] = { ".debug_info", ".zdebug_info" };
     GElf_Shdr header;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (find_section(file, names[i], &header) != NULL &&
+        if (debug_elf_find_section(file, names[i], &header) != NULL &&
             header.sh_type != SHT_NOBITS && header.sh_size != 0)
             return true;
     return false;
@@ -145,7 +145,7 @@ bool debug_elf_has_dwarf(const struct debug_elf *file)
 static void hide_section(const struct debug_elf *file, const char *name)
 {
     GElf_Shdr header;
-    Elf_Scn *scn = find_section(file, name, &header);
+    Elf_Scn *scn = debug_elf_find_section(file, name, &header);
     if (scn == NULL || (header.sh_flags & SHF_COMPRESSED) == 0)
         return;
     header.sh_type = SHT_NOBITS;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libelf.h>
+#include <gelf.h>
 
 #include "base/status.h"
 #include "symbolizer/debug_search.h"
@@ -42,6 +42,11 @@ struct build_id debug_elf_build_id(const struct debug_elf *file);
 // first and one past the last address of its code. CH_ERR_MALFORMED: it loads nothing.
 CH_CHECKED enum ch_status debug_elf_layout(const struct debug_elf *file,
                                            uint64_t *out_base, uint64_t out_text[2]);
+
+// debug_elf_find_section finds the section called name, and gives its header. NULL:
+// there is none.
+Elf_Scn *debug_elf_find_section(const struct debug_elf *file, const char *name,
+                                GElf_Shdr *out);
 
 // debug_elf_section is the data of the section called name, or NULL.
 Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name);

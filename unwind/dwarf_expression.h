@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DWARF expressions, as unwind rules use them (DWARF 5, sections 2.5 and 6.4).
-//
-// A stack machine over 64-bit words. It reads registers and memory of the target and
-// changes nothing. Expressions come from the target, so their operations and their
-// stack are limited: the longest real ones have some twenty operations.
+// DWARF expressions, as unwind rules have them (DWARF 5, sections 2.5 and 6.4): their
+// bytes are read here, and done by unwind/dwarf_machine.h, within its limits.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/memory_reader.h"
 #include "unwind/unwind_state.h"
-
-enum {
-    DWARF_EXPRESSION_STACK_MAX = 64,
-    DWARF_EXPRESSION_OPERATIONS_MAX = 4096,
-};
 
 struct dwarf_expression {
     const uint8_t *bytes;

@@ -15,6 +15,7 @@ enum {
 // How the rules of one image are found.
 struct table {
     bool read;
+    bool read_debug_frame;
     struct cfi_header header; // count 0: it is of no use
     struct cfi_index eh_frame;
     uint8_t *eh_frame_bytes;
@@ -31,6 +32,8 @@ struct image_cfi {
     const struct memory_reader *memory;
     const struct unwind_image *images;
     size_t count;
+    unwind_debug_frame_fn *find_debug_frame; // NULL: images have what they have
+    void *find_context;
     struct cfi_processor processor;
     struct table *tables;
     struct entry_bytes fde_bytes;
@@ -78,6 +81,13 @@ void image_cfi_destroy(struct image_cfi *cfi)
     free(cfi->fde_bytes.bytes);
     free(cfi->cie_bytes.bytes);
     free(cfi);
+}
+
+void image_cfi_set_debug_frames(struct image_cfi *cfi, unwind_debug_frame_fn *find,
+                                void *context)
+{
+    cfi->find_debug_frame = find;
+    cfi->find_context = context;
 }
 
 static struct cfi_section eh_frame_section(const struct image_cfi *cfi,
@@ -141,6 +151,15 @@ static void read_table(const struct image_cfi *cfi, size_t index)
     read_header(cfi, image, &table->header);
     if (table->header.count == 0)
         index_eh_frame(cfi, image, table);
+}
+
+static void read_debug_frame(const struct image_cfi *cfi, size_t index)
+{
+    const struct unwind_image *image = &cfi->images[index];
+    struct table *table = &cfi->tables[index];
+    table->read_debug_frame = true;
+    if (cfi->find_debug_frame != NULL)
+        cfi->find_debug_frame(cfi->find_context, index);
     if (image->debug_frame_size == 0)
         return;
     const struct cfi_section section = { .kind = CFI_DEBUG_FRAME,
@@ -289,6 +308,8 @@ enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index, uint64_t pc,
         status = find_by_header(cfi, index, pc, out);
     if (status != CH_OK && table->eh_frame.count != 0)
         status = cfi_index_find(&table->eh_frame, &cfi->processor, pc, out);
+    if (status != CH_OK && !table->read_debug_frame)
+        read_debug_frame(cfi, index);
     if (status != CH_OK && table->debug_frame.count != 0)
         status = cfi_index_find(&table->debug_frame, &cfi->processor, pc, out);
     return status;

@@ -23,6 +23,11 @@ CH_CHECKED enum ch_status image_cfi_create(const struct unwind_arch *arch,
                                            size_t count, struct image_cfi **out);
 void image_cfi_destroy(struct image_cfi *cfi);
 
+// image_cfi_set_debug_frames has it ask find for an image's .debug_frame when the
+// image's other rules do not cover a pc.
+void image_cfi_set_debug_frames(struct image_cfi *cfi, unwind_debug_frame_fn *find,
+                                void *context);
+
 // image_cfi_find gives the rules at pc, which lies in images[index]. Expressions in
 // them are there until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
 CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,

@@ -19,9 +19,8 @@ static enum ch_status read_register(const struct unwind_state *state, unsigned r
     return CH_OK;
 }
 
-// find_cfa runs the CFA's rule.
-static enum ch_status find_cfa(const struct row_step *step,
-                               const struct unwind_state *state, uint64_t *out)
+enum ch_status row_step_cfa(const struct row_step *step,
+                            const struct unwind_state *state, uint64_t *out)
 {
     const struct unwind_rule *rule = &step->row->cfa;
     uint64_t base = 0;
@@ -148,7 +147,7 @@ enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
 
     if (row->flags & UNWIND_OUTERMOST)
         return CH_END;
-    enum ch_status status = find_cfa(step, state, &cfa);
+    enum ch_status status = row_step_cfa(step, state, &cfa);
     if (status == CH_OK)
         status = find_return(step, state, cfa, &pc);
     if (status != CH_OK)
@@ -161,13 +160,18 @@ enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
 
     if (step->only_tracks)
         state->known = 0;
-    // A call overwrites the link register, an interruption does not.
-    if (arch->link != UNWIND_NO_LINK && !(row->flags & UNWIND_SIGNAL_FRAME))
+    // A call overwrites the link register and what it need not keep, an interruption
+    // does not.
+    bool called = !(row->flags & UNWIND_SIGNAL_FRAME);
+    if (called && arch->link != UNWIND_NO_LINK)
         unwind_state_forget(state, arch->link);
+    if (called)
+        state->kept &= arch->kept;
     put(state, arch->fp, fp);
     unwind_state_set(state, arch->sp, cfa - arch->stack_below);
     unwind_state_set(state, arch->pc, pc);
     for (uint32_t i = 0; i < row->other_count; i++)
-        put(state, row->others[i].reg, others[i]);
+        if (row->others[i].rule.kind != UNWIND_SAME)
+            put(state, row->others[i].reg, others[i]);
     return CH_OK;
 }

@@ -18,6 +18,11 @@ struct row_step {
     bool only_tracks; // the row's format says nothing of registers it does not name
 };
 
+// row_step_cfa gives the canonical frame address of the frame at state. Errors are
+// those of row_step.
+CH_CHECKED enum ch_status row_step_cfa(const struct row_step *step,
+                                       const struct unwind_state *state, uint64_t *out);
+
 // row_step makes state that of the caller. CH_END: the row says that there is none.
 // CH_ERR_UNSUPPORTED: a rule needs a register that is not known. CH_ERR_FAULT: the
 // stack cannot be read where the rule leads. state is unspecified after a failure.

@@ -74,6 +74,12 @@ void rule_cache_destroy(struct rule_cache *cache)
     free(cache);
 }
 
+void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
+                                 void *context)
+{
+    image_cfi_set_debug_frames(cache->cfi, find, context);
+}
+
 // find_place is the place of pc, or the empty one where it belongs.
 static struct place *find_place(const struct rule_cache *cache, enum rule_source source,
                                 uint64_t pc)

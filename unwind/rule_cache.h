@@ -24,6 +24,10 @@ CH_CHECKED enum ch_status rule_cache_create(const struct unwind_arch *arch,
                                             size_t count, struct rule_cache **out);
 void rule_cache_destroy(struct rule_cache *cache);
 
+// rule_cache_set_debug_frames has it ask for .debug_frame when it is wanted.
+void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
+                                 void *context);
+
 // rule_cache_find gives the row that source has for pc, good until the next call.
 // CH_ERR_NOT_FOUND: it has none. CH_ERR_UNSUPPORTED: nor for the image that pc is in.
 CH_CHECKED enum ch_status rule_cache_find(struct rule_cache *cache,

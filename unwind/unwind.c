@@ -89,6 +89,12 @@ void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
     space->code_context = context;
 }
 
+void unwind_space_set_debug_frames(struct unwind_space *space,
+                                   unwind_debug_frame_fn *find, void *context)
+{
+    rule_cache_set_debug_frames(space->rules, find, context);
+}
+
 // is_code is an unwind_code_fn over a space.
 static bool is_code(void *context, uint64_t address)
 {
@@ -332,6 +338,7 @@ static void begin_at(struct walk *w, const struct unwind_registers *registers)
 {
     w->state.registers = *registers;
     w->state.known = (uint64_t)FULL_REGISTERS_BITS;
+    w->state.kept = (uint64_t)FULL_REGISTERS_BITS;
     w->full = *registers;
 }
 
@@ -424,7 +431,7 @@ enum unwind_end unwind_walk(struct unwind_space *space,
 
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
         w.frame.address = pc_of(&w);
-        if (!visit(context, &w.frame))
+        if (!visit(context, &w.frame, &w.state))
             return UNWIND_END_LIMIT;
         enum ch_status status = step(&w);
         if (status != CH_OK)
@@ -432,6 +439,21 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         w.first = false;
     }
     return UNWIND_END_LIMIT;
+}
+
+enum ch_status unwind_find_cfa(struct unwind_space *space,
+                               const struct unwind_frame *frame,
+                               const struct unwind_state *state, uint64_t *out)
+{
+    const struct unwind_row *row;
+    uint64_t pc = frame->address - (frame->kind == UNWIND_KIND_RA);
+    enum ch_status status = rule_cache_find(space->rules, RULE_CFI, pc, &row);
+    if (status != CH_OK)
+        return status;
+    const struct row_step step = { .arch = space->arch,
+                                   .memory = space->memory,
+                                   .row = row };
+    return row_step_cfa(&step, state, out);
 }
 
 const char *unwind_trust_name(enum unwind_trust trust)

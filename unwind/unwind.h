@@ -81,9 +81,17 @@ struct unwind_image {
 // An unwind_code_fn says whether address lies in executable memory of the target.
 typedef bool unwind_code_fn(void *context, uint64_t address);
 
-// An unwind_frame_fn is given each frame, innermost first; false ends the walk
-// (UNWIND_END_LIMIT).
-typedef bool unwind_frame_fn(void *context, const struct unwind_frame *frame);
+struct unwind_state;
+
+// An unwind_frame_fn is given each frame, innermost first, with the registers that are
+// known of it (unwind/unwind_state.h); false ends the walk (UNWIND_END_LIMIT).
+typedef bool unwind_frame_fn(void *context, const struct unwind_frame *frame,
+                             const struct unwind_state *state);
+
+// An unwind_debug_frame_fn gives images[index], whose other rules do not cover all its
+// code, its .debug_frame, where there is one: whoever holds the file may have to read
+// much for it. It is called once for an image, and never where none asks.
+typedef void unwind_debug_frame_fn(void *context, size_t index);
 
 // An unwind_space is the images of one target with the rules found in them so far.
 struct unwind_space;
@@ -101,11 +109,24 @@ void unwind_space_destroy(struct unwind_space *space);
 void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
                            void *context);
 
+// unwind_space_set_debug_frames has the space ask for .debug_frame when it is wanted.
+void unwind_space_set_debug_frames(struct unwind_space *space,
+                                   unwind_debug_frame_fn *find, void *context);
+
 // unwind_walk gives every frame of the thread with these registers to visit.
 enum unwind_end unwind_walk(struct unwind_space *space,
                             const struct unwind_registers *registers,
                             enum setting_unwind how, unwind_frame_fn *visit,
                             void *context);
+
+// unwind_find_cfa gives the canonical frame address of a frame of a walk, by the DWARF
+// rules for its code. CH_ERR_NOT_FOUND: there are none. CH_ERR_UNSUPPORTED,
+// CH_ERR_FAULT: they ask for a register that is not known, or for memory that is not
+// there.
+CH_CHECKED enum ch_status unwind_find_cfa(struct unwind_space *space,
+                                          const struct unwind_frame *frame,
+                                          const struct unwind_state *state,
+                                          uint64_t *out);
 
 // unwind_trust_name and unwind_end_name are the words of the report.
 const char *unwind_trust_name(enum unwind_trust trust);

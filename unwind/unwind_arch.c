@@ -136,8 +136,12 @@ static bool s390x_after_call(const struct memory_reader *memory, uint64_t addres
     return (code[0] == 0xc0 && code[1] == 0xe5) || (code[4] == 0x0d && code[5] >= 0xe0);
 }
 
+// BITS are those of registers first to last.
+#define BITS(first, last) (UINT64_MAX >> (63 - (last)) & UINT64_MAX << (first))
+
 const struct unwind_arch unwind_arch_amd64 = {
     .id = UNWIND_ARCH_AMD64,
+    .elf_machine = ELF_X86_64,
     .name = "amd64",
     .register_count = 17,
     .dwarf_count = 17,
@@ -147,12 +151,14 @@ const struct unwind_arch unwind_arch_amd64 = {
     .ra = UNWIND_AMD64_RA,
     .link = UNWIND_NO_LINK,
     .frame_record = 16,
+    .kept = BITS(6, 7) | BITS(12, 16) | 1 << 3, // rbp, rsp, r12 to r15, rip, rbx
     .read_signal = amd64_read_signal,
     .after_call = amd64_after_call,
 };
 
 const struct unwind_arch unwind_arch_aarch64 = {
     .id = UNWIND_ARCH_AARCH64,
+    .elf_machine = ELF_AARCH64,
     .name = "aarch64",
     .register_count = 33,
     .dwarf_count = 32,
@@ -162,12 +168,14 @@ const struct unwind_arch unwind_arch_aarch64 = {
     .ra = UNWIND_AARCH64_RA,
     .link = UNWIND_AARCH64_RA,
     .frame_record = 16,
+    .kept = BITS(19, 29) | BITS(31, 32),
     .read_signal = aarch64_read_signal,
     .after_call = aarch64_after_call,
 };
 
 const struct unwind_arch unwind_arch_s390x = {
     .id = UNWIND_ARCH_S390X,
+    .elf_machine = ELF_S390,
     .name = "s390x",
     .register_count = 33,
     .dwarf_count = 32,
@@ -177,6 +185,7 @@ const struct unwind_arch unwind_arch_s390x = {
     .ra = UNWIND_S390X_RA,
     .link = UNWIND_S390X_RA,
     .stack_below = 160,
+    .kept = BITS(6, 13) | BITS(15, 15) | BITS(24, 32), // f8 to f15 and the pc too
     .read_signal = s390x_read_signal,
     .after_call = s390x_after_call,
 };
@@ -192,16 +201,13 @@ const struct unwind_arch *unwind_arch_native(void)
 
 const struct unwind_arch *unwind_arch_find(uint16_t elf_machine)
 {
-    switch (elf_machine) {
-    case ELF_X86_64:
-        return &unwind_arch_amd64;
-    case ELF_AARCH64:
-        return &unwind_arch_aarch64;
-    case ELF_S390:
-        return &unwind_arch_s390x;
-    default:
-        return NULL;
-    }
+    static const struct unwind_arch *const all[] = { &unwind_arch_amd64,
+                                                     &unwind_arch_aarch64,
+                                                     &unwind_arch_s390x };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i]->elf_machine == elf_machine)
+            return all[i];
+    return NULL;
 }
 
 uint64_t unwind_arch_address(const struct unwind_arch *arch, uint64_t address)

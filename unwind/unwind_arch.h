@@ -27,6 +27,7 @@ typedef bool unwind_call_fn(const struct memory_reader *memory, uint64_t address
 
 struct unwind_arch {
     enum unwind_arch_id id;
+    uint16_t elf_machine;
     const char *name;
     uint8_t register_count; // places in struct unwind_registers
     uint8_t dwarf_count;    // of which the first are DWARF's numbers
@@ -37,6 +38,7 @@ struct unwind_arch {
     uint8_t link;         // the register a call leaves it in; NO_LINK: on the stack
     uint8_t stack_below;  // CFA - stack pointer of the caller
     uint8_t frame_record; // 0: frame pointers make no chain
+    uint64_t kept;        // bit n: a call leaves register n as it was, by convention
     unwind_signal_fn *read_signal;
     unwind_call_fn *after_call;
 };

@@ -13,17 +13,29 @@
 
 struct unwind_state {
     struct unwind_registers registers;
-    uint64_t known; // bit n: value[n] is right
+    uint64_t known; // bit n: value[n] is right, if what the frame called kept it
+
+    // Of the known ones those that are the frame's own for sure: which calls keep by
+    // convention, or which rules say where to find. Rules of hand-written code may
+    // count on more than that, values shown to people may not.
+    uint64_t kept;
 
     // What unwind_state_undo puts back.
     struct unwind_registers before;
     uint64_t changed; // bit n: before[n] is value[n] of then
     uint64_t known_before;
+    uint64_t kept_before;
 };
 
 static inline bool unwind_state_knows(const struct unwind_state *state, unsigned reg)
 {
     return reg < UNWIND_REGISTERS && state->known >> reg & 1;
+}
+
+// unwind_state_sure is a bit for each register that is the frame's own for sure.
+static inline uint64_t unwind_state_sure(const struct unwind_state *state)
+{
+    return state->known & state->kept;
 }
 
 static inline void unwind_state_set(struct unwind_state *state, unsigned reg,
@@ -35,6 +47,7 @@ static inline void unwind_state_set(struct unwind_state *state, unsigned reg,
     state->changed |= bit;
     state->registers.value[reg] = value;
     state->known |= bit;
+    state->kept |= bit;
 }
 
 static inline void unwind_state_forget(struct unwind_state *state, unsigned reg)
@@ -49,6 +62,7 @@ static inline void unwind_state_keep(struct unwind_state *state)
 {
     state->changed = 0;
     state->known_before = state->known;
+    state->kept_before = state->kept;
 }
 
 static inline void unwind_state_undo(struct unwind_state *state)
@@ -58,4 +72,5 @@ static inline void unwind_state_undo(struct unwind_state *state)
         state->registers.value[reg] = state->before.value[reg];
     }
     state->known = state->known_before;
+    state->kept = state->kept_before;
 }

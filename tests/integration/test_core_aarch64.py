@@ -63,6 +63,23 @@ def kinds_of(thread):
     return {frame["trust"] for frame in frames_of(thread)}
 
 
+def gdb_arguments(path, core):
+    """What gdb says of the arguments of every frame, by thread."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_arguments.py")
+    said = subprocess.run(["gdb-multiarch", "-nx", "-batch", "-x", script, path, core],
+                          capture_output=True, text=True, check=True, timeout=100).stdout
+    return json.loads(said.split("ARGUMENTS ")[1].splitlines()[0])
+
+
+def number_of(value):
+    """A value of a report as a number: an integer, or what a pointer holds."""
+    if isinstance(value, dict):
+        value = value["address"]
+    if value is None:
+        return 0
+    return int(value, 16) if isinstance(value, str) else value
+
+
 class CoresOfQemu(unittest.TestCase):
     def setUp(self):
         self.scene = ForeignScene()
@@ -143,6 +160,35 @@ class CoresOfQemu(unittest.TestCase):
         self.assertEqual(threads, 21)
         self.assertGreater(frames, 200)
         print(f"{threads} threads, {frames} frames", file=sys.stderr)
+
+    @unittest.skipIf(shutil.which("gdb-multiarch") is None, "no gdb for aarch64 here")
+    def test_every_argument_that_gdb_knows_is_shown_with_its_value(self):
+        for flags in ("-O0",), ("-O1",), ("-O2", "-fno-ipa-cp"):
+            path = self.scene.build("arguments" + flags[0], "-static", *flags)
+            core = self.scene.crash(path, "5")
+            report = self.scene.report(core, "--exe", path)
+            told = gdb_arguments(path, core)
+            compared = 0
+            for thread in report["threads"]:
+                for ours, theirs in zip(frames_of(thread), told[str(thread["tid"])]):
+                    if "arguments" in ours:
+                        self.assertEqual(ours["function"], theirs["function"])
+                        compared += self.compare_arguments(ours, theirs["arguments"])
+            self.assertGreater(compared, 12, flags)
+            print(f"{flags[0]}: {compared} arguments", file=sys.stderr)
+
+    def compare_arguments(self, frame, told):
+        compared = 0
+        for argument in frame["arguments"]:
+            theirs = told[argument["name"]]
+            if theirs is None:
+                continue
+            self.assertIn("value", argument, frame["function"])
+            self.assertEqual(number_of(argument["value"]), theirs,
+                             (frame["function"], argument))
+            self.assertEqual(argument["confidence"], "exact")
+            compared += 1
+        return compared
 
     def test_another_program_is_refused_by_its_entry_point(self):
         path = self.scene.build("right", "-static")

@@ -53,6 +53,32 @@ static void held_file_reads_across_pieces_that_lie_on_each_other(void **state)
     assert_string_equal(all, "abcdefghij");
 }
 
+static void held_file_gives_back_the_registers_of_each_thread(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    struct held_file file;
+    struct held_thread late = { .tid = 9, .arch = &unwind_arch_aarch64 };
+    struct held_thread early = { .tid = 4, .arch = &unwind_arch_aarch64 };
+    late.registers.value[32] = 0x400100;
+    early.registers.value[31] = 0x7000;
+    held_file_add_thread(&bytes, &late);
+    held_file_add_thread(&bytes, &early);
+    enum ch_status status = held_file_init(&file, bytes.bytes, bytes.size);
+    const struct held_thread *found = held_file_thread(&file, 9);
+    struct held_thread got = found != NULL ? *found : early;
+    found = held_file_thread(&file, 4);
+    uint64_t sp = found != NULL ? found->registers.value[31] : 0;
+    bool other = held_file_thread(&file, 5) != NULL;
+    held_file_deinit(&file);
+    text_deinit(&bytes);
+    assert_int_equal(status, CH_OK);
+    assert_ptr_equal(got.arch, &unwind_arch_aarch64);
+    assert_int_equal(got.registers.value[32], 0x400100);
+    assert_int_equal(sp, 0x7000);
+    assert_false(other);
+}
+
 static int visit(const uint8_t *bytes, size_t size, void *context)
 {
     (void)context;
@@ -62,6 +88,7 @@ static int visit(const uint8_t *bytes, size_t size, void *context)
         return 0;
     struct memory_reader reader = held_file_reader(&file);
     (void)!memory_read(&reader, 0x1001, &byte, 1);
+    (void)held_file_thread(&file, 1);
     held_file_deinit(&file);
     return 0;
 }
@@ -71,9 +98,11 @@ static void held_file_survives_every_cut_and_flipped_bit(void **state)
     (void)state;
     struct text bytes = { 0 };
     const struct held_watch watch = { .name = "x", .type = "int" };
+    const struct held_thread thread = { .tid = 1, .arch = &unwind_arch_amd64 };
     held_file_add_memory(&bytes, 0x1000, "abcdef", 6);
     held_file_add_memory(&bytes, 0x1003, "defg", 4);
     held_file_add_watch(&bytes, &watch);
+    held_file_add_thread(&bytes, &thread);
     const uint8_t *from = (const uint8_t *)bytes.bytes;
     int failures = bytes_cut_everywhere(from, bytes.size, visit, NULL);
     failures += bytes_flip_every_bit(from, bytes.size, visit, NULL);
@@ -86,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_file_gives_back_what_was_put_in),
         cmocka_unit_test(held_file_reads_across_pieces_that_lie_on_each_other),
+        cmocka_unit_test(held_file_gives_back_the_registers_of_each_thread),
         cmocka_unit_test(held_file_survives_every_cut_and_flipped_bit),
     };
     return cmocka_run_group_tests_name("report/held_file", tests, NULL, NULL);

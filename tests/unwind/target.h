@@ -97,8 +97,10 @@ static inline bool target_is_code(void *context, uint64_t address)
     return address >= CODE && address < CODE + CODE_BYTES;
 }
 
-static inline bool target_visit(void *context, const struct unwind_frame *frame)
+static inline bool target_visit(void *context, const struct unwind_frame *frame,
+                                const struct unwind_state *state)
 {
+    (void)state;
     struct target *t = context;
     size_t index = t->frame_count++;
     if (index < 256) {

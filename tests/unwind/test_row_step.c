@@ -130,6 +130,41 @@ static void row_step_by_sframe_knows_only_what_sframe_tracks(void **state)
     assert_int_equal(s.known, 1u << 16 | 1u << 7 | 1u << 6);
 }
 
+static void row_step_is_sure_of_what_calls_keep_and_rules_restore(void **state)
+{
+    (void)state;
+    enum { RAX = 0, RDX = 1, RBX = 3, RBP = 6, RSP = 7, R12 = 12, RIP = 16 };
+    struct unwind_row row = plain_row(&unwind_arch_amd64);
+    struct unwind_state s = start(&unwind_arch_amd64);
+    s.kept = UINT64_MAX;
+    row.other_count = 2;
+    row.others[0] = (struct unwind_register_rule){ RDX, rule(UNWIND_AT_CFA, 0, -16) };
+    row.others[1] = (struct unwind_register_rule){ RAX, rule(UNWIND_SAME, 0, 0) };
+    assert_int_equal(run(&unwind_arch_amd64, &row, false, &s), CH_OK);
+    uint64_t sure = unwind_state_sure(&s);
+    assert_int_equal(sure & 0x1ffff, 1u << RDX | 1u << RBX | 1u << RBP | 1u << RSP |
+                                         0xfu << R12 | 1u << RIP);
+    assert_true(unwind_state_knows(&s, RAX)); // but rules may ask for it
+}
+
+static void row_step_is_sure_of_all_that_a_signal_interrupted(void **state)
+{
+    (void)state;
+    struct unwind_row row = plain_row(&unwind_arch_aarch64);
+    struct unwind_state s = start(&unwind_arch_aarch64);
+    s.kept = UINT64_MAX;
+    row.flags = UNWIND_SIGNAL_FRAME;
+    assert_int_equal(run(&unwind_arch_aarch64, &row, false, &s), CH_OK);
+    assert_int_equal(unwind_state_sure(&s), UINT64_MAX);
+
+    s = start(&unwind_arch_aarch64);
+    s.kept = UINT64_MAX;
+    row.flags = 0;
+    assert_int_equal(run(&unwind_arch_aarch64, &row, false, &s), CH_OK);
+    uint64_t kept = UINT64_C(0x7ff) << 19 | UINT64_C(3) << 31; // x19 to x29, sp, pc
+    assert_int_equal(unwind_state_sure(&s) & (UINT64_MAX >> 31), kept);
+}
+
 static void row_step_lives_with_a_frame_pointer_it_cannot_read(void **state)
 {
     (void)state;
@@ -248,6 +283,8 @@ int main(void)
         cmocka_unit_test(row_step_recovers_registers_by_every_rule),
         cmocka_unit_test(row_step_asks_no_register_that_is_not_known),
         cmocka_unit_test(row_step_by_sframe_knows_only_what_sframe_tracks),
+        cmocka_unit_test(row_step_is_sure_of_what_calls_keep_and_rules_restore),
+        cmocka_unit_test(row_step_is_sure_of_all_that_a_signal_interrupted),
         cmocka_unit_test(row_step_lives_with_a_frame_pointer_it_cannot_read),
         cmocka_unit_test(row_step_faults_where_the_return_address_cannot_be_read),
         cmocka_unit_test(row_step_ends_at_the_outermost_frame),

@@ -160,8 +160,10 @@ struct output {
     bool untrue;
 };
 
-static bool print_frame(void *context, const struct unwind_frame *frame)
+static bool print_frame(void *context, const struct unwind_frame *frame,
+                        const struct unwind_state *state)
 {
+    (void)state;
     struct output *out = context;
     json_t *truth = json_array_get(out->truth, out->frames);
     if (out->truth != NULL && (truth == NULL || number(truth) != frame->address))
@@ -279,8 +281,10 @@ static void recorded_stacks_unwind_as_expected(void **state)
     assert_int_equal(bad, 0);
 }
 
-static bool count_frame(void *context, const struct unwind_frame *frame)
+static bool count_frame(void *context, const struct unwind_frame *frame,
+                        const struct unwind_state *state)
 {
+    (void)state;
     (void)frame;
     return ++*(size_t *)context < 4096;
 }

@@ -7,6 +7,7 @@
 
 #include "support/test.h"
 #include "unwind/target.h"
+#include "unwind/unwind_state.h"
 
 // Rules of a function: CFA = rsp + 16, and of the outermost one.
 static const uint8_t plain[] = { 0x0e, 16 };
@@ -328,24 +329,29 @@ static void eh_frame_without_a_header_is_indexed(void **state)
     assert_int_equal(count, 2);
 }
 
+// build_debug_frame has entries for two functions, at vaddrs 0x1000 below.
+static void build_debug_frame(struct cfi_builder *debug)
+{
+    static const uint8_t initial[] = { 0x0c, 7, 8, 0x90, 1 };
+    cfi_open(debug, UINT32_MAX);
+    cfi_put(debug, "\x01\0\x01\x78\x10", 5);
+    cfi_put(debug, initial, sizeof(initial));
+    cfi_close(debug);
+    for (unsigned i = 0; i < 2; i++) {
+        cfi_open(debug, 0);
+        cfi_put_u64(debug, CODE - 0x1000 + i * FUNCTION_BYTES);
+        cfi_put_u64(debug, FUNCTION_BYTES);
+        cfi_put(debug, i == 0 ? plain : outermost, 2);
+        cfi_close(debug);
+    }
+}
+
 static void debug_frame_serves_where_there_is_nothing_else(void **state)
 {
     (void)state;
-    // The same entries with .debug_frame's identifiers, at vaddrs 0x1000 below.
-    static const uint8_t initial[] = { 0x0c, 7, 8, 0x90, 1 };
     struct cfi_builder debug = { 0 };
     struct target *t = make();
-    cfi_open(&debug, UINT32_MAX);
-    cfi_put(&debug, "\x01\0\x01\x78\x10", 5);
-    cfi_put(&debug, initial, sizeof(initial));
-    cfi_close(&debug);
-    for (unsigned i = 0; i < 2; i++) {
-        cfi_open(&debug, 0);
-        cfi_put_u64(&debug, CODE - 0x1000 + i * FUNCTION_BYTES);
-        cfi_put_u64(&debug, FUNCTION_BYTES);
-        cfi_put(&debug, i == 0 ? plain : outermost, 2);
-        cfi_close(&debug);
-    }
+    build_debug_frame(&debug);
     t->stack[1] = target_function(1);
     target_finish(t);
     t->image.bias = 0x1000;
@@ -356,6 +362,115 @@ static void debug_frame_serves_where_there_is_nothing_else(void **state)
     free(t);
     assert_int_equal(end, UNWIND_END_OF_STACK);
     assert_int_equal(count, 2);
+}
+
+// A lazy image's .debug_frame is found when it is asked for.
+struct lazy {
+    struct target *target;
+    struct cfi_builder debug;
+    unsigned asked;
+};
+
+static void find_debug_frame(void *context, size_t index)
+{
+    struct lazy *lazy = context;
+    lazy->asked += index == 0;
+    lazy->target->image.debug_frame = lazy->debug.bytes;
+    lazy->target->image.debug_frame_size = lazy->debug.size;
+}
+
+static size_t walk_lazily(struct lazy *lazy, unsigned rules)
+{
+    struct target *t = lazy->target;
+    struct unwind_space *space;
+    for (unsigned i = 0; i < rules; i++)
+        target_rule(t, i == 0 ? plain : outermost, 2);
+    t->stack[1] = target_function(1);
+    t->registers.value[16] = target_function(0);
+    target_finish(t);
+    t->image.bias = 0x1000;
+    build_debug_frame(&lazy->debug);
+    if (unwind_space_create(&unwind_arch_amd64, &t->reader, &t->image, 1, &space) !=
+        CH_OK)
+        return 0;
+    unwind_space_set_code(space, target_is_code, NULL);
+    unwind_space_set_debug_frames(space, find_debug_frame, lazy);
+    for (int i = 0; i < 2; i++) {
+        t->frame_count = 0;
+        (void)unwind_walk(space, &t->registers, SETTING_UNWIND_DWARF, target_visit, t);
+    }
+    unwind_space_destroy(space);
+    return t->frame_count;
+}
+
+static void debug_frame_is_asked_for_once_and_where_it_is_needed(void **state)
+{
+    (void)state;
+    struct lazy needed = { .target = make() };
+    struct lazy idle = { .target = make() };
+    size_t count = walk_lazily(&needed, 1); // the second function has no other rules
+    size_t other = walk_lazily(&idle, 2);
+    free(needed.target);
+    free(idle.target);
+    assert_int_equal(count, 2);
+    assert_int_equal(needed.asked, 1);
+    assert_int_equal(other, 2);
+    assert_int_equal(idle.asked, 0);
+}
+
+// What a visitor saw of registers.
+struct seen {
+    struct unwind_space *space;
+    uint64_t rbx[3];
+    uint64_t sure[3];
+    uint64_t cfa[3];
+    size_t count;
+};
+
+static bool see(void *context, const struct unwind_frame *frame,
+                const struct unwind_state *state)
+{
+    struct seen *seen = context;
+    size_t i = seen->count++;
+    seen->rbx[i] = state->registers.value[3];
+    seen->sure[i] = unwind_state_sure(state);
+    if (unwind_find_cfa(seen->space, frame, state, &seen->cfa[i]) != CH_OK)
+        seen->cfa[i] = 0;
+    return seen->count < 3;
+}
+
+static void visitors_get_registers_and_the_frames_address(void **state)
+{
+    (void)state;
+    // The inner function has saved rbx below its return address.
+    static const uint8_t saves[] = { 0x0e, 24, 0x83, 2 };
+    struct target *t = make();
+    target_rule(t, saves, sizeof(saves));
+    target_rule(t, plain, 2);
+    target_rule(t, outermost, 2);
+    t->stack[1] = 0xb0b;
+    t->stack[2] = target_function(1);
+    t->stack[4] = target_function(2);
+    t->registers.value[3] = 0xa0a;
+    t->registers.value[16] = target_function(0);
+    target_finish(t);
+    struct seen seen = { 0 };
+    enum ch_status status =
+        unwind_space_create(&unwind_arch_amd64, &t->reader, &t->image, 1, &seen.space);
+    if (status == CH_OK)
+        (void)unwind_walk(seen.space, &t->registers, SETTING_UNWIND_AUTO, see, &seen);
+    unwind_space_destroy(seen.space);
+    free(t);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(seen.rbx[0], 0xa0a);
+    assert_int_equal(seen.rbx[1], 0xb0b);
+    assert_int_equal(seen.cfa[0], STACK + 24);
+    assert_int_equal(seen.cfa[1], STACK + 40);
+    assert_int_equal(seen.cfa[2], STACK + 48); // no caller, but a frame
+    assert_true(seen.sure[0] & 1 << 0);
+    assert_false(seen.sure[1] & 1 << 0); // rax
+    assert_true(seen.sure[1] & 1 << 3);
 }
 
 static void every_byte_of_the_tables_may_be_wrong(void **state)
@@ -415,6 +530,8 @@ int main(void)
         cmocka_unit_test(every_way_uses_its_own_means_alone),
         cmocka_unit_test(eh_frame_without_a_header_is_indexed),
         cmocka_unit_test(debug_frame_serves_where_there_is_nothing_else),
+        cmocka_unit_test(debug_frame_is_asked_for_once_and_where_it_is_needed),
+        cmocka_unit_test(visitors_get_registers_and_the_frames_address),
         cmocka_unit_test(every_byte_of_the_tables_may_be_wrong),
     };
     return cmocka_run_group_tests_name("unwind/unwind", tests, NULL, NULL);

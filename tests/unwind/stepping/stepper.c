@@ -123,8 +123,10 @@ static bool chosen(const struct stepper *s, uint64_t stop, uint64_t pc)
     return (stop * 2654435761u + s->seed) % 4294967296u % s->every == 0;
 }
 
-static bool print_frame(void *context, const struct unwind_frame *frame)
+static bool print_frame(void *context, const struct unwind_frame *frame,
+                        const struct unwind_state *state)
 {
+    (void)state;
     (void)context;
     printf(" %lx/%s", frame->address, unwind_trust_name(frame->trust));
     return true;
