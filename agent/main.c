@@ -25,6 +25,7 @@
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
+#include "agent/store.h"
 #include "agent/trace.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
@@ -35,7 +36,7 @@ struct agent {
     struct capture capture;
     struct context_page context; // of the process
     struct text held;
-    char spool_path[PATH_MAX];
+    struct store store;
     int log_fd;
     bool traced; // the process is held by the tracer, whose child we are
 };
@@ -107,51 +108,20 @@ static void limit_resources(uint64_t timeout_ms)
     }
 }
 
-static bool write_report(struct agent *agent, const struct spool *spool,
-                         struct finish *finish)
-{
-    uint64_t crash_ms = agent->request.crash.realtime_ns / 1000000;
-    report_id_make(crash_ms, finish->id);
-    enum ch_status status = spool_create(spool, finish->id, &finish->lock_fd);
-    if (status != CH_OK) {
-        log_line(agent, "cannot create a report in spool '%s': %s", agent->spool_path,
-                 spool_why(status));
-        return false;
-    }
-    status = raw_report_write(&agent->capture, finish->id, finish->lock_fd, NULL);
-    if (status == CH_OK)
-        status = spool_publish(spool, finish->id);
-    if (status != CH_OK) {
-        log_line(agent, "cannot write report %s to spool '%s': %s", finish->id,
-                 agent->spool_path,
-                 status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
-        spool_discard(spool, finish->id);
-        close(finish->lock_fd);
-        return false;
-    }
-    return true;
-}
-
-// make_report opens the spool and writes the raw report; false: there is none.
+// make_report writes the raw report; false: there is none, and the handler is told why.
 static bool make_report(struct agent *agent, struct finish *finish)
 {
-    struct spool spool;
-    enum ch_status status =
-        settings_spool_path(&agent->settings, get_variable, NULL, agent->spool_path,
-                            sizeof(agent->spool_path));
-    if (status != CH_OK) {
-        log_line(agent, "cannot find a spool: neither CRASHHOOK_SPOOL nor HOME is set");
-        return false;
-    }
-    status = spool_open(agent->spool_path, SPOOL_CREATE, &spool);
-    if (status != CH_OK) {
-        log_line(agent, "cannot open spool '%s': %s", agent->spool_path,
-                 spool_why(status));
-        return false;
-    }
-    bool written = write_report(agent, &spool, finish);
-    spool_close(&spool);
-    finish->spool = agent->spool_path;
+    struct store *store = &agent->store;
+    store->capture = &agent->capture;
+    store->settings = &agent->settings;
+    store->get = get_variable;
+    store->time_ms = agent->request.crash.realtime_ns / 1000000;
+    bool written = store_report(store, finish);
+    if (store->refused[0] != 0)
+        log_line(agent, "cannot write report %s to %s%s%s", finish->id, store->refused,
+                 written ? "; it is in " : "", written ? store->path : "");
+    if (!written && !agent->traced)
+        request_why(REQUEST_CHANNEL_FD, store->why_not);
     return written;
 }
 

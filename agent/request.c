@@ -2,6 +2,7 @@
 #include "agent/request.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -138,6 +139,14 @@ static void answer(int channel, char byte)
 void request_written(int channel)
 {
     answer(channel, REQUEST_WRITTEN);
+}
+
+void request_why(int channel, const char *why)
+{
+    // In one piece: the handler never waits for the rest of a message.
+    char message[1 + REQUEST_WHY_MAX] = { REQUEST_WHY };
+    (void)snprintf(message + 1, REQUEST_WHY_MAX, "%s", why);
+    (void)!send(channel, message, strlen(message) + 1, MSG_NOSIGNAL);
 }
 
 void request_release(int channel)

@@ -26,5 +26,8 @@ void request_crash(const struct request_page *page, pid_t tid,
 // request_written tells the handler that the report is in the spool.
 void request_written(int channel);
 
+// request_why tells the handler why there is no report, and what can be done.
+void request_why(int channel, const char *why);
+
 // request_release tells the handler that the process may die.
 void request_release(int channel);

@@ -32,6 +32,14 @@ enum setting_hold { HOLD_AUTO, HOLD_CAPTURE, HOLD_REPORT, HOLD_UPLOAD };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
+// SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
+// root to collect: a folder of root's, mode 1733. SETTINGS_OWN_FOLDER and the user's
+// number name the folder that is used where that is missing (docs/reports.md).
+#ifndef SETTINGS_DROP_FOLDER
+#define SETTINGS_DROP_FOLDER "/var/lib/crashhook-drop"
+#endif
+#define SETTINGS_OWN_FOLDER "/tmp/crashhook-"
+
 // SETTING_NO_LIMIT is the word `none` where a number of frames is expected.
 #define SETTING_NO_LIMIT UINT32_MAX
 

@@ -2,15 +2,19 @@
 #include "cli/confine.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 // Above what the largest debug files take (libdw maps them) and a slow machine needs.
 static const rlim_t address_space = (rlim_t)16 << 30;
@@ -51,6 +55,14 @@ static const int refused[] = {
 };
 enum { REFUSED = sizeof(refused) / sizeof(refused[0]), FIXED = 6 };
 
+// What a reader has no use for besides. A socket pair is no network.
+static const int refused_reader[] = {
+    SYS_socket,     SYS_connect,         SYS_bind,           SYS_listen, SYS_accept,
+    SYS_accept4,    SYS_sendto,          SYS_sendmmsg,       SYS_kill,   SYS_tkill,
+    SYS_pidfd_open, SYS_process_madvise, SYS_io_uring_setup,
+};
+enum { REFUSED_READER = sizeof(refused_reader) / sizeof(refused_reader[0]) };
+
 #if defined(__x86_64__)
 enum { OUR_ARCH = AUDIT_ARCH_X86_64 };
 #elif defined(__aarch64__)
@@ -68,30 +80,30 @@ static struct sock_filter jump(uint16_t code, uint32_t value, uint8_t if_so,
     return (struct sock_filter)BPF_JUMP(code, value, if_so, if_not);
 }
 
-// refused_number is the number of the index'th call to refuse, or one that no call has:
-// a sanitizer looks for leaks at the end by ptrace.
-static uint32_t refused_number(size_t index)
+// refused_number is the number of a call to refuse, or one that no call has: a
+// sanitizer looks for leaks at the end by ptrace.
+static uint32_t refused_number(int number)
 {
-    bool kept = CRASHHOOK_SANITIZED && refused[index] == SYS_ptrace;
-    return kept ? UINT32_MAX : (uint32_t)refused[index];
+    bool kept = CRASHHOOK_SANITIZED && number == SYS_ptrace;
+    return kept ? UINT32_MAX : (uint32_t)number;
 }
 
-// install_filter refuses the calls of the list, and every call that is made by the
+// install_filter refuses the calls of a list, and every call that is made by the
 // numbers of another architecture.
-static void install_filter(void)
+static void install_filter(const int *list, size_t length)
 {
     struct sock_filter filter[FIXED + REFUSED];
     uint16_t count = 0;
     filter[count++] =
         statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
     filter[count++] =
-        jump(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH, 0, REFUSED + 2);
+        jump(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH, 0, (uint8_t)(length + 2));
     filter[count++] =
         statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     // Each jumps over what is left of the list, and the answer yes, to the answer no.
-    for (size_t i = 0; i < REFUSED; i++)
-        filter[count++] = jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(i),
-                               (uint8_t)(REFUSED - i), 0);
+    for (size_t i = 0; i < length; i++)
+        filter[count++] = jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(list[i]),
+                               (uint8_t)(length - i), 0);
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     const struct sock_fprog program = { count, filter };
@@ -118,5 +130,50 @@ void confine_free_phase(void)
     limit(RLIMIT_CPU, cpu_seconds);
     limit(RLIMIT_CORE, 0);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-        install_filter();
+        install_filter(refused, REFUSED);
+}
+
+// refuse_writing has the kernel refuse what changes files by their path. Where it does
+// not know Landlock, the rights of the user are what is left.
+static void refuse_writing(void)
+{
+    const struct landlock_ruleset_attr rules = {
+        .handled_access_fs =
+            LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+            LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+            LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+            LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+            LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+            LANDLOCK_ACCESS_FS_MAKE_SYM
+    };
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+    if (fd < 0)
+        return;
+    (void)syscall(SYS_landlock_restrict_self, fd, 0);
+    (void)close(fd);
+}
+
+void confine_reader(void)
+{
+    static const rlim_t memory = (rlim_t)1 << 30;
+    confine_free_phase();
+    if (!CRASHHOOK_SANITIZED)
+        limit(RLIMIT_DATA, memory);
+    limit(RLIMIT_FSIZE, 0); // pipes have no size
+    refuse_writing();
+    install_filter(refused_reader, REFUSED_READER);
+}
+
+bool confine_become(uid_t user, gid_t group)
+{
+    return setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 &&
+           setresuid(user, user, user) == 0 && (user == 0 || setuid(0) != 0);
+}
+
+bool confine_become_nobody(void)
+{
+    enum { NOBODY = 65534 };
+    const struct passwd *found = getpwnam("crashhook");
+    bool ours = found != NULL && found->pw_uid != 0 && found->pw_gid != 0;
+    return confine_become(ours ? found->pw_uid : NOBODY, ours ? found->pw_gid : NOBODY);
 }

@@ -61,7 +61,7 @@ static bool is_reported(const struct taking *taking, const struct record_header 
 }
 
 // make_report makes the report's text, with names where they can be had.
-static enum ch_status make_report(const struct taking *taking,
+static enum ch_status make_report(const struct session *session,
                                   struct record_capture *record, const char *id,
                                   struct text *out)
 {
@@ -74,7 +74,7 @@ static enum ch_status make_report(const struct taking *taking,
     if (status != CH_OK)
         return status;
     attachments_fill(report, &record->settings);
-    session_symbolize(taking->session, report);
+    session_symbolize(session, report);
     status = report_print_kept(report, out);
     if (status == CH_ERR_LIMIT) { // then without names
         text_deinit(out);
@@ -91,7 +91,7 @@ static enum ch_status store(const struct taking *taking, struct record_capture *
     char id[REPORT_ID_SIZE];
     int lock_fd = -1;
     report_id_make(record->crash.realtime_ns / 1000000, id);
-    enum ch_status status = make_report(taking, record, id, &json);
+    enum ch_status status = make_report(taking->session, record, id, &json);
     if (status == CH_OK)
         status = spool_replace(taking->spool, id, json.bytes, json.size, &lock_fd);
     if (status == CH_OK)
@@ -117,6 +117,29 @@ static bool take_record(void *context, const char *name, int fd)
     return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
 }
 
+enum ch_status crash_record_make(const struct session *session, int fd, const char *id,
+                                 struct text *out)
+{
+    struct record_capture record;
+    enum ch_status status = record_capture_open(&record, fd, &session->settings);
+    if (status != CH_OK)
+        return status;
+    status = make_report(session, &record, id, out);
+    record_capture_close(&record);
+    return status;
+}
+
+bool crash_record_is_meant(const struct session *session, int fd)
+{
+    struct record_file record;
+    if (record_file_open(&record, fd) != CH_OK)
+        return false;
+    const char *spool = record_file_variable(&record, "CRASHHOOK_SPOOL");
+    bool is_meant = spool != NULL && strcmp(spool, session->spool_path) == 0;
+    record_file_close(&record);
+    return is_meant;
+}
+
 void crash_records_take(const struct session *session)
 {
     struct spool spool = { .folder_fd = -1 };
@@ -124,6 +147,7 @@ void crash_records_take(const struct session *session)
     // Somebody else's spool is looked at, and left as it is.
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
-    (void)!spool_take_records(&spool, take_record, &taking);
+    if (!spool.drop) // where only root can see what there is
+        (void)!spool_take_records(&spool, take_record, &taking);
     spool_close(&spool);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/pen.h"
@@ -114,6 +115,7 @@ static int run_list(const struct options *options)
     if (session_open_spool(&session, SPOOL_READ) != CH_OK)
         return COMMAND_FAILED;
     crash_records_take(&session);
+    collect_take(&session);
     enum ch_status status = spool_list(&session.spool, &listing);
     if (status != CH_OK)
         return command_fail("cannot list spool '%s': %s", session.spool_path,

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/run_program.h"
@@ -151,10 +152,14 @@ static uint64_t clock_ms(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// unfinished is whether a report that began at since_ms or later is being worked on.
-static bool unfinished(const struct spool *spool, uint64_t since_ms)
+// unfinished is whether a report that began at since_ms or later is being worked on,
+// in the spool or where programs leave what they cannot write there.
+static bool unfinished(const struct session *session, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    const struct spool *spool = &session->spool;
+    if (collect_take_since(session, since_ms) != 0)
+        return true;
     if (spool_list(spool, &listing) != CH_OK)
         return false;
     for (size_t i = 0; i < listing.count; i++) {
@@ -196,7 +201,7 @@ static void await_reports(const struct session *session, uint64_t since_ms)
 {
     const struct timespec pause = { .tv_nsec = 5000000 };
     uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
-    while (session->spool.folder_fd >= 0 && unfinished(&session->spool, since_ms) &&
+    while (session->spool.folder_fd >= 0 && unfinished(session, since_ms) &&
            clock_ms(CLOCK_MONOTONIC) < deadline) {
         siginfo_t info;
         if (is_hurried(wait_for_signal(&info, &pause)))

@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/render.h"
 #include "report/report.h"
+#include "report/spool_places.h"
 #include "symbolizer/report_values.h"
 #include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbolizer.h"
@@ -121,6 +123,34 @@ void session_deinit(struct session *session)
     spool_close(&session->spool);
 }
 
+// open_fallback opens the folder that reports of this user are in where its spool
+// cannot be used (report/spool_places.h).
+static enum ch_status open_fallback(struct session *session, enum spool_access access,
+                                    const char *why)
+{
+    char path[PATH_MAX];
+    enum ch_status status = spool_place_path(SPOOL_PLACE_TEMPORARY, &session->settings,
+                                             session_getenv, NULL, path);
+    if (status == CH_OK)
+        status = spool_open(path, access, &session->spool);
+    if (status != CH_OK)
+        return status;
+    (void)command_fail("cannot open spool '%s': %s; using '%s'", session->spool_path,
+                       why, path);
+    memcpy(session->spool_path, path, sizeof(path));
+    return CH_OK;
+}
+
+// open_named opens the spool that settings and variables name. One that is missing is
+// made where reports wait to be moved into it.
+static enum ch_status open_named(struct session *session, enum spool_access access)
+{
+    enum ch_status status = spool_open(session->spool_path, access, &session->spool);
+    if (status == CH_ERR_IO && errno == ENOENT && collect_waits(session))
+        status = spool_open(session->spool_path, SPOOL_CREATE, &session->spool);
+    return status;
+}
+
 enum ch_status session_open_spool(struct session *session, enum spool_access access)
 {
     enum ch_status status =
@@ -131,14 +161,20 @@ enum ch_status session_open_spool(struct session *session, enum spool_access acc
             "cannot find a spool: neither CRASHHOOK_SPOOL nor HOME is set");
         return status;
     }
-    if (status == CH_OK)
-        status = spool_open(session->spool_path, access, &session->spool);
-    else
-        errno = ENAMETOOLONG;
-    if (status != CH_OK)
+    if (status != CH_OK) {
         (void)command_fail("cannot open spool '%s': %s", session->spool_path,
-                           status == CH_ERR_LIMIT ? strerror(ENAMETOOLONG)
-                                                  : spool_why(status));
+                           strerror(ENAMETOOLONG));
+        return status;
+    }
+    status = open_named(session, access);
+    if (status == CH_OK)
+        return CH_OK;
+    const char *why = spool_why(status);
+    // Whoever names a spool, or asks to make it, wants that one.
+    bool any = session->settings.spool == NULL && access != SPOOL_CREATE;
+    if (any && open_fallback(session, access, why) == CH_OK)
+        return CH_OK;
+    (void)command_fail("cannot open spool '%s': %s", session->spool_path, why);
     return status;
 }
 
@@ -192,6 +228,7 @@ static enum ch_status open_report(struct session *session, const char *argument,
     if (status != CH_OK)
         return status;
     crash_records_take(session);
+    collect_take(session);
     status = find_id(&session->spool, argument, id);
     if (status == CH_OK)
         status = spool_read(&session->spool, id, out_fd);

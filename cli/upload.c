@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/delivery.h"
@@ -55,6 +56,7 @@ static int ms_until(int64_t unix_s, int64_t most_ms)
 static int run_pass(struct delivery *delivery, struct queue_totals *totals)
 {
     crash_records_take(delivery->session);
+    collect_take(delivery->session);
     enum ch_status status = queue_run(&delivery->queue, totals);
     if (status != CH_OK)
         return command_fail("cannot work on spool '%s': %s",
@@ -171,6 +173,10 @@ static int watch_folder(struct delivery *delivery, int watch_fd)
                               IN_ONLYDIR) < 0)
         return command_fail("cannot watch spool '%s': %s", session->spool_path,
                             strerror(errno));
+    // What lands there is moved to the spool; where there is none nothing is missed.
+    if (collect_waits(session))
+        (void)inotify_add_watch(watch_fd, SETTINGS_DROP_FOLDER,
+                                IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
     return COMMAND_DONE;
 }
 

@@ -27,7 +27,7 @@ enum {
     CRASH_RECORD_NS = 400000000,
     CRASH_BOUND_NS = 800000000,
     CRASH_SCRATCH = 8192,
-    CRASH_KEPT_VARIABLES = 5,
+    CRASH_KEPT_VARIABLES = 6,
 };
 
 // The action that was in force before ours.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writing a record of a crash that no agent has reported into the spool, in crash
-// context (see crash.c): the folder, under the rules of report/spool.h, and a file that
-// is there whole or not at all.
+// context (see crash.c): the folder, in the order of report/spool_places.h and under
+// the rules of report/spool.h, and a file that is there whole or not at all.
 #include "handler/crash.h"
 
 #include <fcntl.h>
 #include <linux/errno.h>
 #include <sys/stat.h>
 
+#include "base/settings.h"
 #include "handler/file_syscalls.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
@@ -40,10 +41,9 @@ static void write_name(char *to, const char *prefix, const char *suffix)
     *write_text(to, suffix) = 0;
 }
 
-// make_folders makes every missing folder on the way to the spool.
-static void make_folders(void)
+// make_folders makes every missing folder on the way to path, and path.
+static void make_folders(const char *path)
 {
-    const char *path = crash_plan->spool;
     char *prefix = crash_plan->scratch;
     for (size_t i = 0; i < CRASH_SCRATCH - 1; i++) {
         prefix[i] = 0;
@@ -55,23 +55,55 @@ static void make_folders(void)
     }
 }
 
-// open_spool: the folder is ours, and nobody else may write to it.
-static int open_spool(void)
+// is_safe: the folder is ours and nobody else may write to it, or a drop folder
+// (report/spool.h), where others cannot touch what is made.
+static bool is_safe(const struct stat *folder)
 {
-    enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    enum { DROP = S_ISVTX | S_IWOTH | S_IXOTH };
+    if (folder->st_uid == 0 && (folder->st_mode & (S_ISVTX | S_IRWXO)) == DROP)
+        return true;
+    return folder->st_uid == sys_geteuid() &&
+           (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// open_folder opens the folder as a place of files: it need not be readable.
+static int open_folder(const char *path, bool make)
+{
+    enum { FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
     struct stat folder = { 0 };
-    int fd = sys_open(crash_plan->spool, FLAGS);
-    if (fd == -ENOENT) {
-        make_folders();
-        fd = sys_open(crash_plan->spool, FLAGS);
+    int fd = sys_open(path, FLAGS);
+    if (fd == -ENOENT && make) {
+        make_folders(path);
+        fd = sys_open(path, FLAGS);
     }
     if (fd < 0)
         return fd;
-    if (sys_status(fd, &folder) == 0 && folder.st_uid == sys_geteuid() &&
-        (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    if (sys_status(fd, &folder) == 0 && is_safe(&folder))
         return fd;
     sys_close(fd);
     return -EPERM;
+}
+
+// open_place opens the index'th place of report/spool_places.h.
+static int open_place(int index)
+{
+    char own[sizeof(SETTINGS_OWN_FOLDER) + 10];
+    char digits[10];
+    size_t count = 0;
+    if (index == 0)
+        return crash_plan->spool != NULL ? open_folder(crash_plan->spool, true)
+                                         : -ENOENT;
+    if (index == 1)
+        return open_folder(SETTINGS_DROP_FOLDER, false);
+    uint32_t user = sys_geteuid();
+    do {
+        digits[count++] = (char)('0' + user % 10);
+    } while ((user /= 10) != 0);
+    char *end = write_text(own, SETTINGS_OWN_FOLDER);
+    while (count != 0)
+        *end++ = digits[--count];
+    *end = 0;
+    return open_folder(own, true);
 }
 
 static bool write_in(int folder, enum record_reason reason)
@@ -93,18 +125,21 @@ static bool write_in(int folder, enum record_reason reason)
 
 bool crash_write_record(enum record_reason reason)
 {
+    enum { PLACES = 3 };
     struct rlimit before = { 0, 0 };
+    bool written = false;
     crash_state.record_due = 0;
-    int folder = crash_plan->spool != NULL ? open_spool() : -1;
-    if (folder < 0)
-        return false;
     // A file over the limit would raise a signal of its own.
     sys_limit(RLIMIT_FSIZE, NULL, &before);
     const struct rlimit wider = { before.rlim_max, before.rlim_max };
     sys_limit(RLIMIT_FSIZE, &wider, NULL);
-    bool written = write_in(folder, reason);
+    for (int i = 0; i < PLACES && !written; i++) {
+        int folder = open_place(i);
+        written = folder >= 0 && write_in(folder, reason);
+        if (folder >= 0)
+            sys_close(folder);
+    }
     sys_limit(RLIMIT_FSIZE, &before, NULL);
     sys_take_signal(SIGXFSZ);
-    sys_close(folder);
     return written;
 }

@@ -86,8 +86,8 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
 static bool is_kept(const struct plan_variable *variable)
 {
     static const char *const names[] = { "CRASHHOOK_RELEASE", "CRASHHOOK_ENVIRONMENT",
-                                         "CRASHHOOK_TAGS", "CRASHHOOK_SANITIZE",
-                                         "HOME" };
+                                         "CRASHHOOK_TAGS",    "CRASHHOOK_SANITIZE",
+                                         "CRASHHOOK_SPOOL",   "HOME" };
     _Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_KEPT_VARIABLES, "all fit");
     for (size_t i = 0; i < CRASH_KEPT_VARIABLES; i++) {
         if (strlen(names[i]) == variable->name_length &&

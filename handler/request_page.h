@@ -11,7 +11,9 @@
 // agent may read the process (PR_SET_PTRACER and dumpable are set). The agent answers
 // with one byte, REQUEST_WRITTEN, when the report is in the spool, and with another,
 // REQUEST_RELEASE, when the process may die; without the first the handler leaves a
-// record. A closed channel means that the other side is gone.
+// record. Where it can write none it says why before that: REQUEST_WHY and a text of at
+// most REQUEST_WHY_MAX bytes with its end. A closed channel means that the other side
+// is gone.
 //
 // The agent starts in a session of its own, with an empty signal mask, default signal
 // actions, the channel as descriptor 3, /dev/null as 0 and 1, and 2 as well unless
@@ -20,10 +22,12 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 9 };
+enum { REQUEST_VERSION = 10 };
 
 // What the agent answers.
-enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R' };
+enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
+
+enum { REQUEST_WHY_MAX = 512 };
 
 // REQUEST_CHANNEL_FD is the descriptor that the agent finds the channel on.
 enum { REQUEST_CHANNEL_FD = 3 };

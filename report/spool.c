@@ -82,10 +82,25 @@ static bool owned_by_us_alone(int folder_fd)
     return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+// is_drop_folder: everybody may make files in it, and only root can list them or take
+// away those of others.
+static bool is_drop_folder(int folder_fd)
+{
+    enum { WANTED = S_ISVTX | S_IWOTH | S_IXOTH };
+    struct stat status;
+    return fstat(folder_fd, &status) == 0 && status.st_uid == 0 &&
+           (status.st_mode & (S_ISVTX | S_IRWXO)) == WANTED;
+}
+
+// open_folder opens the folder for reading, or where that is not allowed as the place
+// of files alone, which is all that is needed of a drop folder.
 static int open_folder(const char *path)
 {
+    enum { FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
     struct stat status;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | FLAGS);
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_PATH | FLAGS);
     // The kernel calls a symbolic link "not a directory" here; say what it is.
     if (fd < 0 && errno == ENOTDIR)
         errno = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? ELOOP : ENOTDIR;
@@ -103,11 +118,12 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
     }
     if (fd < 0)
         return CH_ERR_IO;
-    if (access != SPOOL_READ && !owned_by_us_alone(fd)) {
+    bool drop = is_drop_folder(fd);
+    if (access != SPOOL_READ && !drop && !owned_by_us_alone(fd)) {
         close_quietly(fd);
         return CH_ERR_UNSUPPORTED;
     }
-    out->folder_fd = fd;
+    *out = (struct spool){ .folder_fd = fd, .drop = drop };
     return CH_OK;
 }
 
@@ -204,7 +220,8 @@ static enum ch_status open_plain(const struct spool *spool, const char *name, in
         close_quietly(fd);
         return CH_ERR_IO;
     }
-    if (!S_ISREG(status.st_mode)) {
+    // What others leave in a drop folder is for whoever collects alone.
+    if (!S_ISREG(status.st_mode) || (spool->drop && status.st_uid != geteuid())) {
         close_quietly(fd);
         return CH_ERR_MALFORMED;
     }

@@ -12,9 +12,12 @@
 //
 // The folder belongs to the user alone (0700): a folder of somebody else, one others
 // may write to, and a symbolic link are refused. Reports that are no plain files are
-// refused. Nothing here needs more than libc; nothing syncs but spool_replace. Users:
-// agent, upload, cli.
+// refused. The one exception is a drop folder: root's, sticky, writable and not
+// readable by others (mode 1733), where everybody may leave files and nobody but root
+// can list or take away those of others. Nothing here needs more than libc; nothing
+// syncs but spool_replace. Users: agent, upload, cli.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,12 +26,13 @@
 
 enum spool_access {
     SPOOL_READ,  // list and read; the folder may be anybody's
-    SPOOL_WRITE, // it is ours, and is there already
+    SPOOL_WRITE, // it is ours or a drop folder, and is there already
     SPOOL_CREATE // the same; missing folders on the way are made
 };
 
 struct spool {
     int folder_fd;
+    bool drop; // it is a drop folder: it cannot be listed, pruned or swept from here
 };
 
 // A report in the spool, as spool_list gives it.

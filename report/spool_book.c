@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/report.h"
 
-enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 32 };
+enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48 };
 
 static void close_fd(const int *fd)
 {
@@ -17,10 +18,29 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
+// book_file writes the name of one of a book's files. In a drop folder each user has
+// books of its own.
+static void book_file(const struct spool *spool, const char *book, const char *ending,
+                      char name[static NAME_SIZE])
+{
+    if (spool->drop)
+        (void)snprintf(name, NAME_SIZE, "%.20s-%u.%s", book, geteuid(), ending);
+    else
+        (void)snprintf(name, NAME_SIZE, "%.30s.%s", book, ending);
+}
+
 static int open_lock(const struct spool *spool, const char *name, int access)
 {
-    return openat(spool->folder_fd, name,
-                  access | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    struct stat file;
+    int fd = openat(spool->folder_fd, name,
+                    access | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    // In a drop folder anybody may have been there first, to keep us waiting.
+    if (fd >= 0 && spool->drop && (fstat(fd, &file) != 0 || file.st_uid != geteuid())) {
+        (void)close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
 }
 
 // lock waits for whoever else writes; each does so for one small file. The lock is
@@ -29,7 +49,7 @@ static int open_lock(const struct spool *spool, const char *name, int access)
 static enum ch_status lock(const struct spool *spool, const char *book, int *out_fd)
 {
     char name[NAME_SIZE];
-    (void)snprintf(name, sizeof(name), "%s.lock", book);
+    book_file(spool, book, "lock", name);
     int fd = open_lock(spool, name, O_RDONLY);
     int locked = fd >= 0 ? flock(fd, LOCK_EX) : -1;
     if (fd >= 0 && locked != 0 && errno == EBADF) {
@@ -53,7 +73,7 @@ json_t *spool_book_read(const struct spool *spool, const char *name)
     int CH_CLEANUP(close_fd) fd = -1;
     char file[NAME_SIZE];
     json_t *content = NULL;
-    (void)snprintf(file, sizeof(file), "%s.json", name);
+    book_file(spool, name, "json", file);
     if (spool_open_file(spool, file, &fd) == CH_OK &&
         text_read(&bytes, fd, BOOK_MAX_BYTES) == CH_OK && bytes.size != 0)
         content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
@@ -88,6 +108,6 @@ enum ch_status spool_book_write(const struct spool_book *book)
     enum ch_status status = report_print(book->content, &bytes);
     if (status != CH_OK)
         return status;
-    (void)snprintf(name, sizeof(name), "%s.json", book->name);
+    book_file(book->spool, book->name, "json", name);
     return spool_write_file(book->spool, name, bytes.bytes, bytes.size);
 }

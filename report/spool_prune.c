@@ -118,7 +118,11 @@ enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
                            .keep_id = keep_id,
                            .dropped = dropped,
                            .context = context };
-    enum ch_status status = count(&prune, &listing);
+    enum ch_status status = CH_OK;
+    *out_over = false;
+    if (spool->drop) // whoever collects from it keeps what it took within caps
+        return CH_OK;
+    status = count(&prune, &listing);
     if (status == CH_OK && (caps.sent_age_s != 0 || !within_caps(&prune)))
         status = prune_alone(&prune);
     if (status == CH_OK)

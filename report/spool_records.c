@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_record(const char *name)
+bool spool_is_record(const char *name)
 {
     static const char prefix[] = "crash-";
     static const char suffix[] = ".record";
@@ -51,7 +51,7 @@ enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *ta
     }
     for (const struct dirent *found = readdir(directory); found != NULL;
          found = readdir(directory)) {
-        if (is_record(found->d_name))
+        if (spool_is_record(found->d_name))
             take_one(spool, found->d_name, take, context);
     }
     (void)closedir(directory);

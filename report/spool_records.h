@@ -14,6 +14,9 @@
 // the record is deleted.
 typedef bool spool_record_fn(void *context, const char *name, int fd);
 
+// spool_is_record is whether a file of that name is one.
+bool spool_is_record(const char *name);
+
 // spool_take_records gives every record that nobody else works on to take, in no
 // particular order. It fails only where the folder cannot be read.
 CH_CHECKED enum ch_status spool_take_records(const struct spool *spool,

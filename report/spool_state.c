@@ -111,11 +111,20 @@ static enum ch_status parse(const struct text *bytes, struct spool_state *out)
     return status;
 }
 
+enum ch_status spool_state_read_fd(int fd, struct spool_state *out)
+{
+    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
+    *out = (struct spool_state){ 0 };
+    enum ch_status status = text_read(&bytes, fd, STATE_MAX_BYTES);
+    if (status == CH_ERR_LIMIT)
+        return CH_ERR_MALFORMED;
+    return status == CH_OK ? parse(&bytes, out) : status;
+}
+
 enum ch_status spool_state_read(const struct spool *spool, const char *id,
                                 struct spool_state *out)
 {
     char name[STATE_NAME_SIZE];
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     int CH_CLEANUP(close_fd) fd = -1;
     *out = (struct spool_state){ 0 };
     if (!report_id_ok(id))
@@ -124,13 +133,7 @@ enum ch_status spool_state_read(const struct spool *spool, const char *id,
     enum ch_status status = spool_open_file(spool, name, &fd);
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK;
-    if (status == CH_OK)
-        status = text_read(&bytes, fd, STATE_MAX_BYTES);
-    if (status == CH_ERR_LIMIT)
-        return CH_ERR_MALFORMED;
-    if (status != CH_OK)
-        return status;
-    return parse(&bytes, out);
+    return status == CH_OK ? spool_state_read_fd(fd, out) : status;
 }
 
 void spool_state_deinit(struct spool_state *state)
@@ -152,20 +155,25 @@ static json_t *print_target(const struct spool_target *target)
                      (json_int_t)target->wait.until, "error", target->error);
 }
 
+enum ch_status spool_state_print(const struct spool_state *state, struct text *out)
+{
+    json_t *targets = json_array();
+    json_t *CH_CLEANUP(drop_json) root = json_pack("{s:o}", "targets", targets);
+    for (size_t i = 0; i < state->count; i++) {
+        if (json_array_append_new(targets, print_target(&state->targets[i])) != 0)
+            return CH_ERR_NO_MEMORY;
+    }
+    return report_print(root, out);
+}
+
 enum ch_status spool_state_write(const struct spool *spool, const char *id,
                                  const struct spool_state *state)
 {
     char name[STATE_NAME_SIZE];
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    json_t *targets = json_array();
-    json_t *CH_CLEANUP(drop_json) root = json_pack("{s:o}", "targets", targets);
     if (!report_id_ok(id))
         return CH_ERR_NOT_FOUND;
-    for (size_t i = 0; i < state->count; i++) {
-        if (json_array_append_new(targets, print_target(&state->targets[i])) != 0)
-            return CH_ERR_NO_MEMORY;
-    }
-    enum ch_status status = report_print(root, &bytes);
+    enum ch_status status = spool_state_print(state, &bytes);
     if (status != CH_OK)
         return status;
     (void)snprintf(name, sizeof(name), "%s.state", id);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "report/spool.h"
 #include "report/spool_wait.h"
 
@@ -45,6 +46,12 @@ const char *spool_state_name(enum spool_target_state state);
 CH_CHECKED enum ch_status spool_state_read(const struct spool *spool, const char *id,
                                            struct spool_state *out);
 void spool_state_deinit(struct spool_state *state);
+
+// spool_state_read_fd reads a state file that is open, and spool_state_print appends
+// what such a file holds: for a state that changes its spool.
+CH_CHECKED enum ch_status spool_state_read_fd(int fd, struct spool_state *out);
+CH_CHECKED enum ch_status spool_state_print(const struct spool_state *state,
+                                            struct text *out);
 
 // spool_state_write replaces the state file.
 CH_CHECKED enum ch_status spool_state_write(const struct spool *spool, const char *id,

@@ -4,6 +4,7 @@
 # looks at the spool makes a report of it: one for each crash, whatever happened to the
 # agent, and none beside a report that the agent has written.
 
+import contextlib
 import json
 import os
 import resource
@@ -18,7 +19,19 @@ import harness
 from harness import Scene, crashed_thread, example, names_of
 from place import needs_root
 
+OWN_FOLDER = f"/tmp/crashhook-{os.geteuid()}"
 MISSING = "/nonexistent/crashhook-agent"
+
+
+@contextlib.contextmanager
+def left_below_tmp():
+    """Where records go that the spool does not get; they are gone afterwards."""
+    before = set(os.listdir(OWN_FOLDER)) if os.path.isdir(OWN_FOLDER) else set()
+    left = []
+    yield left
+    left += sorted(set(os.listdir(OWN_FOLDER)) - before)
+    for name in left:
+        os.unlink(os.path.join(OWN_FOLDER, name))
 
 
 def records(scene):
@@ -143,7 +156,7 @@ class Record(unittest.TestCase):
             self.assertTrue(b"[stack]" in content)
 
     def test_a_spool_of_somebody_else_gets_none(self):
-        with Scene() as scene:
+        with Scene() as scene, left_below_tmp():
             os.mkdir(scene.spool, 0o777)
             os.chmod(scene.spool, 0o777)
             ended = scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING)
@@ -151,7 +164,7 @@ class Record(unittest.TestCase):
             self.assertEqual(os.listdir(scene.spool), [])
 
     def test_a_link_in_place_of_the_spool_is_not_followed(self):
-        with Scene() as scene:
+        with Scene() as scene, left_below_tmp():
             elsewhere = os.path.join(scene.folder, "elsewhere")
             os.mkdir(elsewhere, 0o700)
             os.symlink(elsewhere, scene.spool)

@@ -20,7 +20,7 @@
 
 static struct spool open_spool(const struct folder *folder)
 {
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(spool_open(folder_path(folder, "a/b/spool"), SPOOL_CREATE, &spool),
                      CH_OK);
     return spool;
@@ -51,7 +51,7 @@ static void spool_makes_its_folders_for_the_user_alone(void **state)
 static void spool_refuses_a_folder_that_others_may_write_to(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(mkdir(folder_path(folder, "open"), 0700), 0);
     assert_int_equal(chmod(folder_path(folder, "open"), 0777), 0);
     assert_int_equal(spool_open(folder_path(folder, "open"), SPOOL_WRITE, &spool),
@@ -64,7 +64,7 @@ static void spool_refuses_a_folder_that_others_may_write_to(void **state)
 static void spool_refuses_a_folder_of_another_user(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     if (geteuid() != 0)
         test_skip("not root");
     assert_int_equal(mkdir(folder_path(folder, "theirs"), 0700), 0);
@@ -76,7 +76,7 @@ static void spool_refuses_a_folder_of_another_user(void **state)
 static void spool_refuses_a_link_in_place_of_its_folder(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(symlink("/tmp", folder_path(folder, "link")), 0);
     enum ch_status status =
         spool_open(folder_path(folder, "link"), SPOOL_CREATE, &spool);
@@ -86,7 +86,7 @@ static void spool_refuses_a_link_in_place_of_its_folder(void **state)
 static void spool_says_why_a_folder_cannot_be_made(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(folder_write(folder, "file", ""), 0);
     enum ch_status status =
         spool_open(folder_path(folder, "file/spool"), SPOOL_CREATE, &spool);
@@ -325,7 +325,7 @@ static void spool_refuses_links_and_fifos_as_reports(void **state)
 static void spool_keeps_the_raw_report_when_the_disk_is_full(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     char content[16];
     if (geteuid() != 0)
         test_skip("not root");
@@ -357,7 +357,7 @@ static void spool_keeps_the_raw_report_when_the_disk_is_full(void **state)
 static void spool_says_that_it_is_on_a_read_only_disk(void **state)
 {
     struct folder *folder = *state;
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     int fd = -1;
     if (geteuid() != 0)
         test_skip("not root");

@@ -14,7 +14,7 @@ static const struct spool_rate two_a_second = { .count = 2, .ms = 1000 };
 
 static struct spool open_spool(const struct folder *folder)
 {
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(spool_open(folder->path, SPOOL_CREATE, &spool), CH_OK);
     return spool;
 }

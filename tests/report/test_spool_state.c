@@ -9,7 +9,7 @@
 
 static struct spool open_spool(const struct folder *folder)
 {
-    struct spool spool = { -1 };
+    struct spool spool = { .folder_fd = -1 };
     assert_int_equal(spool_open(folder->path, SPOOL_CREATE, &spool), CH_OK);
     return spool;
 }

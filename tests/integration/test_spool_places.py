@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A crash is reported wherever the program may write by then, and where it may not
+# anywhere, one line says so: daemons that gave up root, with the package's drop folder
+# and without, and spools that are missing, full or somebody else's.
+
+import fcntl
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+import harness
+import private_folders
+from harness import crashed_thread, names_of, program
+
+NOBODY = 65534
+WORKER = 4711  # a user that has no name
+SPOOL = "/var/lib/crashhook"
+DROP = "/var/lib/crashhook-drop"
+BOUND_S = 20  # beside others; alone a crash takes milliseconds
+
+
+def own_folder(user):
+    return f"/tmp/crashhook-{user}"
+
+
+def entries(folder):
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+class Machine(harness.Scene):
+    """A machine with the package installed, or without it."""
+
+    def __init__(self, package=True):
+        super().__init__()
+        self.package = package
+        self.variables["HOME"] = "/root"
+        os.chmod(self.folder, 0o755)
+        if package:
+            os.mkdir(DROP)
+            os.chmod(DROP, 0o1733)
+
+    def __exit__(self, *arguments):
+        super().__exit__(*arguments)
+        for folder in (SPOOL, DROP, own_folder(NOBODY), own_folder(WORKER), own_folder(0)):
+            subprocess.run(["rm", "-rf", folder], check=True)
+
+    def environment(self, variables):
+        kept = super().environment(variables)
+        if "CRASHHOOK_SPOOL" not in variables:
+            kept.pop("CRASHHOOK_SPOOL")
+        return kept
+
+    def daemon(self, *arguments, way="alone", **variables):
+        command = [program(f"gives_up_root_{way}"), str(WORKER), *arguments]
+        if way == "shared":
+            variables["LD_PRELOAD"] = ""
+        ended = self.run(command, **variables)
+        return ended
+
+    def list(self):
+        listed = self.command("list", "--json")
+        return json.loads(listed.stdout or "[]"), listed.stderr
+
+    def reports(self):
+        """What a reader of the system's spool sees."""
+        rows, _ = self.list()
+        found = []
+        for row in rows:
+            with open(os.path.join(SPOOL, row["id"] + ".json"), encoding="utf-8") as file:
+                found.append(json.load(file))
+        return found
+
+
+class GaveUpRoot(unittest.TestCase):
+    def check(self, ended, report):
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        self.assertLess(ended.seconds, BOUND_S)
+        self.assertEqual(names_of(crashed_thread(report))[:2], ["serve_request", "main"])
+        self.assertEqual(report["process"]["uid"], WORKER)
+        self.assertEqual(report["revision"], 1)
+        refused = [p["status"] for p in report["problems"] if p["stage"] == "spool"]
+        self.assertEqual(len(refused), 1, report["problems"])
+        self.assertIn("Permission denied", refused[0])
+
+    def test_its_report_is_in_the_drop_folder_and_root_finds_it(self):
+        for way in ("alone", "shared"):
+            with self.subTest(way), Machine() as machine:
+                ended = machine.daemon(way=way)
+                left = entries(DROP)
+                self.assertEqual(len(left), 1)
+                file = os.stat(os.path.join(DROP, left[0]))
+                self.assertEqual((file.st_uid, stat.S_IMODE(file.st_mode)), (WORKER, 0o600))
+                reports = wait_for(machine.reports)
+                self.assertEqual(len(reports), 1)
+                self.check(ended, reports[0])
+                self.assertEqual(entries(DROP), [])
+
+    def test_without_the_package_it_is_below_tmp(self):
+        for way in ("alone", "shared"):
+            with self.subTest(way), Machine(package=False) as machine:
+                ended = machine.daemon(way=way)
+                folder = os.stat(own_folder(WORKER))
+                self.assertEqual((folder.st_uid, stat.S_IMODE(folder.st_mode)),
+                                 (WORKER, 0o700))
+                reports = wait_for(machine.reports)
+                self.assertEqual(len(reports), 1)
+                self.check(ended, reports[0])
+
+    def test_show_finds_it_by_its_id(self):
+        with Machine() as machine:
+            machine.daemon()
+            name = entries(DROP)[0]
+            wait_for(lambda: not is_locked(os.path.join(DROP, name)))
+            shown = machine.command("show", name[:13])
+            self.assertIn("serve_request", shown.stdout)
+
+    def test_run_brings_it_into_the_spool_it_was_given(self):
+        for package in (True, False):
+            with self.subTest(package=package), Machine(package) as machine:
+                machine.preload = None
+                spool = os.path.join(machine.folder, "spool")
+                ran = machine.command("run", "--spool", spool, "--",
+                                      program("gives_up_root_alone"), str(WORKER))
+                self.assertIn(ran.returncode, (139, -11))
+                self.assertEqual(len([n for n in entries(spool) if n.endswith(".json")
+                                      and len(n) == 41]), 1, entries(spool))
+
+    def test_a_record_takes_the_same_ways(self):
+        for package in (True, False):
+            with self.subTest(package=package), Machine(package) as machine:
+                ended = machine.daemon(CRASHHOOK_AGENT="/nonexistent")
+                self.assertEqual(ended.signal, signal.SIGSEGV)
+                left = entries(DROP if package else own_folder(WORKER))
+                self.assertEqual([n.endswith(".record") for n in left], [True])
+                reports = machine.reports()
+                self.assertEqual(len(reports), 1)
+                self.assertEqual(reports[0]["agent"]["tier"], "record")
+                self.assertEqual(reports[0]["process"]["uid"], WORKER)
+                self.assertIn("serve_request", names_of(crashed_thread(reports[0])))
+
+    def test_memcached_is_reported(self):
+        for package in (True, False):
+            with self.subTest(package=package), Machine(package) as machine:
+                socket = os.path.join("/tmp", "memcached.sock")
+                server = machine.start(["memcached", "-u", "nobody", "-p", "0", "-s", socket])
+                wait_for(lambda: os.path.exists(socket))
+                wait_for(lambda: user_of(server.pid) == NOBODY)
+                server.send_signal(signal.SIGSEGV)
+                server.communicate(timeout=BOUND_S)
+                self.assertEqual(server.returncode, -signal.SIGSEGV)
+                report, = wait_for(machine.reports)
+                self.assertEqual(report["process"]["pid"], server.pid)
+                self.assertEqual(report["process"]["uid"], NOBODY)
+                self.assertIn("epoll_wait", names_of(crashed_thread(report)))
+                os.unlink(socket)
+
+    def test_a_worker_of_nginx_is_reported(self):
+        for package in (True, False):
+            with self.subTest(package=package), Machine(package) as machine:
+                config = os.path.join(machine.folder, "nginx.conf")
+                with open(config, "w", encoding="ascii") as file:
+                    file.write("daemon off; user nobody nogroup; worker_processes 1;\n"
+                               f"pid {machine.folder}/pid; error_log {machine.folder}/log;\n"
+                               "events {} http { access_log off; }\n")
+                server = machine.start(["nginx", "-c", config, "-p", machine.folder])
+                try:
+                    worker, = wait_for(lambda: children_of(server.pid))
+                    wait_for(lambda: user_of(worker) == NOBODY)
+                    os.kill(worker, signal.SIGSEGV)
+                    report, = wait_for(machine.reports)
+                    self.assertEqual(report["process"]["pid"], worker)
+                    self.assertEqual(report["process"]["uid"], NOBODY)
+                finally:
+                    server.terminate()
+                    server.communicate(timeout=BOUND_S)
+
+
+def wait_for(condition, seconds=60):
+    """What condition gives once it is true; it is asked again until then."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+
+
+def is_locked(path):
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def user_of(pid):
+    return os.stat(f"/proc/{pid}").st_uid
+
+
+if __name__ == "__main__":
+    private_folders.enter([harness.SOURCE, harness.BUILD])
+    harness.main()
