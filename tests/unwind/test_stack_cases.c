@@ -2,7 +2,8 @@
 //
 // Walks every recorded stack of tests/cases/unwind in every way and compares with the
 // case's expected.txt, which CRASHHOOK_ACCEPT=1 writes. Where a case has `truth`, the
-// frames of another unwinder, the ways that see everything must also agree with it.
+// frames of another unwinder, the ways that see everything must also agree with it; and
+// with `truth_registers`, what that one found in the registers that calls keep.
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "support/test.h"
 #include "unwind/unwind.h"
+#include "unwind/unwind_state.h"
 
 enum { REGIONS_MAX = 4096, IMAGES_MAX = 512, CODE_MAX = 512, WALK_TEXT = 1 << 16 };
 
@@ -215,6 +217,62 @@ static bool walk_all(struct stack_case *c, const json_t *json, char *text)
     return seen;
 }
 
+// A comparison of registers: each frame's truth is what differs from the frame before.
+struct compared {
+    const json_t *truth;
+    uint64_t true_value[UNWIND_REGISTERS];
+    uint64_t told; // bit n: the truth has register n
+    size_t frames;
+    size_t registers;
+    bool untrue;
+};
+
+static bool compare_registers(void *context, const struct unwind_frame *frame,
+                              const struct unwind_state *state)
+{
+    struct compared *compared = context;
+    json_t *changed = json_array_get(compared->truth, compared->frames++);
+    const char *key;
+    json_t *value;
+    json_object_foreach(changed, key, value)
+    {
+        unsigned reg = (unsigned)atoi(key);
+        compared->true_value[reg] = number(value);
+        compared->told |= UINT64_C(1) << reg;
+    }
+    for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
+        if (!(compared->told >> i & 1))
+            continue;
+        compared->registers++;
+        if (unwind_state_sure(state) >> i & 1 &&
+            state->registers.value[i] == compared->true_value[i])
+            continue;
+        print_message("register %u at 0x%" PRIx64 " is 0x%" PRIx64 "\n", i,
+                      frame->address, compared->true_value[i]);
+        compared->untrue = true;
+    }
+    return true;
+}
+
+// walk_registers compares every frame's registers with the truth, if there is one.
+// True: nothing differs.
+static bool walk_registers(struct stack_case *c, const json_t *json, size_t *total)
+{
+    struct compared compared = { .truth = json_object_get(json, "truth_registers") };
+    struct unwind_space *space;
+    if (compared.truth == NULL)
+        return true;
+    if (unwind_space_create(c->arch, &c->memory, c->images, c->image_count, &space) !=
+        CH_OK)
+        return false;
+    unwind_space_set_code(space, is_code, c);
+    (void)unwind_walk(space, &c->registers, SETTING_UNWIND_DWARF, compare_registers,
+                      &compared);
+    unwind_space_destroy(space);
+    *total += compared.registers;
+    return !compared.untrue && compared.frames == json_array_size(compared.truth);
+}
+
 static bool same_as_file(const char *path, const char *text)
 {
     char *expected = calloc(1, WALK_TEXT);
@@ -234,7 +292,7 @@ static bool same_as_file(const char *path, const char *text)
     return same;
 }
 
-static bool check_case(const char *name)
+static bool check_case(const char *name, size_t *registers)
 {
     char folder[2048];
     char path[4096];
@@ -249,6 +307,7 @@ static bool check_case(const char *name)
         snprintf(path, sizeof(path), "%s/expected.txt", folder);
         good = walk_all(c, json, text);
         good = same_as_file(path, text) && good;
+        good = walk_registers(c, json, registers) && good;
         if (!good)
             print_message("%s gives:\n%s", name, text);
     }
@@ -270,14 +329,16 @@ static void recorded_stacks_unwind_as_expected(void **state)
     struct dirent **entries;
     int count = scandir(CASES, &entries, is_case, alphasort);
     int bad = 0;
+    size_t registers = 0;
     for (int i = 0; i < count; i++) {
-        bad += !check_case(entries[i]->d_name);
+        bad += !check_case(entries[i]->d_name, &registers);
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
-    print_message("%d recorded stacks\n", count);
+    print_message("%d recorded stacks, %zu registers\n", count, registers);
     assert_true(count >= 90);
+    assert_true(registers >= 2000);
     assert_int_equal(bad, 0);
 }
 

@@ -22,6 +22,9 @@ REGISTERS = {
     "aarch64": [*(f"x{i}" for i in range(31)), "sp", "pc"],
     "s390x": [*(f"r{i}" for i in range(16)), *(f"f{i}" for i in range(16)), "pc"],
 }
+# Those that calls keep, and the stack pointer.
+KEPT = {"amd64": [3, 6, 7, 12, 13, 14, 15], "aarch64": [*range(19, 30), 31],
+        "s390x": [*range(6, 14), 15]}
 # DWARF's order of s390x floating point registers (its ABI, table 1.18).
 S390X_FLOATS = [0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15]
 MACHINES = {62: ("amd64", "x86_64"), 183: ("aarch64", "aarch64"), 22: ("s390x", "s390x")}
@@ -73,17 +76,22 @@ class Program:
                 for s in self.segments if s["type"] == PT_LOAD and s["file_size"]]
 
 
-def truth_of(gdb):
-    """The physical frames' addresses, to the outermost; None where gdb loses its way."""
-    addresses = []
+def truth_of(gdb, arch):
+    """The physical frames' addresses, to the outermost, and of the registers that calls
+    keep those that differ from the frame before; None where gdb loses its way."""
+    addresses, registers, last = [], [], {}
     frame = gdb.newest_frame()
     while frame is not None and len(addresses) < FRAMES_MAX:
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            addresses.append(frame.pc())
+            addresses.append(hex(frame.pc()))
+            now = {str(n): hex(int(frame.read_register(REGISTERS[arch][n])) & (1 << 64) - 1)
+                   for n in KEPT[arch]}
+            registers.append({n: v for n, v in now.items() if last.get(n) != v})
+            last = now
         if frame.unwind_stop_reason() == gdb.FRAME_UNWIND_MEMORY_ERROR:
             return None
         frame = frame.older()
-    return [hex(address) for address in addresses]
+    return addresses, registers
 
 
 def registers_of(gdb, arch):
@@ -106,7 +114,7 @@ def stop_of(gdb, program, end):
     low = int(registers[{"amd64": 7, "aarch64": 31, "s390x": 15}[program.arch]], 16)
     low -= RED_ZONE
     stack = bytes(gdb.selected_inferior().read_memory(low, end - low))
-    return registers, low, stack, truth_of(gdb)
+    return registers, low, stack, truth_of(gdb, program.arch)
 
 
 def write_case(program, path, folder, stop):
@@ -121,7 +129,7 @@ def write_case(program, path, folder, stop):
                       [{"address": hex(low), "file": "stack.bin"}],
             "code": program.code(), "images": [program.image()]}
     if truth is not None:
-        case["truth"] = truth
+        case["truth"], case["truth_registers"] = truth
     with open(os.path.join(folder, "case.json"), "w", encoding="ascii") as file:
         json.dump(case, file, indent=1)
         file.write("\n")
