@@ -236,7 +236,7 @@ static bool compare_registers(void *context, const struct unwind_frame *frame,
     json_t *value;
     json_object_foreach(changed, key, value)
     {
-        unsigned reg = (unsigned)atoi(key);
+        unsigned reg = (unsigned)strtoul(key, NULL, 10);
         compared->true_value[reg] = number(value);
         compared->told |= UINT64_C(1) << reg;
     }
