@@ -9,12 +9,14 @@
 #include "handler/crash.h"
 
 #include "handler/machine.h"
+#include "handler/machine_context.h"
 #include "handler/syscalls.h"
 
 #include "handler/poison.h"
 
 struct crash_state crash_state;
 struct crash_plan *crash_plan;
+int32_t *crash_process;
 
 // tell reports a crash that is ours to report, with what the program wants before and
 // after it. false: the program says that it is none.
@@ -28,37 +30,147 @@ static bool tell(siginfo_t *info, void *context)
     return true;
 }
 
-void crash_handle(int signal, siginfo_t *info, void *context)
+// tell_first reports the fault in whose handler the process is about to end, once.
+static bool tell_first(const struct crash_fault *first, int status,
+                       const siginfo_t *then)
 {
-    machine_allow_misaligned();
-    if (crash_refused(signal, info, context))
-        return;
-    uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
-    if (owner != 0 && owner == crash_claim_of_caller()) {
-        crash_re_enter(info);
-        return;
-    }
-    enum crash_verdict verdict = crash_ask_previous(signal, info, context);
-    if (verdict == CRASH_NONE)
-        return;
+    crash_record_first(first, status, then);
+    if (*first->told)
+        return true;
+    *first->told = true;
+    return tell(first->info, first->context);
+}
 
+// claim makes the crash that of the caller, within a time. false: another thread's is
+// not over in time, and the process is to die of that.
+static bool claim(int signal)
+{
+    uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
     int bound = crash_bound_set(); // before any other call of ours, see crash_bound.c
     enum crash_claim claim = crash_claim_take(crash_claim_of_caller());
-    if (claim == CRASH_CLAIM_TAKEN) {
-        crash_die_on_return(signal, info, context);
-        return;
-    }
+    if (claim == CRASH_CLAIM_TAKEN)
+        return false;
     if (claim == CRASH_CLAIM_RE_ENTERED)
         crash_give_up();
     if (owner != 0)
         crash_bound_renew(bound); // it has waited for another crash
     crash_state.bound = bound;
     crash_state.signal = signal;
-    crash_record(signal, info, context, verdict == CRASH_DIES);
-    if (tell(info, context) && verdict == CRASH_DIES) {
-        crash_die_on_return(signal, crash_plan->page->siginfo, context);
+    return true;
+}
+
+static void give_back(void)
+{
+    crash_bound_lift(crash_state.bound);
+    crash_claim_give_back();
+}
+
+// conclude does what is left to do when it is known what the signal was.
+static void conclude(enum crash_verdict verdict, int signal, siginfo_t *info,
+                     void *context)
+{
+    struct crash_fault first;
+    bool told;
+    if (verdict == CRASH_NONE)
+        return;
+    if (!claim(signal)) {
+        crash_die_on_return(signal, info, context);
         return;
     }
-    crash_bound_lift(bound);
-    crash_claim_give_back();
+    if (crash_first_fault(machine_context_stack(context), &first)) {
+        told = tell_first(&first, -1, info);
+    } else {
+        crash_record(signal, info, context, verdict == CRASH_DIES);
+        told = tell(info, context);
+    }
+    if (told && verdict == CRASH_DIES)
+        crash_die_on_return(signal, crash_dying_siginfo(), context);
+    else
+        give_back();
+}
+
+// mask_for_report lets nothing but other crashes come between; and not the signal that
+// the program's handler may have raised again, before it is reported.
+static void mask_for_report(int signal)
+{
+    uint64_t own = sys_is_pending(signal) ? UINT64_C(1) << (signal - 1) : 0;
+    sys_sigmask(~(crash_plan->signals >> 1) | own);
+}
+
+// is_re_entered: the signal has come to us while we were at work, and is dealt with.
+static bool is_re_entered(int signal, const siginfo_t *info, void *context)
+{
+    if (crash_refused(signal, info, context))
+        return true;
+    uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
+    if (owner == 0 || owner != crash_claim_of_caller())
+        return false;
+    crash_re_enter(info);
+    return true;
+}
+
+uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
+                      struct crash_asked *asked)
+{
+    machine_allow_misaligned();
+    if (is_re_entered(signal, info, context))
+        return 0;
+    enum crash_verdict verdict = crash_ask(signal, info, context, asked);
+    if (verdict == CRASH_ASKS)
+        return (uintptr_t)asked->action.handler;
+    if (verdict == CRASH_ASKS_LATE) {
+        uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
+        conclude(verdict, signal, info, context);
+        sys_sigmask(mask);
+        crash_fault_tell(asked->note);
+        return (uintptr_t)asked->action.handler;
+    }
+    conclude(verdict, signal, info, context);
+    return 0;
+}
+
+void crash_end(struct crash_asked *asked)
+{
+    enum crash_verdict verdict = crash_judge(asked);
+    if (verdict == CRASH_NONE)
+        return;
+    mask_for_report(asked->signal);
+    conclude(verdict, asked->signal, asked->info, asked->context);
+}
+
+void crash_handle_called(int signal, siginfo_t *info, void *context)
+{
+    struct crash_called called = { .info = info, .context = context };
+    struct crash_asked asked;
+
+    machine_allow_misaligned();
+    // Its handler is being asked, and calls us: it has given up.
+    bool given_up =
+        crash_find_caller(signal, (uintptr_t)__builtin_frame_address(0), &called);
+    if (is_re_entered(signal, called.info, called.context))
+        return;
+    enum crash_verdict verdict = CRASH_DIES;
+    if (!given_up)
+        verdict = crash_ask(signal, called.info, called.context, &asked);
+    if (verdict == CRASH_ASKS || verdict == CRASH_ASKS_LATE) {
+        crash_call(&asked);
+        verdict = crash_judge(&asked);
+    }
+    conclude(verdict, signal, called.info, called.context);
+}
+
+void crash_report_exit(int status, uintptr_t depth)
+{
+    struct crash_fault first;
+    if (!crash_first_fault(depth, &first) || *first.told)
+        return;
+    // A child that the handler has made is another process.
+    if (crash_process != NULL && *crash_process != sys_getpid())
+        return;
+    uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
+    if (claim(first.signal)) {
+        (void)tell_first(&first, status, NULL);
+        give_back();
+    }
+    sys_sigmask(mask);
 }

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/crash_action.h"
 #include "handler/record_file.h"
 #include "handler/request_page.h"
 
@@ -28,13 +29,6 @@ enum {
     CRASH_BOUND_NS = 800000000,
     CRASH_SCRATCH = 8192,
     CRASH_KEPT_VARIABLES = 6,
-};
-
-// The action that was in force before ours.
-struct crash_previous {
-    uintptr_t handler; // SIG_DFL, SIG_IGN or a function
-    uint64_t flags;
-    uint64_t mask;
 };
 
 // Where the crash path is while code of the program runs.
@@ -54,10 +48,14 @@ struct crash_state {
     int32_t bound;       // the timer that ends the process; negative: none
     uint32_t re_entries; // how often the handler has crashed in this crash
     uint32_t dying;      // the program is to end, whatever signal comes
+    uint32_t raised;     // the process ends by what a handler of its own has raised
     enum crash_stage stage;
     crashhook_before_fn *before; // of the program; NULL: none
     crashhook_after_fn *after;
     void *callback_argument;
+    bool reads_thread_word; // see machine_thread_word
+    uint64_t runtime_text;  // of Go's code, which recovers from faults of its own alone
+    uint64_t runtime_text_end;
 };
 
 struct crash_plan {
@@ -79,7 +77,6 @@ struct crash_plan {
     size_t mapping_bytes;
     uint64_t signals; // bit N: signal N is a crash
     uint64_t timeout_ns;
-    struct crash_previous previous[CRASH_SIGNALS];
 };
 
 extern struct crash_state crash_state;
@@ -122,17 +119,6 @@ uint64_t crash_claim_of_caller(void);
 enum crash_claim crash_claim_take(uint64_t self);
 void crash_claim_give_back(void);
 
-// What a signal is, once the previous action has been asked.
-enum crash_verdict {
-    CRASH_NONE,    // no crash: the program goes on
-    CRASH_DIES,    // reported, then the default action
-    CRASH_GOES_ON, // reported, then whatever the actions now in force make of it
-};
-
-// crash_ask_previous calls the handler that was there before ours, if there was one, as
-// the kernel would have, and says what is left to do.
-enum crash_verdict crash_ask_previous(int signal, siginfo_t *info, void *context);
-
 // The handler's ends of a running agent; pidfd is negative when there is none.
 struct crash_agent {
     int channel;
@@ -156,6 +142,9 @@ bool crash_serve_memory(int channel);
 
 // crash_record fills the request page.
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies);
+
+// crash_dying_siginfo is that of the signal by which the process ends.
+const void *crash_dying_siginfo(void);
 
 // crash_report has the agent report what the request page says, or leaves a record.
 // false: neither could be.

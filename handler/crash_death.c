@@ -86,7 +86,7 @@ void crash_die_now(void)
     block_signal(signal);
     restore_default(signal);
     // The page with the siginfo may be what is lost.
-    (void)send_again(signal, crash_plan->page->siginfo);
+    (void)send_again(signal, crash_dying_siginfo());
     crash_bound_leave_to(crash_state.bound, signal);
     sys_sigmask(~(UINT64_C(1) << (signal - 1)));
     // None of that was allowed. A fault whose signal is blocked ends a process as well.

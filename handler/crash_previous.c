@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler that was there before ours, asked in crash context (see crash.c) and
-// before anything else is done: a runtime such as a JVM or .NET turns its own faults
-// into null checks, and those are no crashes. It is called once, with the siginfo and
-// context that the kernel gave and the mask that the kernel would have set.
+// The handler that the program has for a signal of ours, asked in crash context (see
+// crash.c) and before anything else is done: a runtime such as a JVM or .NET turns its
+// own faults into null checks, and those are no crashes. It is called with the siginfo
+// and context that the kernel gave, and with the mask and on the stack that the kernel
+// set for it. Until it is known that this is a crash no system call is made for it that
+// can be done without.
 //
 // What it did tells what the signal was. It left by longjmp: we never hear of it. It
 // changed a register, or the memory is accessible now: the program goes on. It took
@@ -16,41 +18,33 @@
 #include <sys/mman.h>
 
 #include "handler/machine.h"
+#include "handler/machine_context.h"
 #include "handler/syscalls.h"
 
 #include "handler/poison.h"
-
-enum { POPULATE_READ = 22, POPULATE_WRITE = 23 }; // Linux 5.14; not in older headers
 
 // accessible: the access that context failed at would succeed now.
 static bool accessible(const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(crash_plan->page_size - 1);
-    int access = machine_fault_wrote(context) ? POPULATE_WRITE : POPULATE_READ;
+    int access =
+        machine_fault_wrote(context) ? CRASH_POPULATE_WRITE : CRASH_POPULATE_READ;
     return sys_madvise(page, crash_plan->page_size, access) == 0;
 }
 
-static void call(const struct crash_previous *previous, int signal, siginfo_t *info,
-                 ucontext_t *context)
+void crash_call(struct crash_asked *asked)
 {
-    uint64_t interrupted = *(const uint64_t *)&context->uc_sigmask;
-    bool nests = (previous->flags & SA_NODEFER) != 0;
-    uint64_t own = nests ? 0 : UINT64_C(1) << (signal - 1);
+    const struct crash_action *action = &asked->action;
+    uint64_t interrupted =
+        *(const uint64_t *)&((ucontext_t *)asked->context)->uc_sigmask;
+    bool nests = (action->flags & SA_NODEFER) != 0;
+    uint64_t own = nests ? 0 : UINT64_C(1) << (asked->signal - 1);
 
-    uint64_t ours = sys_sigmask(interrupted | previous->mask | own);
-    if ((previous->flags & SA_SIGINFO) != 0)
-        ((void (*)(int, siginfo_t *, void *))previous->handler)(signal, info, context);
-    else
-        ((void (*)(int))previous->handler)(signal);
+    uint64_t ours = sys_sigmask(interrupted | action->mask | own);
+    ((void (*)(int, siginfo_t *, void *))(uintptr_t)action->handler)(
+        asked->signal, asked->info, asked->context);
     // It may have raised the signal again, which is not to arrive before the report.
     sys_sigmask(ours | own);
-}
-
-static bool action_is_ours(int signal)
-{
-    struct sys_action now = { 0 };
-    sys_sigaction(signal, NULL, &now);
-    return now.handler == (uintptr_t)crash_handle;
 }
 
 // same: the handler has left every register as it was.
@@ -63,24 +57,37 @@ static bool same(const uint64_t *before, const uint64_t *after)
     return true;
 }
 
-static enum crash_verdict call_and_judge(const struct crash_previous *previous,
-                                         int signal, siginfo_t *info, void *context)
+// aborts: abort() has more to do when a handler returns, whatever the handler was.
+static bool aborts(int signal, const siginfo_t *info)
 {
-    uint64_t before[REQUEST_REGISTERS] = { 0 };
-    uint64_t after[REQUEST_REGISTERS] = { 0 };
+    return signal == SIGABRT && info->si_code <= 0 && info->si_pid == sys_getpid();
+}
 
-    machine_registers(context, before);
-    call(previous, signal, info, context);
-    machine_registers(context, after);
-    if (!same(before, after))
+enum crash_verdict crash_judge(struct crash_asked *asked)
+{
+    uint64_t after[REQUEST_REGISTERS] = { 0 };
+    struct crash_action now;
+    int signal = asked->signal;
+    const siginfo_t *info = asked->info;
+
+    crash_fault_close(asked->note);
+    machine_registers(asked->context, after);
+    if (!same(asked->registers, after))
         return CRASH_NONE;
-    // abort() has more to do when a handler returns, whatever the handler was.
-    if (!action_is_ours(signal) || signal == SIGABRT)
+    if (aborts(signal, info))
         return CRASH_GOES_ON;
-    if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS)
+    bool comes_again = info->si_code > 0 && signal != SIGTRAP && signal != SIGSYS;
+    crash_action_read(signal, &now);
+    // Another handler is asked when the fault comes again.
+    if (now.handler != asked->action.handler && crash_action_calls(&now))
         return CRASH_NONE;
+    if (!comes_again)
+        return now.handler == (uintptr_t)SIG_DFL && sys_is_pending(signal) ? CRASH_DIES
+                                                                           : CRASH_NONE;
+    if (now.handler != asked->action.handler)
+        return CRASH_DIES;
     bool memory = signal == SIGSEGV || signal == SIGBUS;
-    return memory && accessible(info, context) ? CRASH_NONE : CRASH_DIES;
+    return memory && accessible(info, asked->context) ? CRASH_NONE : CRASH_DIES;
 }
 
 // is_gone: the handler was in a library that has been closed. Kernels before 5.14
@@ -88,22 +95,56 @@ static enum crash_verdict call_and_judge(const struct crash_previous *previous,
 static bool is_gone(uintptr_t handler)
 {
     uintptr_t page = handler & ~(uintptr_t)(crash_plan->page_size - 1);
-    return sys_madvise(page, crash_plan->page_size, POPULATE_READ) == -ENOMEM;
+    return sys_madvise(page, crash_plan->page_size, CRASH_POPULATE_READ) == -ENOMEM;
 }
 
-enum crash_verdict crash_ask_previous(int signal, siginfo_t *info, void *context)
+// reset_first makes the action the default before its handler runs.
+static void reset_first(int signal, const struct crash_action *action)
 {
-    const struct crash_previous *previous = &crash_plan->previous[signal];
+    struct crash_action standard = *action;
+    struct crash_action old;
+    struct sys_action ours;
 
-    if (previous->handler == (uintptr_t)SIG_DFL)
-        return CRASH_DIES;
-    if (previous->handler != (uintptr_t)SIG_IGN && is_gone(previous->handler))
-        return CRASH_DIES;
-    if (previous->handler != (uintptr_t)SIG_IGN)
-        return call_and_judge(previous, signal, info, context);
+    standard.handler = (uintptr_t)SIG_DFL;
+    crash_action_exchange(signal, &standard, &old);
+    crash_action_for_kernel(&standard, &ours);
+    sys_sigaction(signal, &ours, NULL);
+}
+
+// never_recovers: the handler is Go's, and the fault is not one of Go's code. It prints
+// what it has to say and ends the process by a system call of its own.
+static bool never_recovers(const struct crash_asked *asked)
+{
+    uint64_t text = crash_state.runtime_text;
+    uint64_t bytes = crash_state.runtime_text_end - text;
+    return asked->action.handler - text < bytes && asked->note != NULL &&
+           machine_program_counter(asked->context) - text >= bytes;
+}
+
+static enum crash_verdict ignored(int signal, const siginfo_t *info)
+{
     // A fault cannot be ignored, and abort() does not care; a signal that was sent is.
     if (info->si_code > 0)
         return CRASH_DIES;
-    bool aborts = signal == SIGABRT && info->si_pid == sys_getpid();
-    return aborts ? CRASH_GOES_ON : CRASH_NONE;
+    return aborts(signal, info) ? CRASH_GOES_ON : CRASH_NONE;
+}
+
+enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
+                             struct crash_asked *asked)
+{
+    crash_action_read(signal, &asked->action);
+    if (asked->action.handler == (uintptr_t)SIG_DFL)
+        return CRASH_DIES;
+    if (asked->action.handler == (uintptr_t)SIG_IGN)
+        return ignored(signal, info);
+    if (is_gone((uintptr_t)asked->action.handler))
+        return CRASH_DIES;
+    asked->signal = signal;
+    asked->info = info;
+    asked->context = context;
+    asked->note = crash_fault_open(signal, info, context);
+    machine_registers(context, asked->registers);
+    if ((asked->action.flags & SYS_SA_RESETHAND) != 0)
+        reset_first(signal, &asked->action);
+    return never_recovers(asked) ? CRASH_ASKS_LATE : CRASH_ASKS;
 }

@@ -21,20 +21,21 @@ static void copy(volatile uint8_t *to, const void *from, size_t length)
 
 static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
 {
-    // Somebody put our handler back without SA_SIGINFO, or called it with a number
-    // alone.
+    // Somebody put our handler back without SA_SIGINFO.
     const siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
     copy(out, info->si_signo == signal ? info : &plain, sizeof(siginfo_t));
 }
 
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
 {
+    static const siginfo_t nothing;
     struct request_page *page = crash_plan->page;
     stack_t alternate = { .ss_flags = SS_DISABLE };
 
     // Before the page, which may be what is lost.
     __atomic_store_n(&crash_state.dumpable, (int32_t)sys_prctl(PR_GET_DUMPABLE, 0),
                      __ATOMIC_SEQ_CST);
+    crash_state.raised = 0;
     page->dies = dies;
     page->live = 0;
     page->agent_pid = 0;
@@ -42,6 +43,8 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     page->crash_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
     page->deadline_monotonic_ns = page->crash_monotonic_ns + crash_plan->timeout_ns;
     copy_siginfo(signal, info, page->siginfo);
+    copy(page->then, &nothing, sizeof(nothing));
+    page->exit_status = -1;
     page->context_address = (uintptr_t)context;
     machine_registers(context, page->registers);
     sys_sigaltstack(&alternate);
@@ -50,4 +53,21 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     page->alternate_stack_bytes = used ? alternate.ss_size : 0;
     page->thread_pointer = machine_thread_pointer();
     page->crashed_tid = sys_gettid();
+}
+
+void crash_record_first(const struct crash_fault *first, int status,
+                        const siginfo_t *then)
+{
+    struct request_page *page = crash_plan->page;
+    crash_record(first->signal, first->info, first->context, then != NULL);
+    page->exit_status = status;
+    crash_state.raised = then != NULL;
+    if (then != NULL)
+        copy(page->then, then, sizeof(*then));
+}
+
+const void *crash_dying_siginfo(void)
+{
+    // The page may be what is lost, and is not read here.
+    return crash_state.raised ? crash_plan->page->then : crash_plan->page->siginfo;
 }

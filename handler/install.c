@@ -8,23 +8,28 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/settings.h"
 #include "crashhook/crashhook.h"
+#include "handler/actions.h"
 #include "handler/agent_path.h"
 #include "handler/context.h"
 #include "handler/crash.h"
 #include "handler/daemon.h"
 #include "handler/flight_place.h"
+#include "handler/machine.h"
 #include "handler/plan.h"
+#include "handler/sanitizer_runtime.h"
+#include "handler/syscalls.h"
+#include "handler/threads.h"
 #include "handler/variables.h"
 
-static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t installing; // 1: somebody installs, 2: and somebody else waits
 
 bool install_done(void)
 {
@@ -69,60 +74,37 @@ static bool is_enabled(const struct settings *settings)
            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO));
 }
 
-static void note_previous(struct crash_previous *out, const struct sigaction *action)
-{
-    out->handler = (uintptr_t)action->sa_handler;
-    out->flags = (uint64_t)action->sa_flags;
-    memcpy(&out->mask, &action->sa_mask, sizeof(out->mask));
-}
-
-// take installs our handler for signal and notes what was there. A signal that is no
-// fault and is ignored stays so: what the program starts would inherit that.
-static void take(struct crash_plan *plan, int signal)
-{
-    struct sigaction ours = { .sa_sigaction = crash_handle,
-                              .sa_flags =
-                                  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART };
-    struct sigaction before;
-    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
-
-    sigfillset(&ours.sa_mask);
-    for (int other = 1; other < CRASH_SIGNALS; other++) {
-        if ((plan->signals >> other & 1) != 0)
-            sigdelset(&ours.sa_mask, other);
-    }
-    if (sigaction(signal, &ours, &before) != 0)
-        return;
-    note_previous(&plan->previous[signal], &before);
-    if (before.sa_handler == SIG_DFL)
-        return;
-    if (before.sa_handler == SIG_IGN && !fault) {
-        (void)sigaction(signal, &before, NULL);
-        return;
-    }
-    // A call that the earlier handler would have interrupted still is.
-    if (before.sa_handler != SIG_IGN && (before.sa_flags & SA_RESTART) == 0) {
-        ours.sa_flags &= ~SA_RESTART;
-        (void)sigaction(signal, &ours, NULL);
-    }
-}
-
 // put_in_force makes plan the one that crashes go by. Signals are taken once; a program
 // that takes one away from us later does so on purpose.
 static void put_in_force(struct crash_plan *plan)
 {
     struct crash_plan *old = crash_plan;
-    if (old != NULL)
-        memcpy(plan->previous, old->previous, sizeof(plan->previous));
     __atomic_store_n(&crash_plan, plan, __ATOMIC_RELEASE);
     for (int signal = 1; old == NULL && signal < CRASH_SIGNALS; signal++) {
         if ((plan->signals >> signal & 1) != 0)
-            take(plan, signal);
+            actions_take(signal);
     }
     flight_place_tell();
     plan_seal(plan);
     if (old != NULL && __atomic_load_n(&crash_state.claim, __ATOMIC_ACQUIRE) == 0)
         plan_destroy(old);
+}
+
+// map_process maps the word that says which process this is, and is empty after a fork.
+static void map_process(void)
+{
+    enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    if (crash_process != NULL)
+        return;
+    void *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, bytes, WIPE_ON_FORK) == 0)
+        crash_process = page;
+    else
+        munmap(page, bytes);
 }
 
 static int install(char *const *environment, const struct crashhook_options *options)
@@ -156,11 +138,33 @@ static int install(char *const *environment, const struct crashhook_options *opt
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;
-    (void)crashhook_thread_init(); // without it only a stack overflow goes unreported
+    threads_init_first(); // without it only a stack overflow goes unreported
+    map_process();
+    crash_state.reads_thread_word =
+        (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
+    sanitizer_end_note();
     put_in_force(plan);
     if (settings.mode == MODE_DAEMON)
         (void)daemon_start(); // without it a crash starts its agent itself
     return 0;
+}
+
+// A lock of our own: before main a sanitizer's runtime, which puts its own before those
+// of libc, may not be there yet.
+static void lock_install(void)
+{
+    uint32_t free_lock = 0;
+    if (__atomic_compare_exchange_n(&installing, &free_lock, 1, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&installing, 2, __ATOMIC_ACQUIRE) != 0)
+        sys_futex_wait(&installing, 2, UINT64_C(1000000000));
+}
+
+static void unlock_install(void)
+{
+    if (__atomic_exchange_n(&installing, 0, __ATOMIC_RELEASE) == 2)
+        sys_futex_wake_all(&installing);
 }
 
 static int install_once(char *const *environment,
@@ -168,9 +172,9 @@ static int install_once(char *const *environment,
 {
     if (getauxval(AT_SECURE) != 0)
         return EPERM;
-    pthread_mutex_lock(&installing);
+    lock_install();
     int error = install_done() && options == NULL ? 0 : install(environment, options);
-    pthread_mutex_unlock(&installing);
+    unlock_install();
     return error;
 }
 
@@ -181,16 +185,24 @@ int crashhook_install(const struct crashhook_options *options)
     return install_once(environ, options);
 }
 
-// The shared library asks to be started before every other (-z initfirst), so that a
-// crash of another library's constructor is reported. libc has not set environ by then,
-// but glibc passes what main is going to get.
-__attribute__((constructor)) static void install_at_start(int argc, char **argv,
-                                                          char **environment)
+// The environment that the kernel gave, before libc has set environ: above the
+// arguments, on the stack that glibc's loader remembers. Other loaders set environ
+// first, and pass a constructor no arguments.
+static char *const *environment_at_start(void)
 {
-    (void)argc;
-    (void)argv;
-#if !defined(__GLIBC__)
-    environment = environ;
-#endif
-    (void)install_once(environment, NULL);
+    extern void *__libc_stack_end __attribute__((weak)); // glibc's name
+    if (environ != NULL || &__libc_stack_end == NULL || __libc_stack_end == NULL)
+        return environ;
+    char *const *word = __libc_stack_end;
+    for (word++; *word != NULL; word++) // past the number of arguments
+        continue;
+    return word + 1;
+}
+
+// The shared library asks to be started before every other (-z initfirst), so that a
+// crash of another library's constructor is reported.
+__attribute__((constructor)) static void install_at_start(void)
+{
+    sanitizer_start();
+    (void)install_once(environment_at_start(), NULL);
 }

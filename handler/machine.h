@@ -100,6 +100,8 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
 {
     for (int i = 0; i < (int)NGREG; i++)
         out[i] = (uint64_t)context->uc_mcontext.gregs[i];
+    for (int i = (int)NGREG; i < REQUEST_REGISTERS; i++)
+        out[i] = 0;
 }
 
 // machine_stack_pointer is that of copied registers, machine_frame_pointer likewise.
@@ -121,6 +123,20 @@ static inline uint64_t machine_thread_pointer(void)
     machine_call(SYS_arch_prctl, ARCH_GET_FS, (long)&pointer, 0, 0, 0);
     return pointer;
 }
+
+// machine_thread_word is different for each thread, at the cost of an instruction where
+// may_read says that the processor and the kernel have it. 0: the thread has none.
+static inline uint64_t machine_thread_word(bool may_read)
+{
+    uint64_t word;
+    if (!may_read)
+        return machine_thread_pointer();
+    __asm__("rdfsbase %0" : "=r"(word));
+    return word;
+}
+
+// MACHINE_THREAD_WORD_HWCAP2 is the bit of AT_HWCAP2 that allows it.
+enum { MACHINE_THREAD_WORD_HWCAP2 = 2 };
 
 // machine_fault_wrote: the page fault of context was a write; false when unknown.
 static inline bool machine_fault_wrote(const ucontext_t *context)
@@ -191,6 +207,14 @@ static inline uint64_t machine_thread_pointer(void)
     __asm__("mrs %0, tpidr_el0" : "=r"(pointer));
     return pointer;
 }
+
+static inline uint64_t machine_thread_word(bool may_read)
+{
+    (void)may_read;
+    return machine_thread_pointer();
+}
+
+enum { MACHINE_THREAD_WORD_HWCAP2 = 0 };
 
 static inline bool machine_fault_wrote(const ucontext_t *context)
 {

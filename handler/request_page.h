@@ -85,5 +85,9 @@ struct request_page {
     uint64_t sanitizer_report; // the text of AddressSanitizer's report; 0: none
     uint64_t context_page;     // struct context_page; 0: none
     uint64_t watches;          // of the table of watch_page.h
+    // What the program's handler did about the crash: the siginfo of the signal that it
+    // raised (si_signo 0: none), or the status that it exits with (-1: it does not).
+    uint8_t then[128];
+    int64_t exit_status;
     uint64_t flight_state; // of libcrashhook-flight (flight/flight_state.h); 0: none
 };

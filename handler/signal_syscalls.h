@@ -10,7 +10,9 @@
 #include "handler/machine.h"
 
 // The kernel's own signal set and action; libc's are wider.
-enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64 };
+enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64, SYS_SA_RESTORER = 0x04000000 };
+
+static const uint64_t SYS_SA_RESETHAND = 0x80000000; // libc's is negative
 
 // What is blocked while we make calls: a filter's answer by SIGSYS has to arrive.
 #define SYS_ALL_BUT_SIGSYS (~(UINT64_C(1) << (SIGSYS - 1)))
@@ -56,6 +58,14 @@ static inline long sys_block_all(uint64_t *out_old)
     const uint64_t all = ~UINT64_C(0);
     return machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8,
                         0);
+}
+
+// sys_is_pending: signal waits until it is no longer blocked.
+static inline bool sys_is_pending(int signal)
+{
+    uint64_t set = 0;
+    machine_call(SYS_rt_sigpending, (long)&set, SYS_SIGSET_BYTES, 0, 0, 0);
+    return (set >> (signal - 1) & 1) != 0;
 }
 
 // sys_take_signal takes a pending signal back, if there is one.

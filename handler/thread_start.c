@@ -10,6 +10,7 @@
 #include <threads.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/actions.h"
 #include "handler/install.h"
 #include "handler/threads.h"
 
@@ -48,6 +49,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
 {
     if (next_pthread_create == NULL)
         next_pthread_create = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+    actions_take_back();
     struct thread_start *what = install_done() ? threads_stack_create() : NULL;
     if (what == NULL)
         return next_pthread_create(thread, attributes, run, argument);

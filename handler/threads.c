@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/syscalls.h"
 
 enum {
     STACK_BYTES = 64 * 1024,
@@ -19,9 +20,12 @@ enum {
     AUX_SIGNAL_FRAME = 51,
 };
 
-static pthread_once_t stack_key_once = PTHREAD_ONCE_INIT;
+// Not pthread_once, which a sanitizer may have put its own before: a thread of its
+// runtime comes here before the runtime knows the thread.
+enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
+
 static pthread_key_t stack_key;
-static bool stack_key_made;
+static uint32_t stack_key_state;
 
 // frame_bytes is what the kernel pushes on delivery: 3.5 KiB with AVX-512, 11 with AMX.
 static size_t frame_bytes(void)
@@ -81,16 +85,26 @@ static void at_thread_end(void *stack)
     threads_stack_destroy(stack);
 }
 
-static void make_key(void)
+// has_key makes the key the first time. false: there is none to be had.
+static bool has_key(void)
 {
-    stack_key_made = pthread_key_create(&stack_key, at_thread_end) == 0;
+    uint32_t none = KEY_NONE;
+    if (__atomic_compare_exchange_n(&stack_key_state, &none, KEY_WANTED, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        bool made = pthread_key_create(&stack_key, at_thread_end) == 0;
+        __atomic_store_n(&stack_key_state, made ? KEY_MADE : KEY_REFUSED,
+                         __ATOMIC_RELEASE);
+        sys_futex_wake_all(&stack_key_state);
+    }
+    while (__atomic_load_n(&stack_key_state, __ATOMIC_ACQUIRE) == KEY_WANTED)
+        sys_futex_wait(&stack_key_state, KEY_WANTED, UINT64_C(1000000000));
+    return __atomic_load_n(&stack_key_state, __ATOMIC_ACQUIRE) == KEY_MADE;
 }
 
 // keep has the stack freed at the thread's end. false: that cannot be promised.
 static bool keep(void *stack)
 {
-    return pthread_once(&stack_key_once, make_key) == 0 && stack_key_made &&
-           pthread_setspecific(stack_key, stack) == 0;
+    return has_key() && pthread_setspecific(stack_key, stack) == 0;
 }
 
 void threads_adopt(void *stack)
@@ -101,6 +115,14 @@ void threads_adopt(void *stack)
         return;
     }
     (void)sigaltstack(&wanted, NULL);
+}
+
+void threads_init_first(void)
+{
+    void *stack = has_large_enough() ? NULL : threads_stack_create();
+    const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
+    if (stack != NULL && sigaltstack(&wanted, NULL) != 0)
+        threads_stack_destroy(stack);
 }
 
 int crashhook_thread_init(void)

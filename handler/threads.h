@@ -18,3 +18,7 @@ void threads_stack_destroy(void *stack);
 // threads_adopt makes a created stack the calling thread's for as long as it lives, or
 // destroys it when the thread has a large enough one.
 void threads_adopt(void *stack);
+
+// threads_init_first gives the first thread its stack, which goes with the process: no
+// function of pthreads is called.
+void threads_init_first(void);

@@ -74,11 +74,13 @@ static void a_handler_that_raises_again_leaves_a_crash(void **state)
     assert_true(real_crash_says(&run, "address=(nil)"));
 }
 
-static void a_handler_that_aborts_is_reported_as_that(void **state)
+static void
+a_handler_that_aborts_is_reported_as_the_fault_that_it_was_called_for(void **state)
 {
     (void)state;
     ends("earlier-aborts", SIGABRT, "H", 1);
-    assert_true(real_crash_says(&run, "signal=6"));
+    assert_true(real_crash_says(&run, "signal=11"));
+    assert_true(real_crash_says(&run, "address=(nil)"));
 }
 
 static void an_ignored_signal_stays_ignored_and_a_fault_does_not(void **state)
@@ -147,7 +149,8 @@ int main(void)
         CRASH_TEST(a_handler_of_abort_that_returns_does_not_stop_it),
         CRASH_TEST(a_handler_that_gives_the_signal_up_leaves_a_crash),
         CRASH_TEST(a_handler_that_raises_again_leaves_a_crash),
-        CRASH_TEST(a_handler_that_aborts_is_reported_as_that),
+        CRASH_TEST(
+            a_handler_that_aborts_is_reported_as_the_fault_that_it_was_called_for),
         CRASH_TEST(an_ignored_signal_stays_ignored_and_a_fault_does_not),
         CRASH_TEST(an_ignored_signal_interrupts_nothing),
         CRASH_TEST(unloading_the_library_does_not_unload_the_handler),

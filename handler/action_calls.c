@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program sets the actions of signals with, put before libc's (see actions.h),
+// and the exits by which its handlers end it. In libcrashhook.a they are weak, so that
+// a program's or a sanitizer's own stand, and libc's where it brings them.
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/actions.h"
+#include "handler/crash.h"
+#include "handler/next_call.h"
+
+#define INTERPOSED CRASHHOOK_API __attribute__((weak))
+
+typedef void handler_fn(int);
+
+// What siginterrupt has said of each signal.
+static uint64_t interrupting;
+
+static uint64_t bit_of(int number)
+{
+    return UINT64_C(1) << (number - 1);
+}
+
+static bool is_signal(int number)
+{
+    if (number > 0 && number < NSIG)
+        return true;
+    errno = EINVAL;
+    return false;
+}
+
+// set is signal() with the flags that its family differs in.
+static handler_fn *set(int number, handler_fn *handler, int flags, bool blocks_itself)
+{
+    struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+    struct sigaction old;
+    if (handler == SIG_ERR || !is_signal(number)) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigemptyset(&action.sa_mask);
+    if (blocks_itself)
+        sigaddset(&action.sa_mask, number);
+    return actions_exchange(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+static handler_fn *set_bsd(int number, handler_fn *handler)
+{
+    bool interrupts =
+        is_signal(number) &&
+        (__atomic_load_n(&interrupting, __ATOMIC_RELAXED) & bit_of(number)) != 0;
+    return set(number, handler, interrupts ? 0 : SA_RESTART, true);
+}
+
+static handler_fn *set_system_v(int number, handler_fn *handler)
+{
+    enum { INTERRUPT = 0x20000000 };
+    return set(number, handler, (int)SA_RESETHAND | SA_NODEFER | INTERRUPT, false);
+}
+
+// Not every libc declares each of them; the names are reserved for it.
+handler_fn *bsd_signal(int number, handler_fn *handler);
+handler_fn *ssignal(int number, handler_fn *handler);
+handler_fn *sysv_signal(int number, handler_fn *handler);
+handler_fn *__sysv_signal(int number, handler_fn *handler);
+
+INTERPOSED int sigaction(int number, const struct sigaction *restrict action,
+                         struct sigaction *restrict old)
+{
+    return actions_exchange(number, action, old);
+}
+
+INTERPOSED handler_fn *signal(int number, handler_fn *handler)
+{
+    return set_bsd(number, handler);
+}
+
+INTERPOSED handler_fn *bsd_signal(int number, handler_fn *handler)
+{
+    return set_bsd(number, handler);
+}
+
+INTERPOSED handler_fn *ssignal(int number, handler_fn *handler)
+{
+    return set_bsd(number, handler);
+}
+
+INTERPOSED handler_fn *sysv_signal(int number, handler_fn *handler)
+{
+    return set_system_v(number, handler);
+}
+
+INTERPOSED handler_fn *__sysv_signal(int number, handler_fn *handler)
+{
+    return set_system_v(number, handler);
+}
+
+INTERPOSED int sigignore(int number)
+{
+    return set(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+// SIG_HOLD blocks the signal and leaves its action.
+INTERPOSED handler_fn *sigset(int number, handler_fn *handler)
+{
+    handler_fn *const hold = (handler_fn *)2; // SIG_HOLD, which not every libc names
+    sigset_t only;
+    sigset_t before;
+    struct sigaction old;
+    bool holds = handler == hold;
+
+    if (!is_signal(number))
+        return SIG_ERR;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    if (holds && actions_exchange(number, NULL, &old) != 0)
+        return SIG_ERR;
+    if (!holds && (old.sa_handler = set(number, handler, 0, false)) == SIG_ERR)
+        return SIG_ERR;
+    if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &only, &before) != 0)
+        return SIG_ERR;
+    return sigismember(&before, number) ? hold : old.sa_handler;
+}
+
+INTERPOSED int siginterrupt(int number, int interrupts)
+{
+    struct sigaction action;
+    if (!is_signal(number) || actions_exchange(number, NULL, &action) != 0)
+        return -1;
+    if (interrupts) {
+        __atomic_fetch_or(&interrupting, bit_of(number), __ATOMIC_RELAXED);
+        action.sa_flags &= ~SA_RESTART;
+    } else {
+        __atomic_fetch_and(&interrupting, ~bit_of(number), __ATOMIC_RELAXED);
+        action.sa_flags |= SA_RESTART;
+    }
+    return actions_exchange(number, &action, NULL);
+}
+
+INTERPOSED void _exit(int status)
+{
+    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+    next_exit_now(status);
+}
+
+INTERPOSED void _Exit(int status)
+{
+    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+    next_exit_now(status);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/actions.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handler/crash.h"
+#include "handler/go_text.h"
+#include "handler/install.h"
+#include "handler/next_call.h"
+#include "handler/syscalls.h"
+
+static bool is_ours(int signal)
+{
+    return signal > 0 && signal < CRASH_SIGNALS && install_done() &&
+           (crash_plan->signals >> signal & 1) != 0;
+}
+
+// is_left_ignored: a signal that is no fault and is ignored stays so, for what the
+// program starts would inherit that.
+static bool is_left_ignored(int signal, const struct crash_action *action)
+{
+    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
+    return !fault && action->handler == (uintptr_t)SIG_IGN;
+}
+
+static void action_from_kernel(struct crash_action *out, const struct sys_action *from)
+{
+    *out = (struct crash_action){ .handler = from->handler,
+                                  .flags = from->flags & ~(uint64_t)SYS_SA_RESTORER,
+                                  .mask = from->mask };
+}
+
+static void action_from_libc(struct crash_action *out, const struct sigaction *from)
+{
+    out->handler = (uintptr_t)from->sa_handler;
+    out->flags = (uint32_t)from->sa_flags;
+    memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
+    // As the kernel has it: these two cannot be blocked.
+    out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+}
+
+static void action_to_libc(const struct crash_action *from, struct sigaction *out)
+{
+    out->sa_handler = (void (*)(int))(uintptr_t)from->handler;
+    out->sa_flags = (int)from->flags;
+    memcpy(&out->sa_mask, &from->mask, sizeof(from->mask));
+}
+
+// tell_kernel puts our action before theirs.
+static void tell_kernel(int signal, const struct crash_action *theirs)
+{
+    struct sys_action ours;
+    crash_action_for_kernel(theirs, &ours);
+    if (is_left_ignored(signal, theirs))
+        ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
+    (void)sys_sigaction(signal, &ours, NULL);
+}
+
+static void note_exit(void)
+{
+    crash_report_exit(EXIT_FAILURE, (uintptr_t)__builtin_frame_address(0));
+}
+
+static void note_quick_exit(void *unused)
+{
+    (void)unused;
+    note_exit();
+}
+
+// glibc's at_quick_exit. Weak, since the shared library is also loaded by musl's
+// loader.
+extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
+
+// prepare_for is done when the program sets its first handler.
+static void prepare_for(const struct crash_action *theirs)
+{
+    static bool prepared;
+    go_text_note((uintptr_t)theirs->handler);
+    if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
+        return;
+    next_call_find();
+    (void)atexit(note_exit);
+    if (__cxa_at_quick_exit != NULL)
+        (void)__cxa_at_quick_exit(note_quick_exit, NULL);
+}
+
+void actions_take(int signal)
+{
+    struct sys_action before = { 0 };
+    struct crash_action theirs;
+    struct crash_action old;
+
+    if (sys_sigaction(signal, NULL, &before) != 0)
+        return;
+    action_from_kernel(&theirs, &before);
+    if (theirs.handler == (uintptr_t)crash_handle)
+        return;
+    if (crash_action_calls(&theirs))
+        prepare_for(&theirs);
+    crash_action_exchange(signal, &theirs, &old);
+    tell_kernel(signal, &theirs);
+}
+
+// is_shared: this is a child that runs in its parent's memory until it executes
+// something, as that of vfork does. The kernel keeps its actions apart, and so must we.
+static bool is_shared(void)
+{
+    if (crash_process == NULL)
+        return false;
+    if (*crash_process == 0)
+        *crash_process = sys_getpid();
+    return *crash_process != sys_getpid();
+}
+
+static int exchange_ours(int signal, const struct sigaction *action,
+                         struct sigaction *old)
+{
+    struct crash_action theirs;
+    struct crash_action before;
+
+    if (action == NULL) {
+        crash_action_read(signal, &before);
+    } else {
+        // Both are read before anything is written: they may be the same.
+        action_from_libc(&theirs, action);
+        if (crash_action_calls(&theirs))
+            prepare_for(&theirs);
+        crash_action_exchange(signal, &theirs, &before);
+        tell_kernel(signal, &theirs);
+    }
+    if (old != NULL)
+        action_to_libc(&before, old);
+    return 0;
+}
+
+int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    if (!is_ours(signal))
+        return next_sigaction(signal, action, old);
+    if (action == NULL || !is_shared())
+        return exchange_ours(signal, action, old);
+    struct sigaction wanted = *action;
+    if (exchange_ours(signal, NULL, old) != 0)
+        return -1;
+    return next_sigaction(signal, &wanted, NULL);
+}
+
+void actions_take_back(void)
+{
+    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
+        if (is_ours(signal) && !is_shared())
+            actions_take(signal);
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The actions that the program has set for the signals that are ours, kept where a
+// crash can read them at any moment: the kernel has our action, and hands theirs out
+// nowhere.
+//
+// Whoever sets an action may be interrupted by a signal whose handler sets another, or
+// by a crash that reads it. So no lock is taken and nobody waits: an action is written
+// into a slot that nobody looks at, and one exchange of a word, the slot's number with
+// a count of exchanges, makes it the one in force. A reader that finds the word as it
+// was has read one action and not parts of two.
+#include "handler/crash.h"
+
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum {
+    SLOT_BITS = 8,
+    // As many as can be in force, and as many again for who is changing one.
+    SLOTS = 2 * CRASH_SIGNALS,
+};
+
+struct action_slot {
+    uint32_t used;
+    struct crash_action action;
+};
+
+static struct action_slot slots[SLOTS];
+static uint64_t in_force[CRASH_SIGNALS]; // count << SLOT_BITS | slot + 1; 0: default
+static uint64_t exchanges;
+
+static struct action_slot *slot_of(uint64_t word)
+{
+    size_t number = word & ((1u << SLOT_BITS) - 1);
+    return number != 0 ? &slots[number - 1] : NULL;
+}
+
+static uint64_t load(const void *word)
+{
+    return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
+}
+
+static void store(void *word, uint64_t value)
+{
+    __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELAXED);
+}
+
+static void action_copy(struct crash_action *to, const struct crash_action *from)
+{
+    store(&to->handler, load(&from->handler));
+    store(&to->flags, load(&from->flags));
+    store(&to->mask, load(&from->mask));
+}
+
+void crash_action_read(int signal, struct crash_action *out)
+{
+    uint64_t word = __atomic_load_n(&in_force[signal], __ATOMIC_ACQUIRE);
+    for (;;) {
+        const struct action_slot *slot = slot_of(word);
+        *out = (struct crash_action){ 0 };
+        if (slot != NULL)
+            action_copy(out, &slot->action);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        uint64_t now = __atomic_load_n(&in_force[signal], __ATOMIC_ACQUIRE);
+        if (now == word)
+            return;
+        word = now;
+    }
+}
+
+// slot_take finds a slot for a new action. There are enough unless dozens of threads
+// are here at once, each of which is soon done.
+static size_t slot_take(void)
+{
+    for (size_t i = 0;; i = (i + 1) % SLOTS) {
+        uint32_t unused = 0;
+        if (__atomic_compare_exchange_n(&slots[i].used, &unused, 1, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return i;
+    }
+}
+
+void crash_action_exchange(int signal, const struct crash_action *action,
+                           struct crash_action *out_old)
+{
+    size_t taken = slot_take();
+    action_copy(&slots[taken].action, action);
+    uint64_t count = __atomic_add_fetch(&exchanges, 1, __ATOMIC_RELAXED);
+    uint64_t word = __atomic_exchange_n(
+        &in_force[signal], count << SLOT_BITS | (taken + 1), __ATOMIC_ACQ_REL);
+    struct action_slot *old = slot_of(word);
+    *out_old = (struct crash_action){ 0 };
+    if (old == NULL)
+        return;
+    *out_old = old->action; // ours alone from the exchange on
+    __atomic_store_n(&old->used, 0, __ATOMIC_RELEASE);
+}
+
+bool crash_action_calls(const struct crash_action *action)
+{
+    return action->handler != (uintptr_t)SIG_DFL &&
+           action->handler != (uintptr_t)SIG_IGN;
+}
+
+// What the kernel is told. A handler of the program's runs with the mask and on the
+// stack that it has asked for without a call of ours: the kernel does to us what it
+// would have done to it. Without one we have a stack of our own and nothing comes
+// between but other crashes.
+void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out)
+{
+    const uint64_t kept = SA_ONSTACK | SA_NODEFER | SA_RESTART;
+
+    *out = (struct sys_action){ .handler = (uintptr_t)crash_handle,
+                                .flags = SA_SIGINFO | kept,
+                                .mask = ~(crash_plan->signals >> 1) };
+    if (crash_action_calls(theirs)) {
+        out->flags = SA_SIGINFO | (theirs->flags & kept);
+        out->mask = theirs->mask;
+    }
+#if defined(__x86_64__)
+    out->flags |= SYS_SA_RESTORER;
+    out->restorer = (uintptr_t)crash_restore;
+#endif
+}

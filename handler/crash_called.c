@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who calls our handler as a function (see crash.c): a handler that has replaced it by
+// ways that we do not see, and hands on what is not its own. It may pass the siginfo
+// and the context, or the number alone; then both are looked for where the kernel has
+// put them, further up on this stack.
+#include "handler/crash.h"
+
+#include <linux/errno.h>
+
+#include "handler/machine.h"
+#include "handler/machine_context.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum { SEARCHED = 64 * 1024 }; // a handler's own frames are smaller
+
+static bool is_mapped(uintptr_t address, size_t bytes)
+{
+    size_t page = crash_plan->page_size;
+    uintptr_t first = address & ~(uintptr_t)(page - 1);
+    return sys_madvise(first, address + bytes - first, CRASH_POPULATE_READ) != -ENOMEM;
+}
+
+// was_passed: both are there, and are about signal.
+static bool was_passed(int signal, const struct crash_called *called)
+{
+    uintptr_t info = (uintptr_t)called->info;
+    uintptr_t context = (uintptr_t)called->context;
+    if (((info | context) & 7) != 0)
+        return false;
+    return is_mapped(info, sizeof(siginfo_t)) && called->info->si_signo == signal &&
+           is_mapped(context, sizeof(ucontext_t)) &&
+           machine_is_context(called->context);
+}
+
+// find_frame looks for the context that the kernel has put above depth. NULL: none.
+static ucontext_t *find_frame(uintptr_t depth)
+{
+    size_t page = crash_plan->page_size;
+    uintptr_t at = (depth + 15) & ~(uintptr_t)15;
+    uintptr_t mapped = at;
+    for (; at < depth + SEARCHED; at += 8) {
+        if (at + sizeof(ucontext_t) + sizeof(siginfo_t) > mapped) {
+            if (!is_mapped(mapped, 1) || !is_mapped(mapped + page, 1))
+                return NULL;
+            mapped = (mapped & ~(uintptr_t)(page - 1)) + page;
+        }
+        if (machine_is_context((ucontext_t *)at))
+            return (ucontext_t *)at;
+    }
+    return NULL;
+}
+
+// make_up describes the call itself, where nothing better is known.
+static void make_up(int signal, struct crash_called *called)
+{
+    machine_context_here(&called->own_context);
+    called->context = &called->own_context;
+    called->own_info = (siginfo_t){ .si_signo = signal, .si_code = SI_TKILL };
+    called->info = &called->own_info;
+}
+
+bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called)
+{
+    struct crash_fault first;
+    if (crash_first_fault(depth, &first) && first.signal == signal) {
+        called->info = first.info;
+        called->context = first.context;
+        return true;
+    }
+    if (was_passed(signal, called))
+        return false;
+    ucontext_t *context = find_frame(depth);
+    if (context == NULL) {
+        make_up(signal, called);
+        return false;
+    }
+    called->context = context;
+    called->info = machine_siginfo(context);
+    // The kernel leaves it empty for a handler that has not asked for it.
+    if (called->info->si_signo != signal) {
+        machine_fault_info(signal, context, &called->own_info);
+        called->info = &called->own_info;
+    }
+    return false;
+}
+
+#if defined(__x86_64__)
+
+enum { ENTRY_FRAME = 344 }; // of entry.S
+
+_Static_assert(sizeof(struct crash_asked) <= ENTRY_FRAME &&
+                   offsetof(struct crash_asked, signal) == 0 &&
+                   offsetof(struct crash_asked, info) == 8 &&
+                   offsetof(struct crash_asked, context) == 16,
+               "the entry keeps it and reads these");
+
+#else
+
+void crash_handle(int signal, siginfo_t *info, void *context)
+{
+    struct crash_asked asked;
+
+    if (machine_siginfo(context) != info) {
+        crash_handle_called(signal, info, context);
+        return;
+    }
+    uintptr_t handler = crash_begin(signal, info, context, &asked);
+    if (handler == 0)
+        return;
+    ((void (*)(int, siginfo_t *, void *))handler)(signal, info, context);
+    crash_end(&asked);
+}
+
+#endif

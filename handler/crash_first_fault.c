@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fault that a handler of the program's is at work on. Should the process end from
+// within that handler, by abort, by raising a signal or by exit, this fault is the
+// crash and not what the handler did.
+//
+// A fault is noted when the handler is called and struck out when it returns. A handler
+// may also leave by longjmp, of which nobody is told; so a note counts only while the
+// frame that the kernel has put on the stack for it is still below nothing but callers:
+// whoever asks stands deeper on the same stack, and the frame holds what it held.
+#include "handler/crash.h"
+
+#include <linux/errno.h>
+
+#include "handler/machine.h"
+#include "handler/machine_context.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum {
+    NOTES = 64,
+    PROBES = 4,
+    // How much deeper than its signal's frame a handler may be.
+    DEEPEST = 64 * 1024 * 1024,
+};
+
+struct fault_note {
+    uint64_t thread; // its machine_thread_word; 0: unused
+    ucontext_t *context;
+    uintptr_t alternate; // the thread's signal stack at that time
+    size_t alternate_bytes;
+    uint64_t program_counter;
+    uint64_t stack;
+    int32_t signal;
+    bool told; // there is a report of it already
+};
+
+static struct fault_note notes[NOTES];
+
+// note_home is where the notes of thread are looked for first.
+static size_t note_home(uint64_t thread)
+{
+    return (size_t)(thread >> 6 ^ thread >> 12 ^ thread >> 18) % NOTES;
+}
+
+static struct fault_note *note_of(uint64_t thread)
+{
+    for (size_t i = 0; i < PROBES; i++) {
+        struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
+        if (__atomic_load_n(&note->thread, __ATOMIC_RELAXED) == thread)
+            return note;
+    }
+    return NULL;
+}
+
+// note_take makes a note thread's. NULL: there is no room, and only where the end comes
+// by exit is the fault then not known.
+static struct fault_note *note_take(uint64_t thread)
+{
+    for (size_t i = 0; i < PROBES; i++) {
+        struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
+        uint64_t unused = 0;
+        if (__atomic_compare_exchange_n(&note->thread, &unused, thread, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return note;
+    }
+    return NULL;
+}
+
+// is_there: the stack that the note speaks of may have gone with its thread, and
+// another thread have its word.
+static bool is_there(uintptr_t frame)
+{
+    uintptr_t page = frame & ~(uintptr_t)(crash_plan->page_size - 1);
+    return sys_madvise(page, 2 * crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
+}
+
+// note_stands: who is at depth, an address on the stack, was called by the handler.
+static bool note_stands(const struct fault_note *note, uintptr_t depth)
+{
+    const ucontext_t *context = note->context;
+    uintptr_t frame = (uintptr_t)context;
+
+    if (depth >= frame || frame - depth > DEEPEST)
+        return false;
+    if (frame - note->alternate < note->alternate_bytes && depth < note->alternate)
+        return false;
+    if (!is_there(frame))
+        return false;
+    return machine_program_counter(context) == note->program_counter &&
+           machine_context_stack(context) == note->stack &&
+           machine_siginfo(note->context)->si_signo == note->signal;
+}
+
+static uint64_t this_thread(void)
+{
+    return machine_thread_word(crash_state.reads_thread_word);
+}
+
+// is_a_fault: what a handler of the program's may end the process for, and not what
+// somebody else has asked of it by a signal.
+static bool is_a_fault(const siginfo_t *info)
+{
+    return info->si_code > 0 ||
+           (info->si_signo == SIGABRT && info->si_code == SI_TKILL &&
+            info->si_pid == sys_getpid());
+}
+
+struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
+                                    ucontext_t *context)
+{
+    uint64_t thread = this_thread();
+    if (thread == 0 || !is_a_fault(info))
+        return NULL;
+    struct fault_note *note = note_of(thread);
+    // A fault within the handler of another: that one was first.
+    if (note != NULL && note_stands(note, machine_context_stack(context)))
+        return NULL;
+    if (note == NULL)
+        note = note_take(thread);
+    if (note == NULL)
+        return NULL;
+    if (crash_process != NULL && *crash_process == 0)
+        *crash_process = sys_getpid();
+    note->context = context;
+    note->alternate = (uintptr_t)context->uc_stack.ss_sp;
+    note->alternate_bytes = context->uc_stack.ss_size;
+    note->program_counter = machine_program_counter(context);
+    note->stack = machine_context_stack(context);
+    note->signal = signal;
+    note->told = false;
+    return note;
+}
+
+void crash_fault_close(struct fault_note *note)
+{
+    if (note != NULL)
+        __atomic_store_n(&note->thread, 0, __ATOMIC_RELAXED);
+}
+
+bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
+{
+    uint64_t thread = this_thread();
+    struct fault_note *note = thread != 0 ? note_of(thread) : NULL;
+    if (note == NULL || !note_stands(note, depth))
+        return false;
+    *out = (struct crash_fault){ .signal = note->signal,
+                                 .info = machine_siginfo(note->context),
+                                 .context = note->context,
+                                 .told = &note->told };
+    return true;
+}
+
+void crash_fault_tell(struct fault_note *note)
+{
+    if (note != NULL)
+        note->told = true;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the kernel enters the handler (see crash.c), and where signal handlers return to.
+//
+// A handler of the program's is called from here by a frame that unwinders take for the
+// kernel's own: what it finds when it walks the stack, for a dump of its own or to throw,
+// is the program that was interrupted, and nothing of us. Whoever calls our handler as a
+// function, as one who has replaced it may, has no such frame and goes another way.
+//
+// On other processors the entry is in C (crash_called.c).
+#if defined(__x86_64__)
+
+// A struct crash_asked, and 8 bytes more than a multiple of 16; the context lies above it
+// and the address that is returned to.
+#define FRAME   344
+#define CONTEXT (FRAME + 8)
+
+// DW_CFA_expression of a register by its place in the context: DW_OP_breg7 (rsp) with
+// two bytes of LEB128. That of rsp is also what the frame is told by.
+#define LOW(place)  (((CONTEXT + place) & 0x7f) | 0x80)
+#define HIGH(place) ((CONTEXT + place) >> 7)
+#define SAVED(number, place)                                                           \
+    .cfi_escape 0x10, number, 3, 0x77, LOW(place), HIGH(place)
+
+    .section .text.crash_handle, "ax", %progbits
+    .p2align 4
+    .hidden crash_handle
+    .globl crash_handle
+    .type crash_handle, %function
+crash_handle:
+    .cfi_startproc simple
+    .cfi_signal_frame
+    .cfi_escape 0x0f, 4, 0x77, LOW(160), HIGH(160), 0x06
+    SAVED(8, 40)
+    SAVED(9, 48)
+    SAVED(10, 56)
+    SAVED(11, 64)
+    SAVED(12, 72)
+    SAVED(13, 80)
+    SAVED(14, 88)
+    SAVED(15, 96)
+    SAVED(5, 104)  // rdi
+    SAVED(4, 112)  // rsi
+    SAVED(6, 120)  // rbp
+    SAVED(3, 128)  // rbx
+    SAVED(1, 136)  // rdx
+    SAVED(0, 144)  // rax
+    SAVED(2, 152)  // rcx
+    SAVED(7, 160)  // rsp
+    SAVED(16, 168) // rip
+    lea 8(%rsp), %rax
+    cmp %rax, %rdx // the kernel puts the context right above the return address
+    jne crash_handle_called
+    sub $FRAME, %rsp
+    mov %rsp, %rcx
+    call crash_begin
+    test %rax, %rax
+    jz 1f
+    mov (%rsp), %edi
+    mov 8(%rsp), %rsi
+    mov 16(%rsp), %rdx
+    call *%rax
+    mov %rsp, %rdi
+    call crash_end
+1:  add $FRAME, %rsp
+    ret
+    .cfi_endproc
+    .size crash_handle, . - crash_handle
+
+// Debuggers and unwinders know a return from a signal by these bytes. What is before
+// keeps who looks one address before from finding another function.
+    .section .text.crash_restore, "ax", %progbits
+    .p2align 4
+    nop
+    .p2align 4
+    .hidden crash_restore
+    .globl crash_restore
+    .type crash_restore, %function
+crash_restore:
+    mov $15, %rax
+    syscall
+    .size crash_restore, . - crash_restore
+
+#endif
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the kernel puts on the stack for a signal handler, as far as it differs between
+// processors: where its parts are, and how they are told from other bytes.
+//
+// Used by the crash path alone.
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#if defined(__x86_64__)
+
+// The kernel puts the siginfo behind the context, and both above the address that the
+// handler returns to.
+enum { MACHINE_CONTEXT_BYTES = 304 };
+
+// machine_siginfo is the siginfo that the kernel has put beside context.
+static inline siginfo_t *machine_siginfo(void *context)
+{
+    return (siginfo_t *)((char *)context + MACHINE_CONTEXT_BYTES);
+}
+
+// machine_program_counter and machine_context_stack are those of a context.
+static inline uint64_t machine_program_counter(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline uint64_t machine_context_stack(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+// machine_is_context: these bytes look like what the kernel puts on the stack.
+static inline bool machine_is_context(const ucontext_t *context)
+{
+    enum { CODE = 0x33, DATA = 0x2b, FLAGS_KNOWN = 7, FLAG_ALWAYS = 2 };
+    uint64_t selectors = (uint64_t)context->uc_mcontext.gregs[REG_CSGSFS];
+    return context->uc_flags <= FLAGS_KNOWN && context->uc_link == NULL &&
+           (selectors & 0xffff) == CODE && selectors >> 48 == DATA &&
+           (context->uc_mcontext.gregs[REG_EFL] & FLAG_ALWAYS) != 0 &&
+           context->uc_mcontext.gregs[REG_RIP] != 0;
+}
+
+// machine_context_here is the context of the call itself.
+static inline __attribute__((always_inline)) void
+machine_context_here(ucontext_t *context)
+{
+    uint64_t *frame = __builtin_frame_address(0);
+    *context = (ucontext_t){ .uc_flags = 0 };
+    context->uc_mcontext.gregs[REG_RIP] =
+        (greg_t)(uintptr_t)__builtin_return_address(0);
+    context->uc_mcontext.gregs[REG_RBP] = (greg_t)frame[0];
+    context->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(frame + 2);
+}
+
+// machine_fault_info makes the siginfo of a page fault from its context.
+static inline void machine_fault_info(int signal, const ucontext_t *context,
+                                      siginfo_t *out)
+{
+    enum { PAGE_FAULT = 14, PROTECTION = 1 };
+    bool page = context->uc_mcontext.gregs[REG_TRAPNO] == PAGE_FAULT;
+    bool mapped = (context->uc_mcontext.gregs[REG_ERR] & PROTECTION) != 0;
+    *out = (siginfo_t){ .si_signo = signal, .si_code = SI_KERNEL };
+    if (page && signal == SIGSEGV)
+        out->si_code = mapped ? SEGV_ACCERR : SEGV_MAPERR;
+    if (page)
+        out->si_addr = (void *)(uintptr_t)context->uc_mcontext.gregs[REG_CR2];
+}
+
+#elif defined(__aarch64__)
+
+// The siginfo comes first.
+enum { MACHINE_SIGINFO_BYTES = 128 };
+
+static inline siginfo_t *machine_siginfo(void *context)
+{
+    return (siginfo_t *)((char *)context - MACHINE_SIGINFO_BYTES);
+}
+
+static inline uint64_t machine_program_counter(const ucontext_t *context)
+{
+    return context->uc_mcontext.pc;
+}
+
+static inline uint64_t machine_context_stack(const ucontext_t *context)
+{
+    return context->uc_mcontext.sp;
+}
+
+static inline bool machine_is_context(const ucontext_t *context)
+{
+    return context->uc_flags == 0 && context->uc_link == NULL &&
+           context->uc_mcontext.pc != 0 && (context->uc_mcontext.pstate >> 32) == 0 &&
+           context->uc_mcontext.sp > (uintptr_t)context;
+}
+
+static inline __attribute__((always_inline)) void
+machine_context_here(ucontext_t *context)
+{
+    uint64_t *frame = __builtin_frame_address(0);
+    *context = (ucontext_t){ .uc_flags = 0 };
+    context->uc_mcontext.pc = (uintptr_t)__builtin_return_address(0);
+    context->uc_mcontext.regs[29] = frame[0];
+    context->uc_mcontext.sp = (uintptr_t)(frame + 2);
+}
+
+static inline void machine_fault_info(int signal, const ucontext_t *context,
+                                      siginfo_t *out)
+{
+    *out = (siginfo_t){ .si_signo = signal, .si_code = SI_KERNEL };
+    out->si_addr = (void *)(uintptr_t)context->uc_mcontext.fault_address;
+}
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/next_call.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "handler/crash.h"
+#include "handler/syscalls.h"
+
+typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+typedef void exit_fn(int);
+
+// A static program has no loader to ask. What libc calls sigaction itself is there in
+// glibc's and in musl's; nobody else defines it.
+extern void *dlsym(void *restrict, const char *restrict) __attribute__((weak));
+extern sigaction_fn __sigaction __attribute__((weak)); // libc's name
+
+static sigaction_fn *found_sigaction;
+static exit_fn *found_exit;
+
+static void *find_next(const char *name)
+{
+    return dlsym != NULL ? dlsym(RTLD_NEXT, name) : NULL;
+}
+
+void next_call_find(void)
+{
+    if (found_sigaction == NULL)
+        found_sigaction = (sigaction_fn *)find_next("sigaction");
+    if (found_sigaction == NULL)
+        found_sigaction = __sigaction;
+    if (found_exit == NULL)
+        found_exit = (exit_fn *)find_next("_exit");
+}
+
+// call_kernel is sigaction where libc's own is out of reach: a static program that has
+// no other use for it.
+static int call_kernel(int signal, const struct sigaction *action,
+                       struct sigaction *old)
+{
+    struct sys_action wanted = { 0 };
+    struct sys_action before = { 0 };
+    if (action != NULL) {
+        wanted.handler = (uintptr_t)action->sa_handler;
+        wanted.flags = (uint32_t)action->sa_flags;
+        memcpy(&wanted.mask, &action->sa_mask, sizeof(wanted.mask));
+#if defined(__x86_64__)
+        wanted.flags |= SYS_SA_RESTORER;
+        wanted.restorer = (uintptr_t)crash_restore;
+#endif
+    }
+    long result = sys_sigaction(signal, action != NULL ? &wanted : NULL, &before);
+    if (result != 0) {
+        errno = (int)-result;
+        return -1;
+    }
+    if (old != NULL) {
+        old->sa_handler = (void (*)(int))before.handler;
+        old->sa_flags = (int)(before.flags & ~(uint64_t)SYS_SA_RESTORER);
+        memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
+    }
+    return 0;
+}
+
+int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    next_call_find();
+    if (found_sigaction == NULL)
+        return call_kernel(signal, action, old);
+    return found_sigaction(signal, action, old);
+}
+
+void next_exit_now(int status)
+{
+    next_call_find();
+    if (found_exit != NULL)
+        found_exit(status);
+    sys_exit_group(status);
+}
