@@ -34,6 +34,22 @@ enum {
 // Where the crash path is while code of the program runs.
 enum crash_stage { CRASH_STAGE_NONE, CRASH_STAGE_BEFORE, CRASH_STAGE_AFTER };
 
+// The first of the two processes that a crash starts, which share our memory. Its state
+// and its orders are words to wait on.
+struct crash_helper {
+    uint32_t state; // enum crash_helper_state; the kernel clears it
+    uint32_t order; // enum crash_helper_order
+    int32_t pid;    // 0: none has been started
+    int32_t channel;
+    char *const *argv; // of the agent; NULL: it is to start none
+    enum record_reason reason;
+    int32_t program_ppid; // the program's parent
+    uint32_t wrote;       // the record is in the spool
+};
+
+enum crash_helper_state { CRASH_HELPER_GONE, CRASH_HELPER_STARTS, CRASH_HELPER_WAITS };
+enum crash_helper_order { CRASH_HELPER_WAIT, CRASH_HELPER_END, CRASH_HELPER_RECORD };
+
 // What the crash path notes about itself. Not on the request page: should that be lost,
 // the path still knows that it has been entered and for what.
 struct crash_state {
@@ -42,6 +58,7 @@ struct crash_state {
     int32_t dumpable; // what PR_GET_DUMPABLE said before we changed it
     uint32_t exec_fails; // written by the agent's process when it cannot be started
     uint32_t record_due; // no report has been written yet
+    struct crash_helper helper;
     int32_t daemon_pid;  // of an agent that waits; 0: there is none
     int daemon_socket;   // the way to it
     ino_t daemon_inode;  // of that socket
@@ -126,12 +143,25 @@ struct crash_agent {
     bool stays; // it is there for other crashes too
 };
 
-// crash_start_agent starts the agent as nobody's child. false: there is none.
+// crash_start_agent has a helper start the agent. false: there is none.
 bool crash_start_agent(struct crash_agent *out, char *const *argv);
 
 // crash_ask_daemon has the agent that was started at install take this crash. false:
 // there is none.
 bool crash_ask_daemon(struct crash_agent *out);
+
+// crash_helper_dismiss tells the helper that nothing is left to do; crash_helper_end
+// does and waits for its end.
+void crash_helper_dismiss(void);
+void crash_helper_end(void);
+
+// crash_helper_run is what the helper does, crash_helper_serve the part of it that
+// waits for an order.
+int crash_helper_run(void *argument);
+void crash_helper_serve(void);
+
+// crash_close_from closes the descriptors from first on.
+void crash_close_from(unsigned first);
 
 // crash_make_channel makes a pair of sockets, in a full descriptor table too. 0: done.
 long crash_make_channel(int *out_ends);
@@ -163,7 +193,14 @@ enum crash_live { CRASH_LIVE_DONE, CRASH_LIVE_BUSY, CRASH_LIVE_FAILED };
 // crash_report_live reports the running process.
 enum crash_live crash_report_live(void);
 
-// crash_write_record leaves a record in the spool. false: it cannot.
+// crash_may_start: starting a process is not known to end this one.
+bool crash_may_start(void);
+
+// crash_leave_record has the helper write a record, where there can be one, and waits
+// no longer than a crash may take: a disk may hang. false: there is no record.
+bool crash_leave_record(enum record_reason reason);
+
+// crash_write_record writes a record into the spool. false: it cannot.
 bool crash_write_record(enum record_reason reason);
 
 // crash_put_contents fills the file of a record. false: not even its header fits.

@@ -162,8 +162,8 @@ static bool put_header(struct writer *w, enum record_reason reason)
     header->magic = RECORD_MAGIC;
     header->version = RECORD_VERSION;
     header->size = sizeof(*header);
-    header->pid = sys_getpid();
-    header->ppid = sys_getppid();
+    header->pid = (int32_t)(crash_state.claim >> 32);
+    header->ppid = crash_state.helper.program_ppid;
     header->uid = sys_getuid();
     header->reason = reason;
     sys_prctl(PR_GET_NAME, (unsigned long)header->thread_name);

@@ -21,8 +21,10 @@ static enum outcome hear(int channel, bool died)
     char answer = 0;
     long count;
     while ((count = sys_receive(channel, &answer, 1)) == 1) {
-        if (answer == REQUEST_WRITTEN)
+        if (answer == REQUEST_WRITTEN) {
             crash_state.record_due = 0;
+            crash_helper_dismiss();
+        }
         if (answer == REQUEST_READ && !crash_serve_memory(channel))
             return AGENT_GONE;
         if (answer == REQUEST_RELEASE)
@@ -75,9 +77,9 @@ static enum outcome ask(const struct crash_agent *agent)
     return outcome;
 }
 
-// may_start: a program that had its agent started beforehand, and has a filter of
-// system calls since, might be killed for starting another.
-static bool may_start(void)
+// A program that had its agent started beforehand, and has a filter of system calls
+// since, might be killed for starting another.
+bool crash_may_start(void)
 {
     return crash_state.daemon_pid == 0 || sys_prctl(PR_GET_SECCOMP, 0) == 0;
 }
@@ -90,7 +92,7 @@ static enum record_reason ask_anybody(void)
     if (crash_ask_daemon(&agent))
         outcome = ask(&agent);
     bool died = outcome == AGENT_GONE && crash_state.record_due;
-    if ((died || outcome == AGENT_WAITS) && may_start() &&
+    if ((died || outcome == AGENT_WAITS) && crash_may_start() &&
         crash_start_agent(&agent, crash_plan->argv))
         outcome = ask(&agent);
     if (outcome == AGENT_WAITS)
@@ -108,8 +110,9 @@ bool crash_report(void)
     bool reported = crash_state.record_due == 0;
     // There is nothing to record of a process that goes on.
     if (!reported && !crash_plan->page->live)
-        reported = crash_write_record(reason);
+        reported = crash_leave_record(reason);
     crash_state.record_due = 0;
+    crash_helper_end();
     crash_put_dumpable_back();
     sys_prctl(PR_SET_PTRACER, 0); // its number may become another process's
     return reported;

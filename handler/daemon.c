@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "handler/crash.h"
+#include "handler/syscalls.h"
 
 // Out of the way of programs that count on low numbers.
 enum { LEAST_DESCRIPTOR = 512 };
@@ -34,7 +35,11 @@ bool daemon_start(void)
     struct crash_agent agent;
     struct stat now;
     forget();
-    if (!crash_start_agent(&agent, crash_plan->daemon_argv))
+    crash_plan->page->deadline_monotonic_ns =
+        sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
+    bool started = crash_start_agent(&agent, crash_plan->daemon_argv);
+    crash_helper_end();
+    if (!started)
         return false;
     if (agent.pidfd >= 0)
         (void)close(agent.pidfd);

@@ -38,7 +38,7 @@ END(machine_call)
 // The kernel leaves r8 and r9 as they are, for the child too: its argument and function.
 FUNCTION(machine_clone)
     mov %rcx, %r9
-    xor %r10d, %r10d
+    mov %rdx, %r10
     mov $SYS_clone, %eax
     syscall
 PLACE(machine_clone_end)
@@ -71,8 +71,8 @@ END(machine_call)
 FUNCTION(machine_clone)
     mov x6, x3
     mov x7, x4
+    mov x4, x2
     mov x3, xzr
-    mov x4, xzr
     mov x8, #SYS_clone
     svc #0
 PLACE(machine_clone_end)

@@ -27,8 +27,9 @@ typedef int machine_child_fn(void *argument);
 long machine_call(long number, long a, long b, long c, long d, long e);
 
 // machine_clone starts child(argument) on the stack that ends at stack_end, which is
-// aligned to 16 bytes, and returns its pid.
-long machine_clone(unsigned long flags, void *stack_end, int32_t *out_pid,
+// aligned to 16 bytes, and returns its pid. out_word is what the flags have the kernel
+// write its pid to, or clear at its end.
+long machine_clone(unsigned long flags, void *stack_end, void *out_word,
                    machine_child_fn *child, void *argument);
 
 // Where the instructions after these two system calls are.

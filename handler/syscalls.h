@@ -71,16 +71,17 @@ static inline long sys_wait(int32_t pid, int options)
     return machine_call(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0, 0);
 }
 
-static inline void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+// sys_futex_wait sleeps while word has value, at most ns; the kernel too may wake it.
+static inline long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     struct timespec timeout = sys_timespec(ns);
-    machine_call(SYS_futex, (long)word, 128 /* FUTEX_WAIT_PRIVATE */, value,
-                 (long)&timeout, 0);
+    return machine_call(SYS_futex, (long)word, 0 /* FUTEX_WAIT */, value,
+                        (long)&timeout, 0);
 }
 
 static inline void sys_futex_wake_all(uint32_t *word)
 {
-    machine_call(SYS_futex, (long)word, 129 /* FUTEX_WAKE_PRIVATE */, INT32_MAX, 0, 0);
+    machine_call(SYS_futex, (long)word, 1 /* FUTEX_WAKE */, INT32_MAX, 0, 0);
 }
 
 static inline long sys_socketpair(int *out_ends)

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The helper, in crash context (see crash.c): a process that starts the agent and stays
+// until there is a report. Where there is none, it writes the record: in a folder on a
+// disk that hangs no deadline would reach the process that writes, so that is never the
+// one that crashed, as long as a helper can be had.
+#include "handler/crash.h"
+
+#include <linux/errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+enum { LOOK_EVERY_NS = 100000000 };
+
+static uint32_t load(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+static void helper_tell(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+    sys_futex_wake_all(word);
+}
+
+// is_slept: a wait on a word was one, or need not have been.
+static bool is_slept(long result)
+{
+    return result == 0 || result == -EAGAIN || result == -EINTR || result == -ETIMEDOUT;
+}
+
+// helper_await waits for the helper's state to be another. false: it was not in time.
+static bool helper_await_change(uint32_t state, uint64_t deadline)
+{
+    uint32_t *word = &crash_state.helper.state;
+    for (;;) {
+        uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
+        if (load(word) != state)
+            return true;
+        if (now >= deadline)
+            return false;
+        if (!is_slept(sys_futex_wait(word, state, deadline - now)))
+            sys_poll(NULL, 0, LOOK_EVERY_NS / 1000);
+    }
+}
+
+// helper_await_end also hears of a helper that ends without having waited.
+static bool helper_await_end(uint64_t deadline)
+{
+    return helper_await_change(CRASH_HELPER_STARTS, deadline) &&
+           (load(&crash_state.helper.state) == CRASH_HELPER_GONE ||
+            helper_await_change(CRASH_HELPER_WAITS, deadline));
+}
+
+// may_clone makes a call that the kernel refuses for its flags, while SIGSYS is not
+// blocked: a filter that answers it so must not end the program.
+static bool may_clone(void)
+{
+    return machine_clone(CLONE_VM | CLONE_VFORK | CLONE_THREAD,
+                         crash_plan->first_stack_end, NULL, crash_helper_run,
+                         NULL) != -ENOSYS;
+}
+
+// clone_blocked makes a child that is born with every signal blocked; this thread has
+// SIGSYS blocked for no other call.
+static long clone_blocked(void)
+{
+    uint64_t mask = 0;
+    if (sys_block_all(&mask) != 0)
+        return -1;
+    long pid =
+        machine_clone(CLONE_VM | CLONE_CHILD_CLEARTID, crash_plan->first_stack_end,
+                      &crash_state.helper.state, crash_helper_run, NULL);
+    sys_sigmask(mask);
+    return pid;
+}
+
+// helper_start starts the helper. false: it could not, or is gone before it waits.
+static bool helper_start(int channel, char *const *argv)
+{
+    struct crash_helper *helper = &crash_state.helper;
+    helper->channel = channel;
+    helper->argv = argv;
+    helper->wrote = 0;
+    crash_state.exec_fails = 0;
+    helper->order = CRASH_HELPER_WAIT;
+    __atomic_store_n(&helper->state, CRASH_HELPER_STARTS, __ATOMIC_SEQ_CST);
+    uint64_t mask = sys_sigmask(SYS_ALL_BUT_SIGSYS);
+    long pid = may_clone() ? clone_blocked() : -1;
+    sys_sigmask(mask);
+    helper->pid = pid > 0 ? (int32_t)pid : 0;
+    return pid > 0 && helper_await_change(CRASH_HELPER_STARTS,
+                                          crash_plan->page->deadline_monotonic_ns);
+}
+
+bool crash_start_agent(struct crash_agent *out, char *const *argv)
+{
+    int ends[2] = { -1, -1 };
+
+    if (crash_make_channel(ends) != 0)
+        return false;
+    crash_plan->page->agent_pid = 0;
+    bool started = helper_start(ends[1], argv) && crash_plan->page->agent_pid > 0 &&
+                   !crash_state.exec_fails;
+    sys_close(ends[1]);
+    if (!started) {
+        sys_close(ends[0]);
+        return false;
+    }
+    *out = (struct crash_agent){
+        .channel = ends[0],
+        .pidfd = sys_pidfd_open(crash_plan->page->agent_pid),
+    };
+    return true;
+}
+
+void crash_helper_serve(void)
+{
+    struct crash_helper *helper = &crash_state.helper;
+    int32_t program = sys_getppid();
+    uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_BOUND_NS;
+
+    helper_tell(&helper->state, CRASH_HELPER_WAITS);
+    while (load(&helper->order) == CRASH_HELPER_WAIT && sys_getppid() == program &&
+           sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        if (!is_slept(sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
+            return;
+    }
+    if (load(&helper->order) == CRASH_HELPER_RECORD)
+        helper->wrote = crash_write_record(helper->reason);
+}
+
+bool crash_leave_record(enum record_reason reason)
+{
+    struct crash_helper *helper = &crash_state.helper;
+    uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_RECORD_NS;
+
+    crash_state.record_due = 0;
+    helper->program_ppid = sys_getppid();
+    helper->reason = reason;
+    if (helper->pid == 0 && crash_may_start())
+        (void)helper_start(-1, NULL);
+    // One that never came to wait has been ended by a filter, or by the machine.
+    if (helper->pid == 0 || load(&helper->state) == CRASH_HELPER_GONE)
+        return crash_write_record(reason);
+    helper_tell(&helper->order, CRASH_HELPER_RECORD);
+    return helper_await_end(end) && helper->wrote;
+}
+
+void crash_helper_dismiss(void)
+{
+    if (crash_state.helper.pid != 0)
+        helper_tell(&crash_state.helper.order, CRASH_HELPER_END);
+}
+
+// reap waits for the helper to be gone from the table of processes, which takes it no
+// time: all that it had is closed.
+static void reap(int32_t pid)
+{
+    for (int i = 0; i < 100 && sys_wait(pid, 1 /* WNOHANG */) == 0; i++)
+        sys_poll(NULL, 0, LOOK_EVERY_NS / 2000);
+}
+
+// The agent becomes an orphan here, which a program that reaps orphans is not to get.
+void crash_helper_end(void)
+{
+    int reaps = 0;
+    if (crash_state.helper.pid == 0)
+        return;
+    sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
+    if (reaps)
+        sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
+    if (load(&crash_state.helper.order) == CRASH_HELPER_WAIT)
+        crash_helper_dismiss();
+    if (helper_await_end(crash_plan->page->deadline_monotonic_ns + CRASH_RECORD_NS))
+        reap(crash_state.helper.pid);
+    if (reaps)
+        sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
+    crash_state.helper.pid = 0;
+}
