@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/permitted.h"
 #include "agent/read_file.h"
 #include "agent/stop_registers.h"
 
@@ -78,7 +79,9 @@ static void seize(struct stop *stop, pid_t tid)
     struct stopped_thread *thread = append(stop, tid);
     if (thread == NULL)
         return;
-    bool ours = stop->traced || ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+    errno = EPERM;
+    bool ours = stop->traced || (permitted(PERMITTED_PTRACE) &&
+                                 ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0);
     if (ours && (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || !stop->traced))
         return;
     int error = errno;

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/permitted.h"
 #include "agent/target_server.h"
 
 // No page begins at this address, so it marks an empty place of the cache.
@@ -36,6 +37,7 @@ enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
         return CH_ERR_NO_MEMORY;
 
     *memory = (struct target_memory){ .pid = pid, .mem_fd = -1 };
+    memory->way = permitted(PERMITTED_READV) ? TARGET_READV : TARGET_FILE;
     memory->pages = arena;
     memory->fill = memory->pages + (size_t)TARGET_CACHE_PAGES * TARGET_PAGE_BYTES;
     uint8_t *end = memory->fill + TARGET_WINDOW_BYTES;

@@ -6,7 +6,8 @@
 // Stacks are read through a window that moves outward with the walk, the inner ends of
 // several threads' stacks at once where it was said which come next; everything else
 // through a direct-mapped cache of pages. All that is right only while every thread of
-// the process stands still. Where process_vm_readv is refused, /proc/PID/mem is used;
+// the process stands still. Where process_vm_readv is refused or would kill,
+// /proc/PID/mem is used;
 // where that is, a stopped thread is peeked at word by word, or, where none could be
 // stopped, the crashed process's handler is asked (request_page.h).
 #pragma once

@@ -98,6 +98,14 @@ class Tiers(unittest.TestCase):
         self.crashes_by_tier("ptrace,process_vm_readv", "procmem", "seccomp filter")
         self.crashes_by_tier("process_vm_readv", "procmem", None)
 
+    def test_a_filter_that_kills_for_what_is_refused_elsewhere_costs_no_more(self):
+        for answer in ("kill", "trap"):
+            with self.subTest(answer):
+                self.crashes_by_tier(f"{answer},ptrace", "readv", "seccomp filter")
+                self.crashes_by_tier(f"{answer},process_vm_readv", "procmem", None)
+                self.crashes_by_tier(f"{answer},ptrace,process_vm_readv", "procmem",
+                                     "seccomp filter")
+
     def test_memory_is_peeked_at_where_nothing_reads_it_in_bulk(self):
         with Scene() as scene:
             ended, report = self.crash([PROGRAM, "process_vm_readv,pread64"], scene)

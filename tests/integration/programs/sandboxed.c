@@ -2,7 +2,8 @@
 //
 // sandboxed HOW: one thread waits while the main thread crashes in crash_here, where
 // some of what a reporter uses is refused. HOW lists it by commas: the system calls
-// ptrace, process_vm_readv, pread64 (no reading of /proc/PID/mem); no_new_privs;
+// ptrace, process_vm_readv, pread64 (no reading of /proc/PID/mem), which fail, or with
+// `kill` among the words kill the process, with `trap` raise SIGSYS; no_new_privs;
 // undumpable; drop_root; vfork: the thread waits for a vforked child, where nothing
 // stops it.
 #include <errno.h>
@@ -23,12 +24,12 @@ static int *volatile nothing;
 static pthread_barrier_t all_there;
 static int pipe_ends[2];
 
-static void refuse(long call)
+static void refuse(long call, unsigned answer)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, answer),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog all = { sizeof(filter) / sizeof(filter[0]), filter };
@@ -64,6 +65,13 @@ static void *wait_for_child(void *argument)
     return NULL;
 }
 
+static unsigned answer_named(const char *how)
+{
+    if (strstr(how, "kill") != NULL)
+        return SECCOMP_RET_KILL_PROCESS;
+    return strstr(how, "trap") != NULL ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | EPERM;
+}
+
 __attribute__((noinline)) static void crash_here(void)
 {
     *nothing = 1;
@@ -85,7 +93,7 @@ int main(int argc, char **argv)
     char byte;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         if (strstr(how, calls[i].name) != NULL)
-            refuse(calls[i].call);
+            refuse(calls[i].call, answer_named(how));
     }
     if (strstr(how, "no_new_privs") != NULL)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
