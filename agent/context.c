@@ -117,19 +117,25 @@ static bool comes_again(const void *slots, size_t stride, size_t count, size_t i
 }
 
 // write_set_tags writes k=v,k=v; settings.c has checked the form.
-static void write_set_tags(struct json_writer *w, const struct context_page *page,
-                           const char *tags)
+static void write_set_tags(struct json_writer *w, const struct capture *capture,
+                           const struct context_page *page)
 {
+    const char *tags = capture->settings->tags;
+    struct text value = { 0 };
     while (tags != NULL && *tags != 0) {
         size_t length = strcspn(tags, ",");
         size_t name = strcspn(tags, "=");
         const char *rest = tags + length + (tags[length] == ',');
         if (!is_set_by_program(page, tags, name) && !is_set_again(rest, tags, name)) {
+            text_clear(&value);
+            text_append(&value, tags + name + 1, length - name - 1);
             write_name(w, tags, name);
-            json_write_bytes(w, tags + name + 1, length - name - 1);
+            raw_write_named_value(w, capture, tags, name,
+                                  value.bytes != NULL ? value.bytes : "");
         }
         tags = rest;
     }
+    text_deinit(&value);
 }
 
 static void write_tags(struct json_writer *w, const struct capture *capture,
@@ -139,7 +145,7 @@ static void write_tags(struct json_writer *w, const struct capture *capture,
     char value[sizeof(page->tags[0].value)];
     json_write_key(w, "tags");
     json_write_object(w);
-    write_set_tags(w, page, capture->settings->tags);
+    write_set_tags(w, capture, page);
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
         if (!is_whole(tag->sequence) ||
@@ -148,7 +154,7 @@ static void write_tags(struct json_writer *w, const struct capture *capture,
         value_of(tag->name, sizeof(tag->name), name);
         value_of(tag->value, sizeof(tag->value), value);
         write_name(w, name, strlen(name));
-        raw_write_words_value(w, capture, value);
+        raw_write_named_value(w, capture, name, strlen(name), value);
     }
     json_write_end(w, '}');
 }
@@ -199,7 +205,7 @@ static void write_data(struct json_writer *w, const struct capture *capture,
         value_of(datum->name, sizeof(datum->name), name);
         value_of(datum->value, sizeof(datum->value), value);
         write_name(w, name, strlen(name));
-        raw_write_words_value(w, capture, value);
+        raw_write_named_value(w, capture, name, strlen(name), value);
     }
     json_write_end(w, '}');
 }

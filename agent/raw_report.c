@@ -19,6 +19,7 @@
 #include "report/crash_kind.h"
 #include "report/json_writer.h"
 #include "report/sanitize.h"
+#include "report/sanitize_argument.h"
 
 static void write_arguments(struct json_writer *w, const struct capture *capture)
 {
@@ -242,8 +243,8 @@ static void write_head(struct json_writer *w, const struct capture *capture,
         raw_crash_write(w, capture, crash);
     write_process(w, capture);
     write_host(w, capture);
-    raw_write_string(w, "release", settings->release);
-    raw_write_string(w, "environment", settings->environment);
+    raw_write_words(w, capture, "release", settings->release);
+    raw_write_words(w, capture, "environment", settings->environment);
     context_write(w, capture);
 }
 

@@ -91,11 +91,17 @@ void raw_write_words(struct json_writer *w, const struct capture *capture,
 void raw_write_words_value(struct json_writer *w, const struct capture *capture,
                            const char *words)
 {
+    raw_write_named_value(w, capture, "", 0, words);
+}
+
+void raw_write_named_value(struct json_writer *w, const struct capture *capture,
+                           const char *name, size_t length, const char *words)
+{
     struct text masked = { 0 };
     if (capture->settings->sanitize == SETTING_NO)
         text_append_string(&masked, words);
     else
-        sanitize_string(words, capture->home, &masked);
+        sanitize_named(name, length, words, capture->home, &masked);
     json_write_string(w, text_ok(&masked) && masked.size != 0 ? masked.bytes : "");
     text_deinit(&masked);
 }

@@ -28,3 +28,7 @@ void raw_write_words(struct json_writer *w, const struct capture *capture,
 // raw_write_words_value writes such a text as a value, whose key has been written.
 void raw_write_words_value(struct json_writer *w, const struct capture *capture,
                            const char *words);
+
+// raw_write_named_value is the same of a text that the program has given a name.
+void raw_write_named_value(struct json_writer *w, const struct capture *capture,
+                           const char *name, size_t length, const char *words);

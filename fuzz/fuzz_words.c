@@ -4,6 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "report/readable_name.h"
 #include "report/sanitize.h"
+#include "report/sanitize_argument.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -15,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *word = input.bytes;
     sanitize_path(word, line.home, &out);
     readable_name_short(word, &out);
+    sanitize_named("tag", 3, word, line.home, &out);
     for (; word < input.bytes + input.size; word += strlen(word) + 1)
         sanitize_argument(&line, word, &out);
     text_deinit(&input);

@@ -4,34 +4,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "report/secret_name.h"
+#include "report/secret_option.h"
+#include "report/secret_span.h"
+#include "report/secret_text.h"
+#include "report/secret_value.h"
+
 #define MASK "***"
-
-// Bytes from outside: the C library's functions depend on a locale and fault on
-// negative characters.
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_word(char c)
-{
-    return is_upper(c) || is_lower(c) || is_digit(c) || c == '_';
-}
-
-static bool is_name(char c)
-{
-    return is_word(c) || c == '-' || c == '.';
-}
 
 // home_length is the length of home without slashes at its end; 0: not usable.
 static size_t home_length(const char *home)
@@ -50,7 +29,7 @@ static size_t match_home(const char *text, const char *home)
     size_t length = home_length(home);
     if (length == 0 || strncmp(text, home, length) != 0)
         return 0;
-    return is_name(text[length]) ? 0 : length;
+    return secret_text_is_name(text[length]) ? 0 : length;
 }
 
 void sanitize_path(const char *path, const char *home, struct text *out)
@@ -71,229 +50,456 @@ static size_t match_any_home(const char *text, const char *home)
     if (length != 0 || strncmp(text, homes, sizeof(homes) - 1) != 0)
         return length;
     length = sizeof(homes) - 1;
-    while (is_name(text[length]))
+    while (secret_text_is_name(text[length]))
         length++;
     return length > sizeof(homes) - 1 ? length : 0;
 }
 
-// is_one_of: the length bytes at word are one of list, letters of either case.
-static bool is_one_of(const char *const *list, const char *word, size_t length)
+// What a text is read for: the name that stands before a separator, and the form that
+// it stands in.
+struct name {
+    const char *start; // NULL: there is none
+    size_t length;
+    bool in_prose;  // a word stands right before it
+    bool in_quotes; // a quote does
+    bool in_tag;    // `<` does
+    bool is_apart;  // blanks follow it
+};
+
+struct sanitizing {
+    const char *text;   // all of it
+    const char *at;     // what is being read
+    const char *copied; // what lies before is in out
+    const char *tried;  // no word made by chance begins before
+    const char *home;
+    struct text *out;
+    struct name name;
+    struct name tag;          // the element of XML that begins here
+    char mark;                // the last mark but blanks; 0: a word came after it
+    const char *mark_end;     // where it ended
+    unsigned lines;           // ends of lines since the last word
+    enum secret_name pending; // of {"name": "password", "value": ...}
+    bool after_machine;       // the line names one, as those of a .netrc do
+};
+
+static void copy_up_to(struct sanitizing *s, const char *end)
 {
-    for (; *list != NULL; list++) {
-        if (strlen(*list) == length && strncasecmp(*list, word, length) == 0)
-            return true;
-    }
-    return false;
+    if (end > s->copied)
+        text_append(s->out, s->copied, (size_t)(end - s->copied));
+    s->copied = end;
 }
 
-static bool ends_in_one_of(const char *const *list, const char *word, size_t length)
+// replace puts words in the place of what lies from start to end, and goes on there.
+static void replace(struct sanitizing *s, const char *start, const char *end,
+                    const char *words)
 {
-    for (; *list != NULL; list++) {
-        size_t n = strlen(*list);
-        if (n <= length && strncasecmp(*list, word + length - n, n) == 0)
-            return true;
-    }
-    return false;
+    copy_up_to(s, start);
+    text_append_string(s->out, words);
+    s->copied = s->at = end;
+    s->name.start = NULL;
+    s->mark = 0;
+    s->lines = 0;
 }
 
-// sanitize_is_secret_name: a value under this name (an option, a variable, a query
-// parameter, a header) is not for others. Its words count (`db-pass`), and its end
-// (`accessToken`).
-bool sanitize_is_secret_name(const char *name, size_t length)
+static bool name_is(const struct name *name, const char *word)
 {
-    static const char *const words[] = {
-        "pass",   "pwd",   "key", "keys",          "auth",       "bearer", "cookie",
-        "secret", "token", "pin", "authorization", "credential", NULL
-    };
-    static const char *const ends[] = { "password",     "passwd",      "passphrase",
-                                        "secret",       "token",       "apikey",
-                                        "accesskey",    "secretkey",   "privatekey",
-                                        "credential",   "credentials", "otlp_headers",
-                                        "logs_headers", NULL };
-    if (ends_in_one_of(ends, name, length))
+    return name->start != NULL && strlen(word) == name->length &&
+           strncasecmp(name->start, word, name->length) == 0;
+}
+
+// value_span is the value that begins at at.
+static struct secret_span value_span(const struct sanitizing *s, const char *at,
+                                     enum secret_name sure,
+                                     const struct secret_mark *separator)
+{
+    struct secret_mark mark = secret_mark_at(at);
+    bool spelt = separator->length > 1;
+    bool prose = separator->character == ':' && secret_text_is_blank(at[-1]);
+    if (strchr("\"'`", mark.character) != NULL && mark.character != 0)
+        return secret_span_quoted(at, &mark);
+    if (mark.character == '[' && sure >= SECRET_NAME_ALWAYS)
+        return secret_span_up_to(at + mark.length, "]", spelt);
+    if (mark.character == '{' && at[1] != '"' && sure >= SECRET_NAME_ALWAYS)
+        return secret_span_up_to(at + mark.length, "}", spelt);
+    if (separator->character == '>')
+        return secret_span_up_to(at, "<", spelt);
+    if (sure == SECRET_NAME_LINE)
+        return secret_span_up_to(at, s->name.in_quotes ? "\n\r\"'" : "\n\r", spelt);
+    if (sure == SECRET_NAME_ALWAYS && prose)
+        return secret_span_up_to(at, "\n\r,;\"<", spelt);
+    return secret_span_word(at, spelt);
+}
+
+// names_value is whether what stands after the name names another value.
+static bool names_value(const struct name *name)
+{
+    return name_is(name, "name") || name_is(name, "key") || name_is(name, "field") ||
+           name_is(name, "variable");
+}
+
+static enum secret_name name_sure(struct sanitizing *s)
+{
+    enum secret_name sure = secret_name_of(s->name.start, s->name.length);
+    if (s->pending != SECRET_NAME_NONE && name_is(&s->name, "value")) {
+        sure = s->pending;
+        s->pending = SECRET_NAME_NONE;
+    }
+    return sure;
+}
+
+static enum secret_form name_form(const struct name *name, const char *value,
+                                  const struct secret_mark *separator)
+{
+    if (separator->character == '=' && !name->is_apart &&
+        !secret_text_is_blank(value[-1]))
+        return SECRET_FORM_PAIR;
+    // What test programs print is no name: `PASS: the first case`.
+    bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
+    return name->in_prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
+}
+
+// mask_value masks the value at at, behind a name and a separator.
+static bool mask_value(struct sanitizing *s, const char *at,
+                       const struct secret_mark *separator)
+{
+    enum secret_name sure = name_sure(s);
+    enum secret_form form = name_form(&s->name, at, separator);
+    struct secret_mark first = secret_mark_at(at);
+    bool naming = names_value(&s->name);
+    if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !naming))
+        return false;
+    struct secret_span value = value_span(s, at, sure, separator);
+    size_t length = (size_t)(value.end - value.start);
+    if (naming)
+        s->pending = secret_name_of(value.start, length);
+    if (naming && s->pending >= SECRET_NAME_DATA)
+        return false; // {"name": "DB_PASSWORD", "value": ...
+    if (length != 0 && value.end[-1] == '(')
+        return false; // a call, whose argument comes
+    if (!secret_value_counts(sure, form, value.start, length))
+        return false;
+    replace(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_login masks user:password behind "://", at at.
+static bool mask_login(struct sanitizing *s, const char *at)
+{
+    size_t authority = strcspn(at, "/?# \t\n\"'");
+    while (authority > 0 && at[authority - 1] != '@')
+        authority--;
+    if (authority == 0)
+        return false;
+    replace(s, at, at + authority - 1, MASK);
+    return true;
+}
+
+// mask_bare_login masks the password of user:password@host, which has no scheme. An
+// image's tag@sha256:, a symbol's name@@VERSION and an address of mail are none.
+static bool mask_bare_login(struct sanitizing *s, const char *at)
+{
+    static const char *const schemes[] = { "mailto", "sip", "sips", "xmpp",
+                                           "acct",   "npm", "im",   "tel" };
+    size_t length = strcspn(at, "@: \t\r\n\"'`&;,=<>(){}[]");
+    if (length == 0 || at[length] != '@' || s->name.is_apart || s->name.in_prose ||
+        !secret_text_is_letter(s->name.start[0]))
+        return false;
+    char host = at[length + 1];
+    if (!secret_text_is_letter(host) && !secret_text_is_digit(host) && host != '[' &&
+        host != '(' && (host != '/' || at[length + 2] != '/'))
+        return false;
+    if (strncmp(at + length + 1, "sha256:", 7) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (name_is(&s->name, schemes[i]))
+            return false;
+    }
+    replace(s, at, at + length, MASK);
+    return true;
+}
+
+// mask_after_separator handles `=`, `:` and their like, at s->at, behind a name.
+static bool mask_after_separator(struct sanitizing *s, const struct secret_mark *mark)
+{
+    const char *at = s->at + mark->length;
+    if (mark->character == ':' && strncmp(at, "//", 2) == 0)
+        return mask_login(s, at + 2);
+    if (s->name.start == NULL || *at == mark->character)
+        return false;
+    if (mark->character == ':' && mask_bare_login(s, at))
         return true;
-    for (size_t i = 0; i < length;) {
-        size_t start = i;
-        while (i < length && name[i] != '-' && name[i] != '_' && name[i] != '.')
-            i++;
-        if (is_one_of(words, name + start, i - start))
-            return true;
-        i += i < length;
-    }
-    return false;
+    if (*at == '=' || (*at == '>' && mark->character == '='))
+        at++; // := and =>
+    return mask_value(s, secret_span_after_blanks(at), mark);
 }
 
-// match_key is how many bytes at text are a key whose service marks it with a prefix.
-static size_t match_key(const char *text)
+// mask_after_quote handles what SQL says: IDENTIFIED BY 'x', PASSWORD('x').
+static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quote)
+{
+    static const char by[] = "identified ";
+    size_t before = s->name.start != NULL ? (size_t)(s->name.start - s->text) : 0;
+    bool password = s->name.start != NULL && s->name.length >= 4 &&
+                    strncasecmp(s->name.start, "pass", 4) == 0;
+    bool identified =
+        name_is(&s->name, "by") && before >= sizeof(by) - 1 &&
+        strncasecmp(s->name.start - (sizeof(by) - 1), by, sizeof(by) - 1) == 0;
+    if (!s->name.is_apart || (!password && !identified))
+        return false;
+    if (!identified &&
+        secret_name_of(s->name.start, s->name.length) < SECRET_NAME_ALWAYS)
+        return false;
+    struct secret_span value = secret_span_quoted(s->at, quote);
+    if (value.end == value.start)
+        return false;
+    replace(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_body masks a field of a form, which an empty line parts from its name.
+static bool mask_body(struct sanitizing *s)
+{
+    if (s->pending == SECRET_NAME_NONE || s->lines != 2)
+        return false;
+    struct secret_span line = secret_span_up_to(s->at, "\n\r", false);
+    s->pending = SECRET_NAME_NONE;
+    replace(s, line.start, line.end, MASK);
+    return true;
+}
+
+// mask_element masks what stands in <password>...</password>.
+static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
+{
+    s->name = s->tag;
+    s->tag.start = NULL;
+    if (s->name.start == NULL || s->at[-1] == '/')
+        return false;
+    struct secret_span value =
+        secret_span_up_to(s->at + mark->length, "<", mark->length > 1);
+    struct secret_mark end = secret_mark_at(value.end);
+    return end.character == '<' && value.end[end.length] == '/' &&
+           mask_value(s, value.start, mark);
+}
+
+static bool mask_at_mark(struct sanitizing *s, const struct secret_mark *mark)
+{
+    switch (mark->character) {
+    case '=':
+    case ':':
+        return mask_after_separator(s, mark);
+    case '>':
+        return mask_element(s, mark);
+    case '"':
+    case '\'':
+    case '`':
+        return mask_after_quote(s, mark);
+    default:
+        return false;
+    }
+}
+
+// keeps_name: the name may still be waiting for its separator, as in `"password" : `,
+// ['password'] = and PASSWORD('.
+static bool keeps_name(const struct name *name, const char *at,
+                       const struct secret_mark *mark)
+{
+    switch (mark->character) {
+    case ' ':
+    case '\t':
+        return true;
+    case '"':
+    case '\'':
+    case ']':
+        return name->in_quotes;
+    case '(':
+        return at[mark->length] == '"' || at[mark->length] == '\'';
+    default:
+        return false;
+    }
+}
+
+static void scan_mark(struct sanitizing *s, const struct secret_mark *mark)
+{
+    if (mask_at_mark(s, mark))
+        return;
+    if (!keeps_name(&s->name, s->at, mark))
+        s->name.start = NULL;
+    s->name.is_apart |= secret_text_is_blank(mark->character) || mark->character == '(';
+    s->at += mark->length;
+    if (secret_text_is_blank(mark->character))
+        return;
+    s->mark = mark->character;
+    s->mark_end = s->at;
+    s->lines += mark->character == '\n';
+    if (mark->character == '\n')
+        s->after_machine = false;
+    if (mark->character == '}')
+        s->pending = SECRET_NAME_NONE;
+}
+
+// introduced_sure is how sure a word makes that the next one is a secret.
+static enum secret_name introduced_sure(const struct sanitizing *s,
+                                        const struct name *word)
 {
     static const struct {
-        const char *prefix;
-        size_t least; // bytes behind the prefix
-    } keys[] = {
-        { "AKIA", 16 },        { "ASIA", 16 },  { "ghp_", 20 },   { "gho_", 20 },
-        { "ghs_", 20 },        { "ghu_", 20 },  { "glpat-", 16 }, { "xoxb-", 16 },
-        { "github_pat_", 20 }, { "xoxp-", 16 }, { "sk-", 20 },    { "eyJ", 24 },
+        const char *word;
+        enum secret_name sure;
+    } introductions[] = {
+        { "requirepass", SECRET_NAME_ALWAYS }, { "masterauth", SECRET_NAME_ALWAYS },
+        { "Basic", SECRET_NAME_RARE },         { "Negotiate", SECRET_NAME_RARE },
+        { "NTLM", SECRET_NAME_RARE },          { "ApiKey", SECRET_NAME_RARE },
     };
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        size_t prefix = strlen(keys[i].prefix);
-        size_t length = prefix;
-        if (strncmp(text, keys[i].prefix, prefix) != 0)
-            continue;
-        while (is_name(text[length]))
-            length++;
-        if (length - prefix >= keys[i].least)
-            return length;
+    if (name_is(word, "bearer"))
+        return *word->start == 'B' ? SECRET_NAME_ALWAYS : SECRET_NAME_RARE;
+    if (s->after_machine && name_is(word, "password"))
+        return SECRET_NAME_ALWAYS;
+    for (size_t i = 0; i < sizeof(introductions) / sizeof(introductions[0]); i++) {
+        if (name_is(word, introductions[i].word))
+            return introductions[i].sure;
     }
-    return 0;
+    return SECRET_NAME_NONE;
 }
 
-// match_random is how many bytes at text form a long word of letters of both cases and
-// digits, as base64 of something random does. Digests in hex stay readable.
-static size_t match_random(const char *text)
+// mask_introduced masks the word after `Bearer`.
+static bool mask_introduced(struct sanitizing *s, const struct name *word)
 {
-    enum { LEAST = 32 };
-    bool upper = false;
-    bool lower = false;
-    bool digit = false;
-    size_t length = 0;
-    for (; is_word(text[length]) || text[length] == '+'; length++) {
-        upper |= is_upper(text[length]);
-        lower |= is_lower(text[length]);
-        digit |= is_digit(text[length]);
+    enum secret_name sure = introduced_sure(s, word);
+    const char *end = word->start + word->length;
+    const char *next = secret_span_after_blanks(end);
+    if (sure == SECRET_NAME_NONE || next == end)
+        return false;
+    struct secret_span value = secret_span_word(next, next - end > 1);
+    if (secret_span_is_said(&value) ||
+        !secret_value_counts(sure, SECRET_FORM_DATA, value.start,
+                             (size_t)(value.end - value.start)))
+        return false;
+    replace(s, value.start, value.end, MASK);
+    return true;
+}
+
+// mask_option masks the value of an option that a text quotes: `mysql -pPASS`. What is
+// not secret about it is looked at again as any other words.
+static bool mask_option(struct sanitizing *s, size_t length)
+{
+    if (*s->at != '-' || (s->at != s->text && !secret_text_is_blank(s->at[-1])))
+        return false;
+    struct secret_span word = secret_span_word(s->at, false);
+    struct secret_option option =
+        secret_option_of(NULL, s->at, (size_t)(word.end - word.start));
+    struct secret_span value = { s->at + option.attached, word.end };
+    if (option.kind == SECRET_OPTION_NONE || s->at[length] == '=')
+        return false;
+    if (option.attached == 0) {
+        const char *next = secret_span_after_blanks(word.end);
+        struct secret_mark quote = secret_mark_at(next);
+        value = quote.character == '"' || quote.character == '\''
+                    ? secret_span_quoted(next, &quote)
+                    : secret_span_word(next, false);
+        if (next == word.end || *next == '-' || secret_span_is_said(&value))
+            return false;
     }
-    if (length < LEAST || !upper || !lower || !digit)
-        return 0;
-    return length + strspn(text + length, "=");
-}
-
-// match_login is how many bytes at text, just behind "://", are user:password@.
-static size_t match_login(const char *text)
-{
-    size_t authority = strcspn(text, "/?# \t\n\"'");
-    while (authority > 0 && text[authority - 1] != '@')
-        authority--;
-    return authority;
-}
-
-// match_value is how many bytes at text, just behind a name and its separator, belong
-// to the value.
-static size_t match_value(const char *text, char separator)
-{
-    if (separator == ':')
-        return strcspn(text, "\r\n\"'");
-    return strcspn(text, "&;, \t\r\n\"'");
-}
-
-// name_before is the length of the name that ends just before string[at].
-static size_t name_before(const char *string, size_t at)
-{
-    size_t length = 0;
-    while (length < at && is_name(string[at - length - 1]))
-        length++;
-    return length;
-}
-
-// mask_value handles string[at], a separator: it appends it, masks the value if the
-// name before it is a secret's, and returns the bytes it passed over.
-static size_t mask_value(const char *string, size_t at, struct text *out)
-{
-    size_t name = name_before(string, at);
-    size_t length = 1;
-    text_append(out, string + at, 1);
-    if (name == 0 || !sanitize_is_secret_name(string + at - name, name))
-        return length;
-    while (string[at + length] == ' ') {
-        text_append_string(out, " ");
-        length++;
+    size_t size = (size_t)(value.end - value.start);
+    if (option.kind == SECRET_OPTION_LOGIN) {
+        const char *colon = memchr(value.start, ':', size);
+        if (colon == NULL || colon[1] == '/' ||
+            strspn(value.start, "0123456789:") >= size)
+            return false;
+        value.start = colon + 1;
+        size = (size_t)(value.end - value.start);
     }
-    size_t value = match_value(string + at + length, string[at]);
-    if (value != 0)
-        text_append_string(out, MASK);
-    return length + value;
+    if (!secret_value_counts(option.sure, SECRET_FORM_PAIR, value.start, size))
+        return false;
+    replace(s, value.start, value.end, MASK);
+    return true;
 }
 
-// mask_word handles the start of a word or path at text, and returns the bytes it
-// replaced, 0 when there is nothing to hide.
-static size_t mask_word(const char *text, const char *home, struct text *out)
+// mask_word masks what looks like a secret by itself, at the start of a word.
+static bool mask_word(struct sanitizing *s)
 {
-    size_t length = match_any_home(text, home);
-    if (length != 0) {
-        text_append_string(out, "~");
-        return length;
-    }
-    length = match_key(text);
-    if (length == 0)
-        length = match_random(text);
-    if (length != 0)
-        text_append_string(out, MASK);
-    return length;
-}
-
-// starts_word: no word runs into string[at], or an option of one letter does (-I/path).
-// It looks at three characters, so that a long line costs no more than its length.
-static bool starts_word(const char *string, size_t at)
-{
-    if (at == 0 || (!is_name(string[at - 1]) && string[at - 1] != '+'))
+    size_t key = secret_value_key(s->at);
+    if (key != 0) {
+        replace(s, s->at, s->at + key, MASK);
         return true;
-    return string[at] == '/' && at >= 2 && string[at - 2] == '-' &&
-           (at == 2 || !is_name(string[at - 3]));
+    }
+    if (s->at < s->tried)
+        return false;
+    struct secret_chance chance = secret_value_chance(s->at);
+    s->tried = s->at + chance.run;
+    if (chance.length == 0)
+        return false;
+    replace(s, s->at + chance.skip, s->at + chance.skip + chance.length, MASK);
+    return true;
+}
+
+static void scan_word(struct sanitizing *s)
+{
+    struct name word = { .start = s->at };
+    bool says = false;
+    for (; secret_text_is_name(s->at[word.length]); word.length++)
+        says |= secret_text_is_letter(s->at[word.length]);
+    if (mask_body(s) || mask_word(s) || mask_option(s, word.length) ||
+        mask_introduced(s, &word))
+        return;
+    s->at += word.length;
+    s->name.start = NULL;
+    s->lines = 0;
+    if (!says)
+        return; // a number, a dash before an item of a list
+    word.in_prose = s->mark == 0;
+    word.in_quotes =
+        s->mark_end == word.start && s->mark != 0 && strchr("\"'`", s->mark) != NULL;
+    word.in_tag = s->mark_end == word.start && s->mark == '<';
+    s->after_machine |= name_is(&word, "machine");
+    s->name = word;
+    if (word.in_tag)
+        s->tag = word;
+    s->mark = 0;
+}
+
+// mask_home handles the start of a path: no word runs into it, or an option of one
+// letter does (-I/path).
+static bool mask_home(struct sanitizing *s)
+{
+    size_t at = (size_t)(s->at - s->text);
+    bool starts =
+        at == 0 || (!secret_text_is_name(s->at[-1]) && s->at[-1] != '+') ||
+        (at >= 2 && s->at[-2] == '-' && (at == 2 || !secret_text_is_name(s->at[-3])));
+    size_t length = *s->at == '/' && starts ? match_any_home(s->at, s->home) : 0;
+    if (length == 0)
+        return false;
+    replace(s, s->at, s->at + length, "~");
+    return true;
 }
 
 void sanitize_string(const char *string, const char *home, struct text *out)
 {
-    for (size_t i = 0; string[i] != 0;) {
-        size_t done = 0;
-        if (starts_word(string, i))
-            done = mask_word(string + i, home, out);
-        if (done == 0 && strncmp(string + i, "://", 3) == 0) {
-            done = 3 + match_login(string + i + 3);
-            text_append_string(out, done > 3 ? "://" MASK "@" : "://");
+    struct sanitizing s = { .text = string,
+                            .at = string,
+                            .copied = string,
+                            .tried = string,
+                            .home = home,
+                            .out = out,
+                            .mark = '\n' };
+    while (*s.at != 0) {
+        struct secret_mark mark = secret_mark_at(s.at);
+        if (mark.length != 0) {
+            scan_mark(&s, &mark);
+        } else if (secret_text_is_name(*s.at)) {
+            scan_word(&s);
+        } else if (!mask_home(&s)) {
+            s.at++;
+            s.name.start = NULL;
+            s.mark = '/';
         }
-        if (done == 0 && (string[i] == '=' || string[i] == ':'))
-            done = mask_value(string, i, out);
-        if (done == 0) {
-            text_append(out, string + i, 1);
-            done = 1;
-        }
-        i += done;
     }
+    copy_up_to(&s, s.at);
 }
 
-// mask_login appends user:password without the password.
-static void mask_login(const char *argument, const char *home, struct text *out)
+void sanitize_named(const char *name, size_t length, const char *value,
+                    const char *home, struct text *out)
 {
-    const char *colon = strchr(argument, ':');
-    if (colon == NULL || strncmp(colon, "://", 3) == 0) {
-        sanitize_string(argument, home, out);
-        return;
-    }
-    text_append(out, argument, (size_t)(colon - argument) + 1);
-    text_append_string(out, MASK);
-}
-
-void sanitize_argument(struct sanitize_arguments *line, const char *argument,
-                       struct text *out)
-{
-    static const char *const logins[] = { "-u", "--user", "--proxy-user", NULL };
-    bool secret = line->next_is_secret && strncmp(argument, "--", 2) != 0;
-    bool login = line->next_is_login;
-    size_t name = 0;
-
-    while (is_name(argument[name]))
-        name++;
-    bool secret_option = sanitize_is_secret_name(argument, name);
-    line->next_is_secret = argument[0] == '-' && argument[name] == 0 && secret_option;
-    line->next_is_login = is_one_of(logins, argument, strlen(argument));
-
-    if (secret && *argument != 0) {
-        line->next_is_secret = false;
+    enum secret_name sure = secret_name_of(name, length);
+    if (secret_value_counts(sure, SECRET_FORM_PAIR, value, strlen(value)))
         text_append_string(out, MASK);
-    } else if (login) {
-        mask_login(argument, line->home, out);
-    } else if (argument[name] == '=' && secret_option && argument[name + 1] != 0) {
-        text_append(out, argument, name + 1);
-        text_append_string(out, MASK); // all of it: a password may hold anything
-    } else {
-        sanitize_string(argument, line->home, out);
-    }
+    else
+        sanitize_string(value, home, out);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/sanitize.h"
+#include "report/secret_name.h"
 #include "symbolizer/type_members.h"
 #include "symbolizer/type_scalar.h"
 
@@ -21,6 +22,7 @@ struct item {
     json_t *ready;     // the value, where it is known
     struct type_place place;
     bool secret;       // by its name: where it is may be shown, what it is may not
+    bool open;         // ... but if it is a structure, as a `session` is, what is in it
     uint8_t pointers;  // that were followed to come here
     uint8_t dimension; // of an array: how many of its dimensions are chosen
 };
@@ -56,19 +58,22 @@ static void push(struct making *m, const struct item *item)
     m->items[m->count++] = *item;
 }
 
-// is_secret is whether a value of that name is masked. How long a secret is is none.
-static bool is_secret(const struct type_value *how, const char *name)
+// note_name says what the name of a value makes of it.
+static void note_name(const struct type_value *how, const char *name, struct item *item)
 {
-    static const char *const measures[] = { "len", "length", "size", "count", "bytes" };
-    size_t length = strlen(name);
-    if (!how->sanitize || !sanitize_is_secret_name(name, length))
-        return false;
-    for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
-        size_t end = strlen(measures[i]);
-        if (length > end && strcmp(name + length - end, measures[i]) == 0)
-            return false;
-    }
-    return true;
+    enum secret_name sure = SECRET_NAME_NONE;
+    if (how->sanitize)
+        sure = secret_name_of(name, strlen(name));
+    item->secret = sure >= SECRET_NAME_PAIR;
+    item->open = sure == SECRET_NAME_PAIR;
+}
+
+// is_hidden is whether a value of the type is not shown.
+static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
+{
+    enum type_kind kind = m->how->table->types[type_strip(m->how->table, type)].kind;
+    bool structure = kind == TYPE_STRUCT || kind == TYPE_UNION;
+    return item->secret && !(item->open && structure);
 }
 
 static json_t *masked_value(void)
@@ -208,7 +213,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     if (is_char(table, target))
         return pointed_string(m, item, address);
     bool shown = type_size(table, target, &size) == CH_OK && size != 0;
-    if (!shown || item->secret || item->pointers >= m->how->pointers)
+    if (!shown || is_hidden(m, item, target) || item->pointers >= m->how->pointers)
         return address_value(address);
     if (note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
@@ -239,15 +244,15 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
     while (type_members_next(&members, &member)) {
         depth -= member.closes;
         const char *name = member.part->name;
-        bool secret = is_secret(m->how, name);
         struct item next = { .container = containers[depth],
                              .key = name,
                              .place = { .type = member.part->type,
                                         .address = item->place.address +
                                                    member.offset_bits / 8,
                                         .shift = member.offset_bits % 8 },
-                             .secret = secret,
                              .pointers = item->pointers };
+        note_name(m->how, name, &next);
+        bool secret = is_hidden(m, &next, member.part->type);
         if (member.opens)
             containers[depth + 1] = containers[depth];
         if (member.opens && name[0] != 0)
@@ -338,7 +343,7 @@ static json_t *make_value(struct making *m, const struct item *item)
     if (item->ready != NULL)
         return item->ready;
     enum type_kind kind = m->how->table->types[index].kind;
-    if (item->secret && kind != TYPE_POINTER)
+    if (kind != TYPE_POINTER && is_hidden(m, item, index))
         return masked_value();
     switch (kind) {
     case TYPE_STRUCT:
@@ -393,9 +398,9 @@ json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t ad
     json_t *holder = json_array();
     json_t *value = NULL;
     if (m.hidden != NULL && m.kept != NULL && holder != NULL) {
-        const struct item root = { .container = holder,
-                                   .secret = is_secret(how, name),
-                                   .place = { .type = type, .address = address } };
+        struct item root = { .container = holder,
+                             .place = { .type = type, .address = address } };
+        note_name(how, name, &root);
         if (how->pointers > 0)
             (void)note_seen(&m, address, type_strip(how->table, type));
         value = make_all(&m, &root);

@@ -46,7 +46,9 @@ class Context(unittest.TestCase):
         self.assertIn("line 999\n", text["text"])
         self.assertLess(len(text["text"]), 201)
         self.assertIn("No such file", missing["problem"])
-        for secret in ("7731secret", "hunter2", "7731sesame"):
+        self.assertEqual(report["user_data"]["password"], "***")
+        self.assertEqual(report["user_data"]["body"], '{"user":"bob", "password" : "***"}')
+        for secret in ("7731secret", "hunter2", "7731sesame", "7731"):
             self.assertNotIn(secret, json.dumps(report))
 
     def test_tags_breadcrumbs_data_and_files_are_in_the_report(self):
@@ -54,6 +56,17 @@ class Context(unittest.TestCase):
 
     def test_they_are_in_the_report_that_comes_of_a_record(self):
         self.said(CRASHHOOK_AGENT=MISSING)
+
+    def test_secrets_in_arguments_tags_and_the_release_are_masked(self):
+        with Scene() as scene:
+            report, _ = self.report(scene, "context", "/nonexistent", "-pmarigold77", "-uann:tulip77",
+                                    "--otp", "127731", "--password", "lilac77", "-p", "8080",
+                                    CRASHHOOK_TAGS="api_key=peony77,a=b",
+                                    CRASHHOOK_RELEASE="https://ann:aster77@h/1.2")
+        self.assertEqual(report["process"]["arguments"][3:],
+                         ["-p***", "-uann:***", "--otp", "***", "--password", "***", "-p", "8080"])
+        self.assertEqual(report["tags"], {"a": "b", "api_key": "***", "shard": "8"})
+        self.assertEqual(report["release"], "https://***@h/1.2")
 
     def test_of_names_that_are_one_key_the_last_is_in_the_report(self):
         with Scene() as scene:

@@ -56,6 +56,9 @@ static void context(const char *how)
     (void)crashhook_set_tag("gone", NULL);
     (void)crashhook_set_tag("shard", "8");
     (void)crashhook_set_data("query", "select * from t where token=abc7731secret");
+    (void)crashhook_set_data("password", "marigold7731");
+    (void)crashhook_set_data("body",
+                             "{\"user\":\"bob\", \"password\" : \"tulip7731\"}");
     (void)crashhook_set_data("a \xff", "one"); // these two are one key
     (void)crashhook_set_data("a \xfe", "two");
     (void)crashhook_attach_file(how, 200);
