@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does not crash: starts a thread, then a child, then prints its own mappings. A call of
-// getppid stands before each, so that a trace of its system calls can be cut there.
+// Does not crash: starts a thread, then a child, then prints its own mappings. A call
+// of getppid stands before each, so that a trace of its system calls can be cut there.
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
