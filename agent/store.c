@@ -91,7 +91,7 @@ bool store_report(struct store *store, struct finish *finish)
     if (!written)
         (void)snprintf(store->why_not, sizeof(store->why_not),
                        "cannot write to %s; set CRASHHOOK_SPOOL, or make "
-                       "'" SETTINGS_DROP_FOLDER "' as root with mode 1733",
+                       "'" SETTINGS_DROP_FOLDER "' as root with mode 1733\n",
                        store->refused);
     return written;
 }

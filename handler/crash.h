@@ -73,6 +73,7 @@ struct crash_state {
     bool reads_thread_word; // see machine_thread_word
     uint64_t runtime_text;  // of Go's code, which recovers from faults of its own alone
     uint64_t runtime_text_end;
+    char why[REQUEST_WHY_MAX]; // the agent's words, why there is no report; empty: none
 };
 
 struct crash_plan {
@@ -94,6 +95,8 @@ struct crash_plan {
     size_t mapping_bytes;
     uint64_t signals; // bit N: signal N is a crash
     uint64_t timeout_ns;
+    dev_t error_device; // of standard error at the start
+    ino_t error_inode;
 };
 
 extern struct crash_state crash_state;
@@ -202,6 +205,10 @@ bool crash_leave_record(enum record_reason reason);
 
 // crash_write_record writes a record into the spool. false: it cannot.
 bool crash_write_record(enum record_reason reason);
+
+// crash_say_unreported says on standard error and in the system's log that this crash
+// has no report and no record.
+void crash_say_unreported(enum record_reason reason);
 
 // crash_put_contents fills the file of a record. false: not even its header fits.
 bool crash_put_contents(int fd, enum record_reason reason);

@@ -25,6 +25,8 @@ static enum outcome hear(int channel, bool died)
             crash_state.record_due = 0;
             crash_helper_dismiss();
         }
+        if (answer == REQUEST_WHY)
+            sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);
         if (answer == REQUEST_READ && !crash_serve_memory(channel))
             return AGENT_GONE;
         if (answer == REQUEST_RELEASE)
@@ -109,8 +111,11 @@ bool crash_report(void)
     enum record_reason reason = ask_anybody();
     bool reported = crash_state.record_due == 0;
     // There is nothing to record of a process that goes on.
-    if (!reported && !crash_plan->page->live)
+    if (!reported && !crash_plan->page->live) {
         reported = crash_leave_record(reason);
+        if (!reported)
+            crash_say_unreported(reason);
+    }
     crash_state.record_due = 0;
     crash_helper_end();
     crash_put_dumpable_back();

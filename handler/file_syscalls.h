@@ -64,3 +64,14 @@ static inline void sys_truncate(int fd, uint64_t size)
 {
     machine_call(SYS_ftruncate, fd, (long)size, 0, 0, 0);
 }
+
+static inline void sys_write(int fd, const void *bytes, size_t length)
+{
+    machine_call(SYS_write, fd, (long)bytes, (long)length, 0, 0);
+}
+
+// sys_file_flags is how fd was opened (O_APPEND and its like).
+static inline long sys_file_flags(int fd)
+{
+    return machine_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0);
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "handler/watch.h"
@@ -140,6 +141,11 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     plan->bytes = at->plan_bytes;
     plan->mapping = base;
     plan->mapping_bytes = at->total;
+    struct stat error;
+    if (fstat(STDERR_FILENO, &error) == 0) {
+        plan->error_device = error.st_dev;
+        plan->error_inode = error.st_ino;
+    }
     plan->callback_stack_end = base + at->guard;
     plan->first_stack_end = base + at->stacks + CHILD_STACK;
     plan->second_stack_end = base + at->stacks + 2 * CHILD_STACK;

@@ -104,6 +104,25 @@ static inline void sys_send(int fd, void *bytes, size_t length)
     sys_send_pieces(fd, &piece, 1);
 }
 
+// sys_log_socket is one for lines to the log daemon.
+static inline int sys_log_socket(void)
+{
+    return (int)machine_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0);
+}
+
+// sys_send_to sends bytes to a place if it has room.
+static inline long sys_send_to(int fd, void *bytes, size_t length, void *place,
+                               size_t place_size)
+{
+    struct iovec piece = { bytes, length };
+    struct msghdr message = { .msg_name = place,
+                              .msg_namelen = (socklen_t)place_size,
+                              .msg_iov = &piece,
+                              .msg_iovlen = 1 };
+    return machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+                        0);
+}
+
 // sys_receive reads what has come through a socket and never waits.
 static inline long sys_receive(int fd, void *to, size_t length)
 {

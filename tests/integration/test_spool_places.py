@@ -4,10 +4,12 @@
 # anywhere, one line says so: daemons that gave up root, with the package's drop folder
 # and without, and spools that are missing, full or somebody else's.
 
+import contextlib
 import fcntl
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -29,7 +31,8 @@ def own_folder(user):
 
 
 def entries(folder):
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return sorted(name for name in os.listdir(folder)
+                  if name != ".filled") if os.path.isdir(folder) else []
 
 
 class Machine(harness.Scene):
@@ -178,6 +181,142 @@ class GaveUpRoot(unittest.TestCase):
                 finally:
                     server.terminate()
                     server.communicate(timeout=BOUND_S)
+
+
+class Unreported(unittest.TestCase):
+    """No place takes a report: the spool's folder and /tmp are what the case makes of
+    them, and one line says so on standard error and in the system's log."""
+
+    def crash(self, machine, log, **variables):
+        ended = machine.daemon(**variables)
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        self.assertLess(ended.seconds, BOUND_S)
+        lines = ended.complaints()
+        self.assertEqual(len(lines), 1, ended.stderr)
+        self.assertTrue(lines[0].startswith(
+            "crashhook: gives_up_root_alone: SIGSEGV is not reported: "), lines)
+        self.assertEqual(log.lines(), ["<11>" + lines[0]])
+        self.assertEqual(entries(DROP), [])
+        return lines[0]
+
+    def test_one_line_says_program_signal_reason_and_remedy(self):
+        with Machine() as machine, SystemLog() as log, closed("/tmp"), closed(DROP):
+            line = self.crash(machine, log)
+            for place in ("'~/.local/state/crashhook': Permission denied",
+                          f"'{DROP}': it belongs to another user",
+                          f"'{own_folder(WORKER)}': Permission denied"):
+                self.assertIn(place, line)
+            self.assertIn("set CRASHHOOK_SPOOL", line)
+            self.assertIn("mode 1733", line)
+
+    def test_the_handler_says_it_where_no_agent_starts(self):
+        with Machine() as machine, SystemLog() as log, closed("/tmp"), closed(DROP):
+            line = self.crash(machine, log, CRASHHOOK_AGENT="/nonexistent")
+            self.assertIn("no agent starts", line)
+            self.assertIn("crashhook doctor", line)
+
+    def test_a_full_disk_is_named(self):
+        with Machine() as machine, SystemLog() as log, closed("/tmp"), full(DROP):
+            line = self.crash(machine, log)
+            self.assertIn(f"'{DROP}': No space left on device", line)
+
+    def test_a_full_spool_gives_way_to_the_drop_folder(self):
+        with Machine() as machine, full(SPOOL, 0o700):
+            ended = machine.run([program("gives_up_root_alone"), "0"])
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            left = [name for name in entries(DROP) if name.endswith(".json")]
+            self.assertEqual(len(left), 1)
+
+    def test_a_folder_of_somebody_else_below_tmp_is_refused(self):
+        for make in (lambda: os.mkdir(own_folder(WORKER), 0o777),
+                     lambda: os.symlink("/var", own_folder(WORKER))):
+            with self.subTest(make), Machine(package=False) as machine, SystemLog() as log:
+                make()
+                line = self.crash(machine, log)
+                self.assertIn(f"'{own_folder(WORKER)}': it ", line)
+
+    def test_a_reported_crash_says_nothing(self):
+        with Machine() as machine, SystemLog() as log:
+            self.assertEqual(machine.daemon().complaints(), [])
+            self.assertEqual(log.lines(), [])
+
+    def test_a_file_of_the_program_in_the_place_of_standard_error_stays_as_it_is(self):
+        with Machine() as machine, closed("/tmp"), closed(DROP):
+            data = os.path.join(machine.folder, "data")
+            ended = machine.run(["/bin/sh", "-c",
+                                 f"exec {program('gives_up_root_alone')} {WORKER} 2>{data}"],
+                                LD_PRELOAD="")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertEqual(os.path.getsize(data), 0)
+
+    def test_an_unread_pipe_does_not_hold_the_program(self):
+        with Machine() as machine, closed("/tmp"), closed(DROP):
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writing, bytes(4096))
+            began = time.monotonic()
+            done = subprocess.run([program("gives_up_root_alone"), str(WORKER)],
+                                  env=machine.environment({}), stderr=writing, check=False)
+            self.assertEqual(done.returncode, -signal.SIGSEGV)
+            self.assertLess(time.monotonic() - began, BOUND_S)
+            os.close(reading)
+            os.close(writing)
+
+
+class SystemLog:
+    """What a log daemon would hear, in a /dev of our own."""
+
+    def __enter__(self):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "dev", "/dev"], check=True)
+        for name, numbers in (("null", (1, 3)), ("zero", (1, 5)), ("urandom", (1, 9))):
+            os.mknod("/dev/" + name, stat.S_IFCHR | 0o666, os.makedev(*numbers))
+            os.chmod("/dev/" + name, 0o666)
+        self.socket.bind("/dev/log")
+        os.chmod("/dev/log", 0o666)
+        self.socket.setblocking(False)
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        subprocess.run(["umount", "-l", "/dev"], check=True)
+
+    def lines(self):
+        heard = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                heard.append(self.socket.recv(4096).decode().rstrip("\n"))
+        return heard
+
+
+@contextlib.contextmanager
+def closed(folder):
+    """A folder that only root may write to."""
+    before = os.stat(folder).st_mode
+    os.chmod(folder, 0o755)
+    try:
+        yield
+    finally:
+        os.chmod(folder, stat.S_IMODE(before))
+
+
+@contextlib.contextmanager
+def full(folder, mode=0o1733):
+    """A folder on a disk that has no room left."""
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64k,nr_inodes=100,mode={mode:o}",
+                    "full", folder], check=True)
+    file = os.open(os.path.join(folder, ".filled"), os.O_WRONLY | os.O_CREAT, 0o600)
+    with contextlib.suppress(OSError):
+        while True:
+            os.write(file, bytes(4096))
+    os.close(file)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def wait_for(condition, seconds=60):

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line for a crash that nothing will be left of, in crash context (see crash.c): on
+// standard error and in the system's log, with the program, the signal, the reason and
+// what can be done. The agent words the reason where it ran; else it is one of these.
+#include "handler/crash.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/un.h>
+
+#include "handler/file_syscalls.h"
+#include "handler/machine.h"
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+// The line begins behind this, which is for the system's log: LOG_USER, LOG_ERR.
+#define PRIORITY "<11>"
+
+enum {
+    PRIORITY_SIZE = sizeof(PRIORITY) - 1,
+    NAME_MAX_SIZE = 256,
+    PLACE_SIZE = offsetof(struct sockaddr_un, sun_path) + sizeof("/dev/log")
+};
+
+// say_text appends text at to, at most limit bytes of it.
+static char *say_text(char *to, const char *text, size_t limit)
+{
+    for (size_t i = 0; i < limit && text[i] != 0; i++)
+        *to++ = text[i];
+    return to;
+}
+
+// say_program appends the name of the program's file, which is the same in all threads.
+static char *say_program(char *to)
+{
+    char path[1024];
+    long end = sys_readlink("/proc/thread-self/exe", path, sizeof(path) - 1);
+    long start = end;
+    if (end <= 0)
+        return say_text(to, "program", NAME_MAX_SIZE);
+    path[end] = 0;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    return say_text(to, path + start, NAME_MAX_SIZE);
+}
+
+// say_signal appends the signal's name, or its number.
+static char *say_signal(char *to, int signal)
+{
+    static const char names[] = "\3QUIT\4ILL\5TRAP\6ABRT\7BUS\10FPE\13SEGV\30XCPU"
+                                "\31XFSZ\37SYS\0";
+    to = say_text(to, "SIG", 3);
+    for (const char *at = names; *at != 0; at++) {
+        if (*at != signal)
+            continue;
+        for (at++; *at >= 'A'; at++)
+            *to++ = *at;
+        return to;
+    }
+    *to++ = (char)('0' + signal / 10);
+    *to++ = (char)('0' + signal % 10);
+    return to;
+}
+
+static char *say_reason(char *to, enum record_reason reason)
+{
+    const char *what = "no agent starts";
+    if (crash_state.why[0] != 0)
+        return say_text(to, crash_state.why, REQUEST_WHY_MAX);
+    if (reason == RECORD_AGENT_LATE)
+        what = "the agent is late";
+    if (reason == RECORD_AGENT_GONE)
+        what = "the agent ended";
+    to = say_text(to, what, SIZE_MAX);
+    return say_text(to, " and no spool takes a record; see 'crashhook doctor'\n",
+                    SIZE_MAX);
+}
+
+// is_for_lines: descriptor 2 is what it was at the start, or can only be for messages.
+// A daemon may have a file of its data there by now.
+static bool is_for_lines(void)
+{
+    struct stat now = { 0 };
+    struct pollfd room = { .fd = 2, .events = POLLOUT };
+    if (sys_status(2, &now) != 0)
+        return false;
+    bool same =
+        now.st_dev == crash_plan->error_device && now.st_ino == crash_plan->error_inode;
+    bool appended = S_ISREG(now.st_mode) && (sys_file_flags(2) & O_APPEND) != 0;
+    if (!same && !appended && !S_ISCHR(now.st_mode) && !S_ISFIFO(now.st_mode))
+        return false;
+    // Nobody may be reading: the program is not held for that.
+    return sys_poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
+
+// say_to_log gives the line to the log daemon, or where there is none to the kernel.
+static void say_to_log(char *line, size_t size)
+{
+    struct sockaddr_un place;
+    place.sun_family = AF_UNIX;
+    *say_text(place.sun_path, "/dev/log", SIZE_MAX) = 0;
+    int fd = sys_log_socket();
+    bool said = fd >= 0 && sys_send_to(fd, line, size, &place, PLACE_SIZE) > 0;
+    if (fd >= 0)
+        sys_close(fd);
+    fd = said ? -1 : sys_open("/dev/kmsg", O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return;
+    sys_write(fd, line, size);
+    sys_close(fd);
+}
+
+void crash_say_unreported(enum record_reason reason)
+{
+    char *line = crash_plan->scratch;
+    char *to = say_text(line, PRIORITY "crashhook: ", SIZE_MAX);
+    to = say_program(to);
+    to = say_text(to, ": ", 2);
+    to = say_signal(to, crash_state.signal);
+    to = say_text(to, " is not reported: ", SIZE_MAX);
+    to = say_reason(to, reason);
+    size_t size = (size_t)(to - line);
+    if (is_for_lines())
+        sys_write(2, line + PRIORITY_SIZE, size - PRIORITY_SIZE);
+    // A filter might answer these calls, which it has not seen before, with a signal.
+    if (sys_prctl(PR_GET_SECCOMP, 0) == 0)
+        say_to_log(line, size);
+}
