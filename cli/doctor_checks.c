@@ -22,13 +22,13 @@
 
 enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };
 
-// await gives the exit code of a child, or -1 where a signal ended it.
+// await gives the exit code of a child, or 128 and the signal that ended it.
 static int await(pid_t pid)
 {
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // start_target forks a process that lets anybody trace it and waits for its end.
