@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/permitted.h"
 #include "agent/target_memory.h"
 
 static enum ch_status receive_message(int channel, struct request_message *out)
@@ -105,6 +106,8 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     if (status != CH_OK)
         return status;
 
+    if (message.filtered != 0)
+        permitted_expect_filter();
     status = target_memory_init(&memory, message.tid);
     if (status != CH_OK)
         return status;

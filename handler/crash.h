@@ -28,6 +28,9 @@ enum {
     CRASH_RECORD_NS = 400000000,
     CRASH_BOUND_NS = 800000000,
     CRASH_SCRATCH = 8192,
+    // What a child needs is a few hundred bytes, and the kernel some thousand for a
+    // signal.
+    CRASH_CHILD_STACK = 16384,
     CRASH_KEPT_VARIABLES = 6,
 };
 
@@ -44,7 +47,8 @@ struct crash_helper {
     char *const *argv; // of the agent; NULL: it is to start none
     enum record_reason reason;
     int32_t program_ppid; // the program's parent
-    uint32_t wrote;       // the record is in the spool
+    char thread_name[16];
+    uint32_t wrote; // the record is in the spool
 };
 
 enum crash_helper_state { CRASH_HELPER_GONE, CRASH_HELPER_STARTS, CRASH_HELPER_WAITS };

@@ -166,7 +166,8 @@ static bool put_header(struct writer *w, enum record_reason reason)
     header->ppid = crash_state.helper.program_ppid;
     header->uid = sys_getuid();
     header->reason = reason;
-    sys_prctl(PR_GET_NAME, (unsigned long)header->thread_name);
+    for (size_t i = 0; i < sizeof(header->thread_name); i++)
+        header->thread_name[i] = crash_state.helper.thread_name[i];
     for (size_t i = 0; i < sizeof(header->page) / sizeof(*to); i++)
         to[i] = from[i];
     return put(w, (uintptr_t)header, sizeof(*header)) == sizeof(*header);

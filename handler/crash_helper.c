@@ -142,6 +142,7 @@ bool crash_leave_record(enum record_reason reason)
 
     crash_state.record_due = 0;
     helper->program_ppid = sys_getppid();
+    sys_prctl(PR_GET_NAME, (unsigned long)helper->thread_name);
     helper->reason = reason;
     if (helper->pid == 0 && crash_may_start())
         (void)helper_start(-1, NULL);

@@ -68,7 +68,8 @@ static enum outcome ask(const struct crash_agent *agent)
     struct request_message message = { .magic = REQUEST_MAGIC,
                                        .page_address = (uintptr_t)page,
                                        .pid = sys_getpid(),
-                                       .tid = page->crashed_tid };
+                                       .tid = page->crashed_tid,
+                                       .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0 };
     sys_send(agent->channel, &message, sizeof(message));
     enum outcome outcome = await(agent);
     sys_close(agent->channel);

@@ -6,9 +6,9 @@
 // (crash_helper.c); the second becomes the agent, which is nobody's child once the
 // helper has ended.
 //
-// No signal runs a handler of the program's or of ours on the way: all are blocked
-// until the agent's process has dropped the handlers. SIGSYS is one of them: a call
-// that a seccomp filter answers with it ends that child alone, by the kernel.
+// No signal runs a handler of the program's on the way: all are blocked until the
+// agent's process has dropped the handlers, but for SIGSYS on the helper's own stack: a
+// call that a seccomp filter answers with it fails, as one of the crashed thread does.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -87,15 +87,13 @@ static int become_agent(void *argument)
 int crash_helper_run(void *argument)
 {
     (void)argument;
+    sys_sigmask(SYS_ALL_BUT_SIGSYS);
     dump_nothing();
     if (crash_state.helper.argv != NULL) {
         keep_channel(crash_state.helper.channel);
-        long pid = machine_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID,
-                                 crash_plan->second_stack_end,
-                                 &crash_plan->page->agent_pid, become_agent, NULL);
-        if (pid > 0)
-            sys_wait((int32_t)pid,
-                     1 /* WNOHANG: it has ended when it could not be started */);
+        machine_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID,
+                      crash_plan->second_stack_end, &crash_plan->page->agent_pid,
+                      become_agent, NULL);
     }
     // What stays open here stays open for the program's peers while a disk hangs.
     crash_close_from(0);

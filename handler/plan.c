@@ -9,8 +9,7 @@
 
 #include "handler/watch.h"
 
-// What the two children need is a few hundred bytes each.
-enum { CHILD_STACK = 8192, CALLBACK_STACK = 64 * 1024 };
+enum { CALLBACK_STACK = 64 * 1024 };
 
 // Where the parts are, from the start of the mapping: a guard page, the callbacks'
 // stack, which grows towards it, a guard page, the children's stacks, likewise, the
@@ -53,7 +52,7 @@ static struct layout layout_of(const struct plan_wishes *wishes)
     at.callback_stack = at.page;
     at.guard = at.callback_stack + round_up(CALLBACK_STACK, at.page);
     at.stacks = at.guard + at.page;
-    at.request = at.stacks + round_up(2 * CHILD_STACK, at.page);
+    at.request = at.stacks + round_up(2 * CRASH_CHILD_STACK, at.page);
     at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
     at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
     at.total = at.plan + at.plan_bytes + at.page;
@@ -147,8 +146,8 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
         plan->error_inode = error.st_ino;
     }
     plan->callback_stack_end = base + at->guard;
-    plan->first_stack_end = base + at->stacks + CHILD_STACK;
-    plan->second_stack_end = base + at->stacks + 2 * CHILD_STACK;
+    plan->first_stack_end = base + at->stacks + CRASH_CHILD_STACK;
+    plan->second_stack_end = base + at->stacks + 2 * CRASH_CHILD_STACK;
     page->magic = REQUEST_MAGIC;
     page->version = REQUEST_VERSION;
     page->size = sizeof(*page);

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 10 };
+enum { REQUEST_VERSION = 11 };
 
 // What the agent answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
@@ -53,7 +53,9 @@ struct request_message {
     uint64_t magic;
     uint64_t page_address; // of the struct request_page, in the crashed process
     int32_t pid;
-    int32_t tid; // the thread that crashed
+    int32_t tid;       // the thread that crashed
+    uint32_t filtered; // 1: a seccomp filter, which an agent that it starts inherits
+    uint32_t unused;
 };
 
 struct request_page {
