@@ -38,6 +38,7 @@ static void action_from_libc(struct crash_action *out, const struct sigaction *f
     out->handler = (uintptr_t)from->sa_handler;
     out->flags = (uint32_t)from->sa_flags;
     memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
+    out->is_gone = 0;
     // As the kernel has it: these two cannot be blocked.
     out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
 }
@@ -153,5 +154,28 @@ void actions_take_back(void)
     for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
         if (is_ours(signal) && !is_shared())
             actions_take(signal);
+    }
+}
+
+// is_mapped: kernels before 5.14 cannot tell, and then it is taken to be.
+static bool is_mapped(uintptr_t function)
+{
+    uintptr_t page = function & ~(uintptr_t)(crash_plan->page_size - 1);
+    return sys_madvise(page, crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
+}
+
+void actions_check_handlers(void)
+{
+    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
+        struct crash_action theirs;
+        struct crash_action old;
+        if (!is_ours(signal))
+            continue;
+        crash_action_read(signal, &theirs);
+        if (!crash_action_calls(&theirs) || theirs.is_gone ||
+            is_mapped((uintptr_t)theirs.handler))
+            continue;
+        theirs.is_gone = 1;
+        crash_action_exchange(signal, &theirs, &old);
     }
 }

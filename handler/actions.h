@@ -19,3 +19,6 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 // actions_take_back takes signals back that somebody has taken by a system call of his
 // own: his handler is called as if he had come through libc.
 void actions_take_back(void);
+
+// actions_check_handlers notes the handlers that have gone with a library.
+void actions_check_handlers(void);

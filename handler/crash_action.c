@@ -51,6 +51,7 @@ static void action_copy(struct crash_action *to, const struct crash_action *from
     store(&to->handler, load(&from->handler));
     store(&to->flags, load(&from->flags));
     store(&to->mask, load(&from->mask));
+    store(&to->is_gone, load(&from->is_gone));
 }
 
 void crash_action_read(int signal, struct crash_action *out)

@@ -20,6 +20,7 @@ struct crash_action {
     uint64_t handler; // SIG_DFL, SIG_IGN or a function
     uint64_t flags;
     uint64_t mask;
+    uint64_t is_gone; // the function was in a library that has been closed
 };
 
 struct sys_action;

@@ -14,7 +14,6 @@
 // ever, so this is a crash and ends as one.
 #include "handler/crash.h"
 
-#include <linux/errno.h>
 #include <sys/mman.h>
 
 #include "handler/machine.h"
@@ -90,14 +89,6 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     return memory && accessible(info, asked->context) ? CRASH_NONE : CRASH_DIES;
 }
 
-// is_gone: the handler was in a library that has been closed. Kernels before 5.14
-// cannot tell.
-static bool is_gone(uintptr_t handler)
-{
-    uintptr_t page = handler & ~(uintptr_t)(crash_plan->page_size - 1);
-    return sys_madvise(page, crash_plan->page_size, CRASH_POPULATE_READ) == -ENOMEM;
-}
-
 // reset_first makes the action the default before its handler runs.
 static void reset_first(int signal, const struct crash_action *action)
 {
@@ -137,7 +128,7 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
         return CRASH_DIES;
     if (asked->action.handler == (uintptr_t)SIG_IGN)
         return ignored(signal, info);
-    if (is_gone((uintptr_t)asked->action.handler))
+    if (asked->action.is_gone)
         return CRASH_DIES;
     asked->signal = signal;
     asked->info = info;

@@ -38,12 +38,21 @@ struct image_search {
     const char *path;
 };
 
-// is_go_note: the linker of Go signs its files.
-static bool is_go_note(const char *notes, size_t bytes)
+// has_go_note: the linker of Go signs its files.
+static bool has_go_note(const char *notes, size_t bytes)
 {
-    const ElfW(Nhdr) *first = (const ElfW(Nhdr) *)(const void *)notes;
-    return bytes >= sizeof(*first) + 4 && first->n_namesz == 4 &&
-           memcmp(notes + sizeof(*first), "Go\0", 4) == 0;
+    const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)notes;
+    while (bytes >= sizeof(*note) + 4) {
+        size_t size = sizeof(*note) + ((note->n_namesz + 3u) & ~3u) +
+                      ((note->n_descsz + 3u) & ~3u);
+        if (note->n_namesz == 4 && memcmp(note + 1, "Go\0", 4) == 0)
+            return true;
+        if (size > bytes)
+            return false;
+        note = (const ElfW(Nhdr) *)(const void *)((const char *)note + size);
+        bytes -= size;
+    }
+    return false;
 }
 
 static int look_at_image(struct dl_phdr_info *info, size_t size, void *argument)
@@ -58,7 +67,7 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *argument)
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + header->p_vaddr;
         if (header->p_type == PT_NOTE)
-            search->is_go |= is_go_note((const char *)start, header->p_memsz);
+            search->is_go |= has_go_note((const char *)start, header->p_memsz);
         if (header->p_type != PT_LOAD)
             continue;
         holds |= search->address - start < header->p_memsz;

@@ -3,7 +3,8 @@
 // pthread_create and thrd_create, put before libc's by the shared library, so that
 // every thread starts with an alternate signal stack. What the thread is to run travels
 // at the bottom of that stack: nothing is allocated. Where there is no stack to be had,
-// or the handler is not installed, the thread is made as it would be without us.
+// or the handler is not installed, the thread is made as it would be without us. And
+// dlclose, with which a handler of the program's may go.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                               void *);
 typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
+typedef int dlclose_fn(void *);
 
 // What a new thread runs, until its alternate stack is used as one.
 struct thread_start {
@@ -73,5 +75,17 @@ CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     int error = next_thrd_create(thread, start_c11, what);
     if (error != thrd_success)
         threads_stack_destroy(what);
+    return error;
+}
+
+// dlclose, since a handler of the program's may go with the library: it is known here,
+// so that nothing has to be asked when the handler is to be called.
+CRASHHOOK_API int dlclose(void *library)
+{
+    static dlclose_fn *next_dlclose;
+    if (next_dlclose == NULL)
+        next_dlclose = (dlclose_fn *)dlsym(RTLD_NEXT, "dlclose");
+    int error = next_dlclose(library);
+    actions_check_handlers();
     return error;
 }

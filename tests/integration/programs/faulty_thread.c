@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A library to be preloaded into a program that is not ours (FAULT_IN names it): a
+// thread writes through a null pointer as soon as the program's runtime has set its
+// handler for SIGSEGV, or has had the time to. With FAULT_FORKED a child of the program
+// does, one that it has made without executing another.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void wait_ms(long ms)
+{
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+    nanosleep(&time, NULL);
+}
+
+__attribute__((noinline)) static void faulty_thread_bug(volatile int *pointer)
+{
+    *pointer = 1; // crashes here
+}
+
+static void *run(void *unused)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    for (int i = 0; i < 100 && action.sa_handler == SIG_DFL; i++) {
+        wait_ms(10);
+        sigaction(SIGSEGV, NULL, &action);
+    }
+    wait_ms(300);
+    faulty_thread_bug(NULL);
+    return unused;
+}
+
+static void start(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL) == 0)
+        pthread_detach(thread);
+}
+
+__attribute__((constructor)) static void start_where_wanted(void)
+{
+    const char *name = getenv("FAULT_IN");
+    if (name == NULL || strcmp(name, program_invocation_short_name) != 0)
+        return;
+    if (getenv("FAULT_FORKED") != NULL)
+        pthread_atfork(NULL, NULL, start);
+    else
+        start();
+}

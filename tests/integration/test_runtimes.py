@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runtimes and programs with handlers of their own, crashed for real: each with and
+# without crashhook. There is one report, whose crashed frame is the real fault; and the
+# program's own dump, what it prints and how it ends are what they are without us.
+#
+# To add a program: append a Row to ROWS. `command` is what is run, in a folder of its own
+# ({programs}, {build} and {folder} are filled in, and {faulty} is the library that faults
+# in a thread of a program that is not ours, see programs/faulty_thread.c); `needs` are
+# the programs that it takes, and a row without them is skipped and says so; `prepare` is
+# called with the folder first, to compile something. `frame` is the function that the
+# crashed thread's first frame is to have, or a pattern of its image where it has no
+# name; `signal` is that of the report; `says` are patterns that have to be found in what
+# the program writes, without us and with us; `files` are patterns of files that it
+# leaves. How it ends is not written down: it has to end as it does without us.
+#
+# To add a way of watching programs: append it to WAYS; a row says in `ways` which of them
+# it is for, where it is not for all.
+#
+# CRASHHOOK_ROWS=PATTERN runs those whose name it matches. CRASHHOOK_RUNTIMES=FILE writes the table of docs/runtimes.md.
+
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of
+
+WAYS = ("preload",)
+PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
+BOUND_S = 60
+
+Row = collections.namedtuple("Row", "name command needs prepare frame signal says files "
+                             "variables ways", defaults=((), None, "bug", "SIGSEGV", (), (),
+                                                         {}, WAYS))
+
+HANDLERS = "{build}/tests/programs/own_handlers"
+
+
+def compiled(*command):
+    """prepare: runs a compiler in the row's folder."""
+    def prepare(folder):
+        subprocess.run([filled(word, folder) for word in command], cwd=folder, check=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return prepare
+
+
+def filled(text, folder):
+    """text with the places that rows speak of."""
+    for name, place in (("{programs}", PROGRAMS), ("{build}", BUILD), ("{folder}", folder),
+                        ("{faulty}", os.path.join(BUILD, "tests", "programs",
+                                                  "libfaulty_thread.so"))):
+        text = text.replace(name, place)
+    return text
+
+
+def own_handler(way, end):
+    return Row(f"own handler by {way}, ends by {end}", [HANDLERS, way, end],
+               says=["own handler"])
+
+
+def faulty(name, command, thread_of=None, **rest):
+    """A program that is not ours, in a thread of which a write goes wrong."""
+    rest.setdefault("frame", "faulty_thread_bug")
+    rest["variables"] = {"LD_PRELOAD": "{faulty}", "FAULT_IN": thread_of or name,
+                         **rest.get("variables", {})}
+    return Row(name, command, **rest)
+
+
+ROWS = [own_handler(way, end)
+        for way in ("sigaction", "signal", "bsd_signal", "sysv_signal", "sigset", "siginfo")
+        for end in ("default-raise", "default-return", "restore-return", "restore-raise",
+                    "unblock-raise", "abort", "exit", "_exit", "_Exit", "quick_exit",
+                    "chain", "fork")
+        if FULL or way in ("sigaction", "siginfo") or end in ("default-raise", "abort")]
+ROWS += [
+    faulty("node", ["node", "-e", "setInterval(() => {}, 1000)"], needs=["node"]),
+    Row("ruby", ["ruby", "-rfiddle", "-e", "Fiddle::Pointer.new(8)[0] = 1"], needs=["ruby"],
+        frame="fiddle", says=[r"\[BUG\] Segmentation fault", "Control frame information"]),
+    faulty("redis-server", ["redis-server", "--port", "0", "--save", "",
+                            "--unixsocket", "{folder}/socket"],
+           needs=["redis-server"],
+           says=["REDIS BUG REPORT START", "REDIS BUG REPORT END", "crashed by signal: 11"]),
+    Row("java", ["java", "-Xmx64m", "-cp", "{folder}", "Fault"], needs=["java", "javac"],
+        prepare=compiled("javac", "-nowarn", "-d", "{folder}", "{programs}/Fault.java"),
+        frame="Unsafe|libjvm", says=["recovered from", "A fatal error has been detected",
+                                     "Problematic frame"], files=["hs_err_pid*.log"]),
+    faulty("java, in a thread of C", ["java", "-Xmx64m", "-cp", "{folder}", "Wait"],
+           "java", needs=["java", "javac"],
+           prepare=compiled("sh", "-c", "echo 'public class Wait { public static void "
+                            "main(String[] a) throws Exception { System.in.read(); } }' "
+                            ">Wait.java && javac Wait.java"),
+           says=["A fatal error has been detected"], files=["hs_err_pid*.log"]),
+    Row("Go with cgo", ["{folder}/fault"], needs=["go"],
+        prepare=compiled("env", "GO111MODULE=off", "GOFLAGS=", "HOME={folder}", "go", "build", "-o",
+                         "{folder}/fault", "{programs}/fault.go"),
+        frame="boom", says=["recovered from 1000", "SIGSEGV: segmentation violation",
+                            r"goroutine \d+"]),
+    Row("Rust, a stack overflow of a thread", ["{folder}/overflow", "thread"], needs=["rustc"],
+        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+                         "{programs}/overflow.rs"),
+        frame="overflow|black_box", says=["has overflowed its stack"]),
+    Row("Rust, a stack overflow of main", ["{folder}/overflow", "main"], needs=["rustc"],
+        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+                         "{programs}/overflow.rs"),
+        frame="overflow|black_box", says=["has overflowed its stack"]),
+    Row("Rust, an abort", ["{folder}/overflow", "abort"], needs=["rustc"],
+        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+                         "{programs}/overflow.rs"),
+        frame="pthread_kill|raise|abort", signal="SIGABRT"),
+    Row("Rust, a panic that aborts", ["{folder}/panics", "index"], needs=["rustc"],
+        prepare=compiled("rustc", "-g", "-Cpanic=abort", "-o", "{folder}/panics",
+                         "{programs}/panics.rs"),
+        frame="pthread_kill|raise|abort", signal="SIGABRT", says=["panicked at"]),
+    Row("python", ["/usr/bin/python3", "-c", "import ctypes; ctypes.string_at(8)"],
+        needs=["/usr/bin/python3"], frame="strlen"),
+    Row("python with faulthandler",
+        ["/usr/bin/python3", "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(8)"],
+        needs=["/usr/bin/python3"], frame="strlen",
+        says=["Fatal Python error: Segmentation fault", "string_at"]),
+    Row("php", ["php", "-r", "FFI::string(FFI::cast('char*', 8));"],
+        needs=["php"], frame="strlen|zend|FFI|ffi|php"),
+    Row("perl", ["perl", "-e", "unpack('p', pack('Q', 8))"], needs=["perl"], frame="strlen|[Pp]erl"),
+    faulty("memcached", ["memcached", "-u", "nobody", "-s", "{folder}/socket"],
+           needs=["memcached"], variables={"CRASHHOOK_MODE": "daemon"}),
+    faulty("gdb", ["gdb", "-q", "-nx"], needs=["gdb"], says=["Fatal signal: Segmentation fault"]),
+    faulty("clang", ["clang", "-x", "c", "-fsyntax-only", "-"], needs=["clang"],
+           says=["PLEASE submit a bug report", "Stack dump"]),
+    faulty("cc1", ["gcc", "-x", "c", "-fsyntax-only", "-"], needs=["gcc"],
+           says=["internal compiler error: Segmentation fault"]),
+    faulty("chromium", ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                        "--user-data-dir={folder}/profile", "--remote-debugging-port=0",
+                        "about:blank"], needs=["chromium"]),
+]
+ROWS += [
+    Row(f"{compiler} with {name}", ["{folder}/sanitized"], needs=[compiler],
+        prepare=compiled(compiler, "-g", "-O1", f"-fsanitize={name}", "-o",
+                         "{folder}/sanitized", "{programs}/null_pointer.c"),
+        says=["DEADLYSIGNAL"] if (compiler, name) != ("gcc", "undefined") else [])
+    for compiler in ("gcc", "clang") for name in ("address", "thread", "undefined")]
+ROWS += [
+    Row("musl", ["{folder}/program"], needs=["musl-gcc"],
+        prepare=compiled("musl-gcc", "-g", "-O1", "-o", "{folder}/program",
+                         "{programs}/null_pointer.c")),
+]
+
+
+class Runtimes(unittest.TestCase):
+    maxDiff = None
+    table = []
+
+    def run_row(self, row, way, scene):
+        """Runs the row's program; way None is without us. Returns how it ended."""
+        command = [filled(word, scene.folder) for word in row.command]
+        variables = {name: filled(text, scene.folder)
+                     for name, text in row.variables.items()}
+        scene.preload = None
+        if way is None:
+            variables["CRASHHOOK_ENABLE"] = "no"
+        else:
+            command = [CRASHHOOK, "run", "--via", way, "--", *command]
+        process = subprocess.Popen(
+            command, cwd=scene.folder, env=scene.environment(variables),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        began = time.monotonic()
+        try:
+            out = self.read_to_end(process)
+        finally:
+            process.stdin.close()
+        return process.returncode, out, time.monotonic() - began
+
+    @staticmethod
+    def read_to_end(process):
+        """What it wrote; its standard input stays open, so that it waits for us."""
+        import threading
+        timer = threading.Timer(BOUND_S, process.kill)
+        timer.start()
+        with process.stdout as stream:
+            out = stream.read().decode(errors="replace")
+        process.wait()
+        timer.cancel()
+        return out
+
+    def check(self, row, way, plain, scene):
+        status, out, seconds = self.run_row(row, way, scene)
+        self.assertEqual(status, plain[0], out[:3000])
+        self.assertLess(seconds, BOUND_S)
+        for text in row.says:
+            for way_of, written in (("without us", plain[1]), (way, out)):
+                self.assertTrue(re.search(text, written),
+                                f"{text} is not in what it wrote {way_of}: {written[:3000]}")
+        for pattern in row.files:
+            self.assertTrue(glob.glob(os.path.join(scene.folder, pattern)), pattern)
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1, out[:3000])
+        crash = reports[0]["crash"]
+        self.assertEqual(crash["name"], row.signal)
+        first = frames_of(crashed_thread(reports[0]))[0]
+        image = reports[0]["images"][first["image"]]["name"] if "image" in first else ""
+        self.assertRegex(f"{first.get('function', '')} in {image}", row.frame)
+
+    def test_each_crashes_as_without_us_and_is_reported_as_its_first_fault(self):
+        wanted = os.environ.get("CRASHHOOK_ROWS", "")
+        for row in ROWS:
+            if not re.search(wanted, row.name):
+                continue
+            missing = [name for name in row.needs if shutil.which(name) is None]
+            if missing:
+                self.table.append((row, None, f"not installed: {', '.join(missing)}"))
+                print(f"skipped: {row.name}: {missing[0]} is not installed")
+                continue
+            with Scene() as scene:
+                if row.prepare:
+                    row.prepare(scene.folder)
+                plain = self.run_row(row, None, scene)
+                self.assertNotEqual(plain[0], 0, plain[1])
+                self.assertEqual(scene.reports(), [])
+            for way in row.ways:
+                with self.subTest(row=row.name, way=way), Scene() as scene:
+                    if row.prepare:
+                        row.prepare(scene.folder)
+                    self.check(row, way, plain, scene)
+                    self.table.append((row, way, plain[0]))
+
+    def test_faults_that_a_handler_recovers_from_are_no_crashes(self):
+        for recovery in ("context", "mprotect", "jump"):
+            for way in WAYS:
+                with self.subTest(recovery=recovery, way=way), Scene() as scene:
+                    row = Row("recovers", ["{build}/tests/programs/recovers", recovery,
+                                           "100000" if FULL else "10000"])
+                    status, out, _ = self.run_row(row, way, scene)
+                    self.assertEqual(status, 0, out)
+                    self.assertEqual(scene.reports(), [])
+
+
+if __name__ == "__main__":
+    harness.main()
