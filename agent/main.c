@@ -27,6 +27,7 @@
 #include "agent/request.h"
 #include "agent/store.h"
 #include "agent/trace.h"
+#include "base/bounded_write.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
 
@@ -50,16 +51,21 @@ static const char *get_variable(void *context, const char *name)
 static void log_line(const struct agent *agent, const char *format, ...)
     CH_PRINTF(2, 3);
 
+// log_line: a process that is held does not wait for whoever reads.
 static void log_line(const struct agent *agent, const char *format, ...)
 {
+    enum { STALL_MS = 10 };
+    char line[1024];
     va_list arguments;
     if (agent->log_fd < 0)
         return;
-    dprintf(agent->log_fd, "crashhook-agent: ");
+    int start = snprintf(line, sizeof(line) - 1, "crashhook-agent: ");
     va_start(arguments, format);
-    vdprintf(agent->log_fd, format, arguments);
+    (void)vsnprintf(line + start, sizeof(line) - 1 - (size_t)start, format, arguments);
     va_end(arguments);
-    dprintf(agent->log_fd, "\n");
+    size_t size = strlen(line);
+    line[size++] = '\n';
+    (void)bounded_write(agent->log_fd, line, size, STALL_MS);
 }
 
 // open_log: without CRASHHOOK_LOG the agent says nothing, wherever it was started.

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bounded_write.h"
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -21,44 +22,63 @@
 #include "cli/render.h"
 #include "report/report.h"
 
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
 struct finish {
     struct session session;
     const char *id;
     int lock_fd;
-    FILE *log; // NULL: none
+    int log_fd; // negative: none
     json_t *report;
+    bool over; // the spool is past its caps, and others work on what keeps it so
 };
 
 // LEAST_UPLOAD_MS is left for the upload however long all before it took.
 enum { LEAST_UPLOAD_MS = 1000 };
+
+// A terminal or a reader takes what we print SOON_MS after the other; one that takes
+// nothing for PATIENCE_MS never will.
+enum { SOON_MS = 100, PATIENCE_MS = 2000 };
 
 static void finish_deinit(struct finish *finish)
 {
     json_decref(finish->report);
     if (finish->lock_fd >= 0)
         (void)close(finish->lock_fd);
-    if (finish->log != NULL && finish->log != stderr)
-        (void)fclose(finish->log);
+    if (finish->log_fd > STDERR_FILENO)
+        (void)close(finish->log_fd);
     session_deinit(&finish->session);
+}
+
+// finish_release lets others work on the report.
+static void finish_release(struct finish *finish)
+{
+    if (finish->lock_fd >= 0)
+        (void)close(finish->lock_fd);
+    finish->lock_fd = -1;
 }
 
 static void log_line(void *context, const char *line)
 {
     const struct finish *finish = context;
-    if (finish->log == NULL)
+    struct text CH_CLEANUP(text_deinit) whole = { 0 };
+    if (finish->log_fd < 0)
         return;
-    fprintf(finish->log, "crashhook: %s\n", line);
-    fflush(finish->log);
+    text_appendf(&whole, "crashhook: %s\n", line);
+    if (text_ok(&whole))
+        (void)bounded_write(finish->log_fd, whole.bytes, whole.size, SOON_MS);
 }
 
-static FILE *open_log(const char *log)
+static int open_log(const char *log)
 {
     if (log == NULL)
-        return NULL;
+        return -1;
     if (strcmp(log, "stderr") == 0)
-        return stderr;
-    int fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd >= 0 ? fdopen(fd, "a") : NULL;
+        return STDERR_FILENO;
+    return open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static void log_failure(const struct finish *finish, const char *what, const char *why)
@@ -156,15 +176,27 @@ static enum ch_status rewrite(struct finish *finish)
     return status;
 }
 
-static void print(const struct finish *finish)
+// print shows the report to whoever watches. Where that does not read, the report is
+// given free first: others may want to send or delete it.
+static void print(struct finish *finish, const json_t *report)
 {
     const struct settings *settings = &finish->session.settings;
     bool terminal = isatty(STDERR_FILENO) != 0;
+    char *bytes = NULL;
+    size_t size = 0;
     if (settings->print == SETTING_NO || (settings->print == SETTING_TTY && !terminal))
         return;
     const struct render_style style = render_style_for(stderr, settings->preset);
-    render_report(finish->report, &style, stderr);
-    fflush(stderr);
+    FILE *to = open_memstream(&bytes, &size);
+    if (to == NULL)
+        return;
+    render_report(report, &style, to);
+    if (fclose(to) == 0) {
+        size_t done = bounded_write(STDERR_FILENO, bytes, size, SOON_MS);
+        finish_release(finish);
+        (void)bounded_write(STDERR_FILENO, bytes + done, size - done, PATIENCE_MS);
+    }
+    free(bytes);
 }
 
 static uint64_t clock_ms(clockid_t clock)
@@ -196,20 +228,26 @@ static void deliver(struct finish *finish)
     if (delivery.queue.targets.count != 0)
         (void)!queue_send(&delivery.queue, finish->id, &finish->lock_fd, finish->report,
                           &totals);
-    if (delivery_prune(&delivery, finish->id))
-        return;
-    // Of many that crash at once each holds its own report: who is last has to find
-    // those of the others free.
-    (void)close(finish->lock_fd);
-    finish->lock_fd = -1;
-    (void)delivery_prune(&delivery, finish->id);
+    finish->over = !delivery_prune(&delivery, finish->id);
+}
+
+// clean_up keeps the spool within its caps. Of many that crash at once each holds its
+// own report: the last has to find those of the others free.
+static void clean_up(struct finish *finish)
+{
+    struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
+    finish_release(finish);
+    if (finish->over &&
+        delivery_init(&delivery, &finish->session, log_line, finish) == CH_OK)
+        (void)delivery_prune(&delivery, finish->id);
 }
 
 static int run_finish(const struct options *options)
 {
-    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1 };
+    struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1 };
+    json_t *CH_CLEANUP(drop_json) named = NULL;
     session_init_quietly(&finish.session, options);
-    finish.log = open_log(finish.session.settings.log);
+    finish.log_fd = open_log(finish.session.settings.log);
     finish.id = options_value(options, "id");
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");
@@ -232,12 +270,15 @@ static int run_finish(const struct options *options)
     session_symbolize(&finish.session, finish.report);
     add_values(&finish, options_value(options, "held-fd"));
     status = rewrite(&finish);
-    print(&finish);
+    named = json_incref(finish.report);
     // What is too large to be kept is too large to be sent.
     if (status != CH_ERR_LIMIT || read_report(&finish) == CH_OK)
         deliver(&finish);
+    print(&finish, named); // whoever reads that may take its time
+    clean_up(&finish);
     crash_records_take(&finish.session); // of earlier crashes
-    session_cache_symbols(&finish.session, finish.report);
+    if (finish.report != NULL)
+        session_cache_symbols(&finish.session, finish.report);
     return COMMAND_DONE;
 }
 

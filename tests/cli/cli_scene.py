@@ -57,11 +57,11 @@ class Scene:
                 if not k.startswith("CRASHHOOK_") and k not in ("NO_COLOR", "LD_PRELOAD")}
         return {**kept, "CRASHHOOK_SPOOL": self.spool, "no_proxy": "127.0.0.1", **variables}
 
-    def start(self, *arguments, inherit=(), **variables):
+    def start(self, *arguments, inherit=(), stderr=subprocess.PIPE, **variables):
         return subprocess.Popen([CRASHHOOK, *arguments], cwd=self.folder, text=True,
                                 env=self.environment(variables), pass_fds=inherit,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+                                stderr=stderr)
 
     def run(self, *arguments, stdin=None, **variables):
         return subprocess.run([CRASHHOOK, *arguments], cwd=self.folder, text=True,
@@ -89,12 +89,12 @@ class Scene:
         os.waitpid(child, 0)
         return written.decode()
 
-    def finish(self, identity, inherit=True, **variables):
+    def finish(self, identity, inherit=True, stderr=subprocess.PIPE, **variables):
         """crashhook finish, as the agent becomes it: with the report's lock."""
         fd = os.open(self.file(identity), os.O_RDWR)
         fcntl.flock(fd, fcntl.LOCK_EX)
         process = self.start("finish", "--spool", self.spool, "--id", identity,
                              "--lock-fd", str(fd), inherit=(fd,) if inherit else (),
-                             **variables)
+                             stderr=stderr, **variables)
         os.close(fd)
         return process

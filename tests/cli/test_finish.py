@@ -3,12 +3,14 @@
 # crashhook finish: from the raw report whose lock the agent hands over, to the report
 # with names, printed and sent.
 
+import contextlib
 import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import cli_scene
@@ -74,6 +76,41 @@ class Finish(unittest.TestCase):
             process.stdout.close()
             process.wait(timeout=60)
             self.assertEqual(len(server.requests), 1)
+
+    def test_a_full_pipe_that_nobody_reads_keeps_neither_report_nor_lock(self):
+        with Scene() as scene, FaultServer() as server:
+            identity = scene.add(1, "raw.json")
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writing, bytes(4096))
+            os.set_blocking(writing, True)
+            began = time.monotonic()
+            process = scene.finish(identity, stderr=writing, CRASHHOOK_URL=server.url,
+                                   CRASHHOOK_PRINT="yes", CRASHHOOK_LOG="stderr")
+            server.await_requests(1)
+            # Free while it still waits for somebody to read.
+            with open(scene.file(identity), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertLess(time.monotonic() - began, 30)
+            os.close(reading)
+            os.close(writing)
+
+    def test_all_of_it_is_printed_to_whoever_reads_slowly(self):
+        with Scene() as scene:
+            identity = scene.add(1, "raw.json")
+            whole = ended(scene.finish(identity, CRASHHOOK_PRINT="yes")).stderr_text
+            other = scene.add(2, "raw.json")
+            reading, writing = os.pipe()
+            fcntl.fcntl(writing, 1031, 4096)  # F_SETPIPE_SZ: less than it prints
+            process = scene.finish(other, stderr=writing, CRASHHOOK_PRINT="yes")
+            os.close(writing)
+            with open(reading, encoding="utf-8") as file:
+                said = file.read()
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(said.replace(other, identity), whole)
 
     def test_the_lock_is_held_until_the_end_and_falls_with_it(self):
         with Scene() as scene, FaultServer(fault_server.say_nothing, take) as server:
