@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing what a person may read to a descriptor that nobody may be reading: a pipe that
-// is full, a terminal that was stopped. What we say must hold nobody up, ourselves
+// Writing what a person may read to a descriptor that nobody may be reading: a pipe
+// that is full, a terminal that was stopped. What we say must hold nobody up, ourselves
 // neither. The descriptor is shared with others, so it is not made non-blocking. Users:
 // agent, cli.
 #pragma once
