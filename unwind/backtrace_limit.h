@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/settings.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_types.h"
 
 struct backtrace_limit {
     uint32_t limit;

@@ -12,7 +12,7 @@
 
 #include "base/memory_reader.h"
 #include "base/status.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_types.h"
 
 enum {
     DWARF_MACHINE_STACK_MAX = 64,

@@ -12,7 +12,8 @@
 
 #include "base/memory_reader.h"
 #include "formats/unwind_row.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_types.h"
 
 struct image_cfi;
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/unwind.h"
+#include "unwind/unwind_types.h"
 
 // image_search is the image whose addresses include address, or NULL. images is sorted
 // by start.

@@ -7,7 +7,8 @@
 // it finds are cached in the address space, so that a PC seen again costs no search.
 #pragma once
 #include "base/memory_reader.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_types.h"
 
 struct libunwind_images;
 struct libunwind_walk;

@@ -11,7 +11,8 @@
 
 #include "base/memory_reader.h"
 #include "formats/unwind_row.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_arch.h"
+#include "unwind/unwind_types.h"
 
 enum rule_source { RULE_SFRAME, RULE_CFI };
 

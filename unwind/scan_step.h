@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
-#include "unwind/unwind.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
+#include "unwind/unwind_types.h"
 
 enum {
     SCAN_STEP_WORDS = 1024,  // looked at in one step

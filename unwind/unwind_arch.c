@@ -6,7 +6,7 @@
 #include "base/cursor.h"
 #include "formats/elf.h"
 #include "formats/unwind_row.h"
-#include "unwind/unwind.h"
+#include "unwind/unwind_types.h"
 
 enum { WORD = 8 };
 

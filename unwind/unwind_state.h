@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/unwind.h"
+#include "unwind/unwind_types.h"
 
 struct unwind_state {
     struct unwind_registers registers;
