@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "report/report.h"
+#include "symbolizer/image_cache.h"
 #include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_image.h"
 #include "symbolizer/symbolizer.h"
@@ -248,7 +249,7 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
     struct build_id id;
     symbol_image_build(printing.image, &id);
     if (status == DEBUG_FOUND && !symbol_image_is_cached(printing.image))
-        symbolizer_cache_image(path, &id, &search);
+        image_cache_begin(path, &id, &search);
     symbol_image_close(printing.image);
     return result;
 }

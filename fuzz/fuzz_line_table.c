@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     for (size_t i = 0; i < table.row_count && i < 64; i++)
         (void)line_table_find(&table, table.rows[i].address);
-    for (uint64_t i = 0; i < table.file_count && i < 64; i++)
+    for (uint64_t i = 0; i < table.files.count && i < 64; i++)
         (void)line_table_file(&table, i);
     line_table_deinit(&table);
     return 0;

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/naming.h"
-
 // load opens what it may be expensive to open, once it is asked for.
 static void load(struct argument_image *image)
 {
@@ -28,8 +26,8 @@ void argument_image_open(struct argument_image *image, const struct report_image
                          const struct symbolizer_options *options)
 {
     char buffers[2][PATH_MAX];
-    struct debug_search search = naming_search(options);
-    const char *path = naming_image_path(options, from->path, buffers);
+    struct debug_search search = symbolizer_options_search(options);
+    const char *path = symbolizer_options_path(options, from->path, buffers);
     search.plain = true;
     if (image->opened)
         return;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "symbolizer/argument_scan.h"
-#include "symbolizer/report_frames.h"
+#include "symbolizer/report_images.h"
 #include "symbolizer/symbol_table.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/symbolizer_options.h"
 #include "symbolizer/type_image.h"
 #include "symbolizer/unit_index.h"
 #include "unwind/unwind.h"

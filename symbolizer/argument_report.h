@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "report/held_file.h"
-#include "symbolizer/report_frames.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/report_images.h"
+#include "symbolizer/symbolizer_options.h"
 
 enum { ARGUMENT_REPORT_CALLS_MAX = 1024 };
 

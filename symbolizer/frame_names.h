@@ -9,7 +9,6 @@
 
 #include "base/status.h"
 #include "symbolizer/symbol_image.h"
-#include "symbolizer/symbolizer.h"
 
 // What all frames of one image have in common.
 struct frame_image {

@@ -12,7 +12,7 @@ enum { FORMATS_MAX = 32 };
 struct reading {
     struct cursor input;
     const struct line_source *source;
-    struct line_table *table;
+    struct line_files *files;
     uint8_t offset_size;
 };
 
@@ -22,22 +22,22 @@ struct column {
     uint64_t form;
 };
 
-static enum ch_status add_directory(struct line_table *table, const char *name)
+static enum ch_status add_directory(struct line_files *files, const char *name)
 {
-    if (!array_reserve(&table->directories, &table->directory_capacity,
-                       table->directory_count, sizeof(name)))
+    if (!array_reserve(&files->directories, &files->directory_capacity,
+                       files->directory_count, sizeof(name)))
         return CH_ERR_NO_MEMORY;
-    table->directories[table->directory_count++] = name;
+    files->directories[files->directory_count++] = name;
     return CH_OK;
 }
 
-static enum ch_status add_file(struct line_table *table, const char *name,
+static enum ch_status add_file(struct line_files *files, const char *name,
                                uint64_t directory)
 {
-    if (!array_reserve(&table->files, &table->file_capacity, table->file_count,
-                       sizeof(table->files[0])))
+    if (!array_reserve(&files->items, &files->capacity, files->count,
+                       sizeof(files->items[0])))
         return CH_ERR_NO_MEMORY;
-    table->files[table->file_count++] =
+    files->items[files->count++] =
         (struct line_file){ .name = name, .directory = directory };
     return CH_OK;
 }
@@ -129,8 +129,8 @@ static enum ch_status read_row(struct reading *reading, const struct column *col
     }
     if (!cursor_ok(&reading->input))
         return CH_ERR_TRUNCATED;
-    return is_file ? add_file(reading->table, name, directory)
-                   : add_directory(reading->table, name);
+    return is_file ? add_file(reading->files, name, directory)
+                   : add_directory(reading->files, name);
 }
 
 // read_rows reads the directories or the files of version 5.
@@ -158,13 +158,13 @@ static enum ch_status read_lists(struct reading *reading)
     enum ch_status status = CH_OK;
     const char *name;
     while (status == CH_OK && (name = cursor_string(input)) != NULL && name[0] != 0)
-        status = add_directory(reading->table, name);
+        status = add_directory(reading->files, name);
     while (status == CH_OK && (name = cursor_string(input)) != NULL && name[0] != 0) {
         uint64_t directory = cursor_uleb128(input);
         (void)cursor_uleb128(input); // when it was changed
         (void)cursor_uleb128(input); // its size
         if (cursor_ok(input))
-            status = add_file(reading->table, name, directory);
+            status = add_file(reading->files, name, directory);
     }
     if (status == CH_OK && !cursor_ok(input))
         status = CH_ERR_TRUNCATED;
@@ -175,7 +175,7 @@ static void read_encoding(struct reading *reading, struct line_header *out)
 {
     struct cursor *input = &reading->input;
     out->instruction_length = cursor_u8(input);
-    if (reading->table->version >= 4)
+    if (reading->files->version >= 4)
         cursor_skip(input, 1); // operations of one instruction: not of our machines
     cursor_skip(input, 1);     // whether rows are statements at first
     out->line_base = (int8_t)cursor_u8(input);
@@ -202,22 +202,22 @@ static enum ch_status open_table(struct reading *reading)
     if (!cursor_ok(input) || size > cursor_left(input))
         return CH_ERR_TRUNCATED;
     *input = cursor_child(input, (size_t)size);
-    reading->table->version = cursor_u16(input);
+    reading->files->version = cursor_u16(input);
     if (!cursor_ok(input))
         return CH_ERR_TRUNCATED;
-    return reading->table->version >= 2 && reading->table->version <= 5
+    return reading->files->version >= 2 && reading->files->version <= 5
                ? CH_OK
                : CH_ERR_UNSUPPORTED;
 }
 
-enum ch_status line_header_read(struct line_header *out, struct line_table *table,
+enum ch_status line_header_read(struct line_header *out, struct line_files *files,
                                 const struct line_source *source)
 {
-    struct reading reading = { .source = source, .table = table };
+    struct reading reading = { .source = source, .files = files };
     enum ch_status status = open_table(&reading);
     if (status != CH_OK)
         return status;
-    if (table->version >= 5)
+    if (files->version >= 5)
         cursor_skip(&reading.input, 2); // sizes of addresses and segment selectors
     uint64_t size = cursor_uint(&reading.input, reading.offset_size);
     if (!cursor_ok(&reading.input) || size > cursor_left(&reading.input))
@@ -228,7 +228,7 @@ enum ch_status line_header_read(struct line_header *out, struct line_table *tabl
     read_encoding(&reading, out);
     if (!cursor_ok(&reading.input))
         return CH_ERR_MALFORMED;
-    if (table->version < 5)
+    if (files->version < 5)
         return read_lists(&reading);
     status = read_rows(&reading, false);
     return status == CH_OK ? read_rows(&reading, true) : status;

@@ -3,11 +3,42 @@
 // The header of a unit's line table: how its program is encoded, its directories and
 // its files (DWARF 5 section 6.2.4, and what versions 2 to 4 have in its place).
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cursor.h"
 #include "base/status.h"
-#include "symbolizer/line_table.h"
+
+// A line_source is where a table is and what its strings refer to. All of it must
+// outlive the table.
+struct line_source {
+    struct cursor lines;        // .debug_line
+    struct cursor line_strings; // .debug_line_str
+    struct cursor strings;      // .debug_str
+    uint64_t offset;            // of the unit's table
+    const char *directory;      // the unit's; NULL: not known
+    uint64_t text[2];           // first and one past the last address of code
+    bool files_only;            // the program is not run
+};
+
+struct line_file {
+    const char *name;
+    uint64_t directory;
+    char *path; // joined; NULL: not yet
+};
+
+// line_files are the directories and files that rows refer to by number.
+struct line_files {
+    uint16_t version;
+    const char *directory; // the unit's
+    const char **directories;
+    size_t directory_count;
+    size_t directory_capacity;
+    struct line_file *items;
+    size_t count;
+    size_t capacity;
+};
 
 struct line_header {
     struct cursor program;
@@ -19,7 +50,7 @@ struct line_header {
 };
 
 // line_header_read reads the header of the table at source and adds directories and
-// files to table.
+// files to files.
 CH_CHECKED enum ch_status line_header_read(struct line_header *out,
-                                           struct line_table *table,
+                                           struct line_files *files,
                                            const struct line_source *source);

@@ -29,10 +29,10 @@ struct program {
 
 void line_table_deinit(struct line_table *table)
 {
-    for (size_t i = 0; i < table->file_count; i++)
-        free(table->files[i].path);
-    free(table->files);
-    free(table->directories);
+    for (size_t i = 0; i < table->files.count; i++)
+        free(table->files.items[i].path);
+    free(table->files.items);
+    free(table->files.directories);
     free(table->rows);
     free(table->sequences);
     address_map_deinit(&table->map);
@@ -208,10 +208,10 @@ static enum ch_status run_program(struct program *program)
 
 enum ch_status line_table_read(struct line_table *out, const struct line_source *source)
 {
-    *out = (struct line_table){ .directory = source->directory };
+    *out = (struct line_table){ .files.directory = source->directory };
     struct program program = { .table = out,
                                .text = { source->text[0], source->text[1] } };
-    enum ch_status status = line_header_read(&program.header, out, source);
+    enum ch_status status = line_header_read(&program.header, &out->files, source);
     if (status == CH_OK && !source->files_only)
         status = run_program(&program);
     if (status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED)
@@ -260,15 +260,16 @@ const char *line_table_file(struct line_table *table, uint64_t number)
 {
     // Up to DWARF 4 files and directories are counted from 1, and directory 0 is the
     // unit's own; in 5 both from 0.
-    uint64_t first = table->version < 5 ? 1 : 0;
-    if (number < first || number - first >= table->file_count)
+    uint64_t first = table->files.version < 5 ? 1 : 0;
+    if (number < first || number - first >= table->files.count)
         return NULL;
-    struct line_file *file = &table->files[number - first];
+    struct line_file *file = &table->files.items[number - first];
     if (file->path != NULL)
         return file->path;
     char *path = strdup(file->name);
-    if (file->directory >= first && file->directory - first < table->directory_count)
-        path = join(table->directories[file->directory - first], path);
-    file->path = join(table->directory, path);
+    if (file->directory >= first &&
+        file->directory - first < table->files.directory_count)
+        path = join(table->files.directories[file->directory - first], path);
+    file->path = join(table->files.directory, path);
     return file->path;
 }

@@ -11,21 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cursor.h"
 #include "base/status.h"
 #include "symbolizer/address_map.h"
-
-// A line_source is where a table is and what its strings refer to. All of it must
-// outlive the table.
-struct line_source {
-    struct cursor lines;        // .debug_line
-    struct cursor line_strings; // .debug_line_str
-    struct cursor strings;      // .debug_str
-    uint64_t offset;            // of the unit's table
-    const char *directory;      // the unit's; NULL: not known
-    uint64_t text[2];           // first and one past the last address of code
-    bool files_only;            // the program is not run
-};
+#include "symbolizer/line_header.h"
 
 struct line_row {
     uint64_t address;
@@ -34,21 +22,8 @@ struct line_row {
     uint16_t file;
 };
 
-struct line_file {
-    const char *name;
-    uint64_t directory;
-    char *path; // joined; NULL: not yet
-};
-
 struct line_table {
-    uint16_t version;
-    const char *directory;
-    const char **directories;
-    size_t directory_count;
-    size_t directory_capacity;
-    struct line_file *files;
-    size_t file_count;
-    size_t file_capacity;
+    struct line_files files;
     struct line_row *rows;
     size_t row_count;
     size_t row_capacity;

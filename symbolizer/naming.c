@@ -9,6 +9,7 @@
 #include "symbolizer/array.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/frame_names.h"
+#include "symbolizer/image_cache.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbol_image.h"
 
@@ -123,25 +124,6 @@ enum ch_status naming_init(struct naming *naming, json_t *report,
     return CH_OK;
 }
 
-// joined writes first and second to buffer, or gives fallback where they do not fit.
-static const char *joined(const char *first, const char *second, const char *fallback,
-                          char buffer[PATH_MAX])
-{
-    int length = snprintf(buffer, PATH_MAX, "%s%s", first, second);
-    return length > 0 && length < PATH_MAX ? buffer : fallback;
-}
-
-const char *naming_image_path(const struct symbolizer_options *options,
-                              const char *path, char buffers[2][PATH_MAX])
-{
-    if (options->home != NULL && strncmp(path, "~/", 2) == 0)
-        path = joined(options->home, path + 1, path, buffers[0]);
-    bool is_exe = options->exe != NULL && strcmp(path, options->exe) == 0;
-    if (options->sysroot == NULL || is_exe || path[0] != '/')
-        return path;
-    return joined(options->sysroot, path, path, buffers[1]);
-}
-
 static enum ch_status name_lookup(struct symbol_image *image,
                                   struct naming_lookup *lookup,
                                   const struct frame_image *common)
@@ -177,14 +159,6 @@ static enum ch_status name_all(const struct naming *naming, struct symbol_image 
     return status;
 }
 
-struct debug_search naming_search(const struct symbolizer_options *options)
-{
-    return (struct debug_search){ .debug_dirs = options->debug_dirs,
-                                  .debug_dir_count = options->debug_dir_count,
-                                  .debuginfod_url = options->debuginfod_url,
-                                  .cache_folder = options->cache_folder };
-}
-
 // name_image looks up all places of one image: it is open for no longer than that.
 static enum ch_status name_image(const struct naming *naming,
                                  struct naming_lookup *lookups, size_t count)
@@ -198,11 +172,11 @@ static enum ch_status name_image(const struct naming *naming,
 
     const struct symbolizer_options *options = naming->options;
     const struct report_image *from = &naming->images.items[index];
-    struct debug_search search = naming_search(options);
+    struct debug_search search = symbolizer_options_search(options);
     char buffers[2][PATH_MAX];
     struct symbol_image *image;
     enum ch_status status =
-        symbol_image_open(&image, naming_image_path(options, from->path, buffers),
+        symbol_image_open(&image, symbolizer_options_path(options, from->path, buffers),
                           &from->id, &search, options->level == SYMBOLIZE_FAST);
     if (status != CH_OK)
         return status;
@@ -232,7 +206,7 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
 
 void naming_write_caches(struct naming *naming)
 {
-    struct debug_search search = naming_search(naming->options);
+    struct debug_search search = symbolizer_options_search(naming->options);
     uint32_t before = REPORT_NO_IMAGE;
     for (size_t i = 0; i < naming->lookup_count; i++) {
         uint32_t index = naming->lookups[i].place.image;
@@ -240,12 +214,13 @@ void naming_write_caches(struct naming *naming)
             continue;
         char buffers[2][PATH_MAX];
         const struct report_image *image = &naming->images.items[index];
-        const char *path = naming_image_path(naming->options, image->path, buffers);
+        const char *path =
+            symbolizer_options_path(naming->options, image->path, buffers);
         // What cannot be cached is no failure: its names come from the files.
         if (image->id.size != 0)
-            (void)!symbolizer_write_cache(path, &image->id, &search);
+            (void)!image_cache_write_names(path, &image->id, &search);
         if (image->id.size != 0 && naming->options->arguments)
-            symbolizer_write_plain(path, &image->id, &search);
+            image_cache_write_plain(path, &image->id, &search);
         before = index;
     }
 }

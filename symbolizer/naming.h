@@ -7,7 +7,6 @@
 //
 // The report is not changed before the last step.
 #pragma once
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,15 +63,6 @@ CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
 // naming_write_caches writes the symbol caches of images that have places, where they
 // are missing.
 void naming_write_caches(struct naming *naming);
-
-// naming_image_path is where the file of an image is on this machine: the home folder
-// comes back in front of a path that was masked, then the sysroot. It points to path or
-// into buffers.
-const char *naming_image_path(const struct symbolizer_options *options,
-                              const char *path, char buffers[2][PATH_MAX]);
-
-// naming_search is where options have debug files looked for.
-struct debug_search naming_search(const struct symbolizer_options *options);
 
 // naming_write puts the names into report and sets its revision to 1.
 CH_CHECKED enum ch_status naming_write(const struct naming *naming, json_t *report);

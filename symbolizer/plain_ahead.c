@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/system_image.h"
+#include "symbolizer/image_cache.h"
 #include "symbolizer/symbol_cache_folder.h"
 
 // What is to be decompressed.
@@ -63,14 +64,15 @@ static enum ch_status write_wanted(void *context, int to_parent)
 {
     const struct ahead *ahead = context;
     const struct symbolizer_options *options = ahead->naming->options;
-    struct debug_search search = naming_search(options);
+    struct debug_search search = symbolizer_options_search(options);
     (void)to_parent;
     for (size_t i = 0; i < ahead->naming->images.count; i++) {
         char buffers[2][PATH_MAX];
         const struct report_image *image = &ahead->naming->images.items[i];
         if (ahead->wanted[i])
-            symbolizer_write_plain(naming_image_path(options, image->path, buffers),
-                                   &image->id, &search);
+            image_cache_write_plain(
+                symbolizer_options_path(options, image->path, buffers), &image->id,
+                &search);
     }
     return CH_OK;
 }

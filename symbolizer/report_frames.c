@@ -13,14 +13,6 @@ static const char *const named_keys[] = { "function", "raw_name", "function_offs
                                           "file",     "line",     "column",
                                           "inline",   "system",   "symbol_status" };
 
-static uint32_t image_at(const struct report_images *images, uint64_t address)
-{
-    for (size_t i = 0; i < images->count; i++)
-        if (address >= images->items[i].base && address < images->items[i].end_of_text)
-            return (uint32_t)i;
-    return REPORT_NO_IMAGE;
-}
-
 // set_hex writes a number as reports spell addresses.
 static enum ch_status set_hex(json_t *object, const char *key, uint64_t value)
 {
@@ -40,7 +32,7 @@ static enum ch_status place_frame(json_t *frame, const struct report_images *ima
     // A call that does not return may be the last instruction of an image.
     const char *kind = json_string_value(json_object_get(frame, "kind"));
     bool after_call = kind != NULL && strcmp(kind, "ra") == 0 && address != 0;
-    uint32_t image = image_at(images, after_call ? address - 1 : address);
+    uint32_t image = report_images_at(images, after_call ? address - 1 : address);
     if (image == REPORT_NO_IMAGE)
         return CH_OK;
     if (json_object_set_new(frame, "image", json_integer(image)) != 0)

@@ -16,9 +16,6 @@
 // REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
 enum { REPORT_FRAMES_MAX = 1 << 20 };
 
-// REPORT_NO_IMAGE stands for the image of an address that is in none.
-#define REPORT_NO_IMAGE UINT32_MAX
-
 // A report_place is where a frame's name is looked up.
 struct report_place {
     uint32_t image;

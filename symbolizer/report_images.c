@@ -163,3 +163,11 @@ void report_images_deinit(struct report_images *images)
     json_decref(images->listed);
     *images = (struct report_images){ 0 };
 }
+
+uint32_t report_images_at(const struct report_images *images, uint64_t address)
+{
+    for (size_t i = 0; i < images->count; i++)
+        if (address >= images->items[i].base && address < images->items[i].end_of_text)
+            return (uint32_t)i;
+    return REPORT_NO_IMAGE;
+}

@@ -16,6 +16,9 @@
 // REPORT_IMAGES_MAX bounds the images of one report.
 enum { REPORT_IMAGES_MAX = 1 << 16 };
 
+// REPORT_NO_IMAGE stands for the image of an address that is in none.
+#define REPORT_NO_IMAGE UINT32_MAX
+
 struct report_image {
     const char *path; // of the report; "" when it has none
     struct build_id id;
@@ -36,6 +39,9 @@ CH_CHECKED enum ch_status report_images_read(struct report_images *out,
 
 // report_images_deinit frees what images hold; zeroed ones are empty.
 void report_images_deinit(struct report_images *images);
+
+// report_images_at is the number of the image whose code address is in.
+uint32_t report_images_at(const struct report_images *images, uint64_t address);
 
 // report_address_read reads a number as reports spell addresses, and says whether value
 // is one.

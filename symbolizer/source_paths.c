@@ -17,7 +17,7 @@ static void drop_json(json_t *const *value)
 static void add_paths(json_t *paths, struct line_table *table)
 {
     // The last number is that of the last file up to DWARF 4 (line_table_file).
-    for (size_t i = 0; i <= table->file_count; i++) {
+    for (size_t i = 0; i <= table->files.count; i++) {
         const char *path = line_table_file(table, i);
         if (path == NULL || json_object_size(paths) >= SOURCE_PATHS_MAX)
             continue;

@@ -11,29 +11,10 @@
 // Debug files are input of strangers. Programs call symbolizer_report_guarded, which
 // reads them in a child process with limits; symbolizer_report is the work itself.
 #pragma once
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <jansson.h>
 
-#include "base/settings.h"
 #include "base/status.h"
-#include "symbolizer/debug_search.h"
-
-struct symbolizer_options {
-    enum setting_symbolize level;
-    const char *const *debug_dirs; // looked in before the usual places
-    size_t debug_dir_count;
-    const char *debuginfod_url; // NULL: no server is asked
-    const char *home;           // what `~` in image paths stands for; NULL: nothing
-    const char *sysroot;        // the folder image paths are under; NULL: /
-    const char *exe;            // an image path that is not under sysroot; NULL: none
-    bool sanitize;              // source files under home are written with `~`
-    bool arguments;             // report_values_add looks for those of frames
-    const char *cache_folder;   // of symbol caches; NULL: none is used or written
-    uint32_t timeout_ms;        // of the guarded form; 0: SYMBOLIZER_TIMEOUT_MS
-};
+#include "symbolizer/symbolizer_options.h"
 
 // SYMBOLIZER_TIMEOUT_MS is how long a guarded run may take when nothing else is said.
 #define SYMBOLIZER_TIMEOUT_MS 60000
@@ -55,18 +36,3 @@ symbolizer_report_guarded(json_t *report, const struct symbolizer_options *optio
 // and did not find, in a process in the background. It is called when report has been
 // answered, and returns at once.
 void symbolizer_cache_report(json_t *report, const struct symbolizer_options *options);
-
-// symbolizer_cache_image does the same for the image at path, of the build id.
-void symbolizer_cache_image(const char *path, const struct build_id *id,
-                            const struct debug_search *search);
-
-// symbolizer_write_cache writes the cache of one image here and now. CH_ERR_NOT_FOUND:
-// there is one, or somebody else is at it. CH_ERR_UNSUPPORTED: it is not worth one.
-CH_CHECKED enum ch_status symbolizer_write_cache(const char *path,
-                                                 const struct build_id *id,
-                                                 const struct debug_search *search);
-
-// symbolizer_write_plain writes the debug information of one image where it is
-// compressed and the caches do not have it.
-void symbolizer_write_plain(const char *path, const struct build_id *id,
-                            const struct debug_search *search);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/type_check.h"
+
 // ALL_DICTS_MAX bounds what all dictionaries of a file may hold together, in types and
 // in bytes: members of an archive may lie on each other.
 #define ALL_DICTS_MAX ((size_t)256 << 20)

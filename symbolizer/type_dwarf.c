@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/type_check.h"
 #include "symbolizer/type_name.h"
 
 // DIMENSIONS_MAX bounds the dimensions of one array.

@@ -124,14 +124,5 @@ CH_CHECKED enum ch_status type_size(const struct type_table *table, uint32_t ind
 // type_size_bits is how many bits a member of the type has, 0 where that is not known.
 uint64_t type_size_bits(const struct type_table *table, uint32_t index);
 
-// type_check_one says whether one type, whose indexes are in range, is as a table
-// promises; its name is left in name. CH_ERR_MALFORMED or CH_ERR_LIMIT: it is not.
-CH_CHECKED enum ch_status type_check_one(const struct type_table *table, uint32_t index,
-                                         struct text *name);
-
-// type_check says whether the types from first on are as a table promises.
-// CH_ERR_MALFORMED: they are not.
-CH_CHECKED enum ch_status type_check(const struct type_table *table, uint32_t first);
-
 // type_kind_name is a kind as listings spell it ("struct").
 const char *type_kind_name(enum type_kind kind);

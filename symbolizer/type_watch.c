@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbolizer/naming.h"
 #include "symbolizer/type_image.h"
 #include "symbolizer/type_name.h"
 #include "symbolizer/type_value.h"
@@ -19,20 +18,11 @@ struct watching {
     struct type_image image;
 };
 
-// image_of is the image whose code address is in.
-static uint32_t image_of(const struct report_images *images, uint64_t address)
-{
-    for (size_t i = 0; i < images->count; i++)
-        if (address >= images->items[i].base && address < images->items[i].end_of_text)
-            return (uint32_t)i;
-    return REPORT_NO_IMAGE;
-}
-
 // open_image has the types of image index ready, where it has any.
 static void open_image(struct watching *w, uint32_t index)
 {
     char buffers[2][PATH_MAX];
-    struct debug_search search = naming_search(w->options);
+    struct debug_search search = symbolizer_options_search(w->options);
     if (w->opened == index)
         return;
     type_image_close(&w->image);
@@ -41,7 +31,7 @@ static void open_image(struct watching *w, uint32_t index)
         return;
     const struct report_image *from = &w->images->items[index];
     (void)!type_image_open(&w->image,
-                           naming_image_path(w->options, from->path, buffers),
+                           symbolizer_options_path(w->options, from->path, buffers),
                            &from->id, &search);
 }
 
@@ -75,7 +65,7 @@ static json_t *candidates_of(const struct type_table *table,
 // add_value looks for the type of a watch and writes its value, or why there is none.
 static void add_value(struct watching *w, const struct held_watch *watch, json_t *out)
 {
-    uint32_t index = image_of(w->images, watch->caller);
+    uint32_t index = report_images_at(w->images, watch->caller);
     struct type_search search = { .name = watch->type, .size = watch->size };
     enum type_match match = TYPE_NO_TYPES;
     uint8_t first;

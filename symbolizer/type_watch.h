@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "report/held_file.h"
-#include "symbolizer/report_frames.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/report_images.h"
+#include "symbolizer/symbolizer_options.h"
 
 // type_watch_all gives the report's member `watches` as a new array. NULL: there is no
 // memory for it.

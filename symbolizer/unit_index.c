@@ -305,7 +305,7 @@ static struct unit_site read_site(const struct unit_index *index, struct unit *u
     need_lines(index, unit);
     // Clang's DWARF 4 counts the files of a split unit by the skeleton's table.
     struct line_table *files =
-        unit->split_files.file_count != 0 ? &unit->split_files : &unit->lines;
+        unit->split_files.files.count != 0 ? &unit->split_files : &unit->lines;
     Dwarf_Attribute attribute;
     if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
         site.call_file =

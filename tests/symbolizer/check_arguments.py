@@ -34,7 +34,7 @@ def own_parsers():
     sources = [f for folder in ("base", "formats") for f in
                sorted(glob.glob(os.path.join(TOP, folder, "*.c")))]
     sources += [os.path.join(TOP, "symbolizer", f"type_{n}.c")
-                for n in ("ctf", "name", "table")]
+                for n in ("check", "ctf", "name", "table")]
     sources += [os.path.join(TOP, "fuzz", f) for f in ("fuzz_ctf.c", "replay.c")]
     corpus = os.path.join(TOP, "fuzz", "corpus", "ctf")
     return {"own": (sources, ["-I", TOP, "-D_GNU_SOURCE", "-lz"], [corpus])}

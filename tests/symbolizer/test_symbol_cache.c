@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "support/folder.h"
 #include "support/test.h"
+#include "symbolizer/image_cache.h"
 #include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbol_cache_write.h"
 #include "symbolizer/symbol_image.h"
@@ -262,8 +263,8 @@ static void image_without_debug_information_gets_no_cache(void **state)
 static void fresh_folder(void)
 {
     symbol_cache_folder_forget(fixture.folder, &fixture.id);
-    assert_int_equal(symbolizer_write_cache(fixture.path, &fixture.id, &fixture.search),
-                     CH_OK);
+    assert_int_equal(
+        image_cache_write_names(fixture.path, &fixture.id, &fixture.search), CH_OK);
 }
 
 static void cache_path(char out[PATH_MAX])
@@ -333,7 +334,7 @@ static void stale_version_of_a_cache_is_replaced(void **state)
     fclose(file);
     bool cached = is_answered_by_cache();
     enum ch_status rewritten =
-        symbolizer_write_cache(fixture.path, &fixture.id, &fixture.search);
+        image_cache_write_names(fixture.path, &fixture.id, &fixture.search);
     bool cached_again = is_answered_by_cache();
     assert_false(cached);
     assert_int_equal(rewritten, CH_OK);
@@ -410,7 +411,7 @@ static void image_without_debug_information_can_be_claimed_again(void **state)
 {
     (void)state;
     const struct build_id id = { .bytes = { 9, 9 }, .size = 2 };
-    enum ch_status status = symbolizer_write_cache("/nowhere", &id, &fixture.search);
+    enum ch_status status = image_cache_write_names("/nowhere", &id, &fixture.search);
     bool claimed =
         symbol_cache_folder_claim(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES);
     symbol_cache_folder_release(fixture.folder, &id, SYMBOL_CACHE_OF_NAMES);
