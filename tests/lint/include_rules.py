@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# include_rules ROOT: which folder may include which, and where the headers of other
-# projects may appear. docs/architecture.md explains the order.
+# include_rules ROOT [--edges]: which folder may include which, which room of a folder,
+# and where the headers of other projects may appear; no two files may include each other.
+# docs/architecture.md explains the order. --edges prints how many files of each folder and
+# room include headers of which other.
 
 import re
 import sys
@@ -17,6 +19,12 @@ LAYERS = [
     {"agent", "symbolizer", "upload"},
     {"backtrace", "cli", "collector"},
 ]
+
+# The rooms of a folder, in the same order. What lies in the folder itself stands above
+# its rooms: it may include all of them, and none of them it.
+ROOMS = {
+    "symbolizer": [{"names"}, {"types", "diagnosis"}, {"arguments"}],
+}
 
 # Folders outside the order, and all that they may include beside themselves. None of
 # these knows what a report is: they are linked into programs that are not ours.
@@ -39,6 +47,18 @@ EXTRA_EDGES = {
     ("flight", "base/settings.h"),  # as the handler
     ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
     ("flight", "handler/place_note.h"),  # and what it tells without one
+}
+
+# Pairs of files that still include each other.
+KNOWN_CIRCLES = {
+    ("agent/core_images", "agent/core_sections"),
+    ("agent/stop", "agent/stop_registers"),
+    ("agent/trace", "agent/trace_state"),
+    ("cli/collect", "cli/session"),
+    ("cli/crash_records", "cli/session"),
+    ("collector/store", "collector/store_internal"),
+    ("handler/actions", "handler/install"),
+    ("handler/crash", "handler/crash_action"),
 }
 
 # Tests, fuzzers and benchmarks look at everything.
@@ -81,6 +101,23 @@ def edge_allowed(source, target):
     return here is not None and there is not None and there < here
 
 
+def room_of(path):
+    """The room that a file of a folder with rooms lies in: "" for none."""
+    parts = path.split("/")
+    return parts[1] if parts[0] in ROOMS and len(parts) > 2 else ""
+
+
+def room_allowed(path, header):
+    """Whether a file may include a header of its own folder."""
+    folder = path.split("/", 1)[0]
+    here, there = room_of(path), room_of(header)
+    if folder not in ROOMS or header.split("/", 1)[0] != folder or here in ("", there):
+        return True
+    floors = [floor for rooms in (here, there) for floor, names in enumerate(ROOMS[folder])
+              if rooms in names]
+    return len(floors) == 2 and floors[1] < floors[0]
+
+
 def folder_of(header, quoted):
     """The project's folder a header belongs to, or None for other headers."""
     if header.startswith("crashhook/"):
@@ -88,6 +125,46 @@ def folder_of(header, quoted):
     if not quoted:
         return None
     return header.split("/", 1)[0] if "/" in header else ""
+
+
+def place_of(path):
+    """The folder of a file, with its room."""
+    return "/".join(filter(None, (path.split("/", 1)[0], room_of(path))))
+
+
+def included(root, path):
+    """The project's headers that a file includes."""
+    for line in source_tree.read(root, path).split("\n"):
+        match = INCLUDE.match(line)
+        if match and match.group(1) == '"' and "/" in match.group(2):
+            yield match.group(2)
+
+
+def stem_of(path):
+    return path.rsplit(".", 1)[0]
+
+
+def circles(includes):
+    """Pairs of files, each with its header, that include each other."""
+    edges = {}
+    for path, headers in includes.items():
+        edges.setdefault(stem_of(path), set()).update(map(stem_of, headers))
+    for one, others in sorted(edges.items()):
+        for other in sorted(others):
+            pair = (one, other)
+            if one < other and one in edges.get(other, ()) and pair not in KNOWN_CIRCLES:
+                yield f"{one}.c:1: it and {other}.c include each other"
+
+
+def print_edges(includes):
+    """How many files of a place include headers of another."""
+    counts = {}
+    for path, headers in includes.items():
+        here = place_of(path)
+        for there in {place_of(header) for header in headers} - {here}:
+            counts[here, there] = counts.get((here, there), 0) + 1
+    for (here, there), count in sorted(counts.items()):
+        print(f"{here} -> {there}: {count}")
 
 
 def check_line(path, source, line):
@@ -103,18 +180,21 @@ def check_line(path, source, line):
         return None
     if target == "" and source != "examples":
         return f'"{header}" is not written with its folder'
+    if target == source and not room_allowed(path, header):
+        return f"{place_of(path)}/ may not include {header}"
     if target == "" or (source, header) in EXTRA_EDGES or edge_allowed(source, target):
         return None
     return f"{source}/ may not include {header}"
 
 
-def main(root):
-    problems, checked = [], 0
+def main(root, show_edges):
+    problems, checked, includes = [], 0, {}
     for path in source_tree.files(root, (".c", ".h", ".cc", ".cpp")):
         source = path.split("/", 1)[0]
         if source in FREE:
             continue
         checked += 1
+        includes[path] = list(included(root, path))
         if source not in OUTSIDE and layer(source) is None:
             problems.append(f"{path}:1: {source}/ has no place in the include order")
             continue
@@ -122,8 +202,11 @@ def main(root):
             problem = check_line(path, source, line)
             if problem:
                 problems.append(f"{path}:{number}: {problem}")
+    problems += circles(includes)
+    if show_edges:
+        print_edges(includes)
     source_tree.report("include_rules", problems, checked)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], "--edges" in sys.argv[2:])

@@ -49,6 +49,14 @@ CASES = [
     ("include_rules", "formats/a.c", "#include <jansson.h>\n", "not for formats/"),
     ("include_rules", "upload/a.c", "#include <sys/ptrace.h>\n", "not for upload/"),
     ("include_rules", "extras/a.c", "", "no place in the include order"),
+    ("include_rules", "symbolizer/names/a.c", '#include "symbolizer/types/type_name.h"\n',
+     "symbolizer/names/ may not include"),
+    ("include_rules", "symbolizer/types/a.c", '#include "symbolizer/diagnosis/words.h"\n',
+     "symbolizer/types/ may not include"),
+    ("include_rules", "symbolizer/arguments/a.c", '#include "symbolizer/naming.h"\n',
+     "symbolizer/arguments/ may not include"),
+    ("include_rules", "base/a.h", HEADER + '#include "base/circle.h"\n',
+     "base/circle.c include each other"),
     ("shape", "base/a.c", function("f", lines(70)), "has 74 lines"),
     ("shape", "base/a.c", function("f", "", "int a, int b, int c, int d, int e, int g, "
                                    "int (*h)(int, int)"), "has 7 parameters"),
@@ -106,7 +114,8 @@ def case_fails(style, lint, path, text, words):
     with tempfile.TemporaryDirectory() as root:
         for name in (".clang-format", ".clang-tidy"):
             shutil.copy(os.path.join(style, name), root)
-        status, said = run(lint, root, {path: text})
+        beside = {"base/circle.h": HEADER + '#include "base/a.h"\n'}
+        status, said = run(lint, root, {path: text, **(beside if "circle" in text else {})})
     if status == 1 and re.search(words, said):
         return True
     print(f"{lint} on {path}: expected a failure with '{words}', got {status}:\n{said}")
