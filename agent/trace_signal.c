@@ -4,6 +4,7 @@
 // also those that the process ignores, for which the kernel has then interrupted a
 // system call; such a call is restarted, as if nothing had come.
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,7 @@ static bool was_reported(const struct trace *trace, pid_t process)
 
 // A seccomp filter that kills does so without a signal to be seen: the process, or the
 // thread, exits as of SIGSYS. Of the threads that die with it, the one that was killed
-// has its call's number where the result would be (syscall_rollback).
+// has its call's number where the result would be (syscall_rollback), or no result yet.
 enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
 {
     unsigned long status = 0;
@@ -169,7 +170,8 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
                      (trace->settings->signals >> SIGSYS & 1) != 0 &&
                      stop_registers_read(&thread) && thread.call >= 0;
 #if defined(__x86_64__)
-    by_filter = by_filter && thread.call_result == (uint64_t)thread.call;
+    by_filter = by_filter && (thread.call_result == (uint64_t)thread.call ||
+                              thread.call_result == (uint64_t)-ENOSYS);
 #endif
     if (by_filter)
         read_dispositions(tid, &now);
