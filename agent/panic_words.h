@@ -6,7 +6,7 @@
 // text of a known form; a backtrace that the runtime printed is the end of it.
 //
 // It may be that of an earlier panic, which somebody caught. Whoever has the frames'
-// names can tell (symbolizer/diagnosis_words.c).
+// names can tell (symbolizer/diagnosis/diagnosis_words.c).
 #pragma once
 #include "agent/abort_message.h"
 #include "base/memory_reader.h"

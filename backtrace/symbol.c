@@ -9,7 +9,7 @@
 #include "backtrace/image_list.h"
 #include "backtrace/stored.h"
 #include "report/system_image.h"
-#include "symbolizer/demangle.h"
+#include "symbolizer/names/demangle.h"
 
 static bool starts_with(const char *string, const char *prefix)
 {

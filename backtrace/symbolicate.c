@@ -9,8 +9,8 @@
 #include "backtrace/frame_list.h"
 #include "backtrace/named.h"
 #include "backtrace/symbol.h"
-#include "symbolizer/symbol_cache_folder.h"
-#include "symbolizer/symbol_image.h"
+#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/names/symbol_image.h"
 
 #define NO_IMAGE SIZE_MAX
 

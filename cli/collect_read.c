@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "report/sanitize.h"
 #include "report/spool_state.h"
-#include "symbolizer/guarded_child.h"
+#include "symbolizer/names/guarded_child.h"
 
 enum { READ_TIME_MS = 30000 };
 

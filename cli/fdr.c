@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "formats/fdr_functions.h"
-#include "symbolizer/symbol_image.h"
+#include "symbolizer/names/symbol_image.h"
 
 // PROBLEMS_MAX is how many are listed: a file of noise has one for every record.
 enum { PROBLEMS_MAX = 1000 };

@@ -14,8 +14,8 @@
 #include "cli/render.h"
 #include "report/report.h"
 #include "report/spool_places.h"
+#include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/report_values.h"
-#include "symbolizer/symbol_cache_folder.h"
 #include "symbolizer/symbolizer.h"
 
 // SESSION_ID_LEAST is how much of an id has to be given.

@@ -7,7 +7,7 @@
 
 #include "cli/source_file.h"
 #include "formats/source_bundle.h"
-#include "symbolizer/source_paths.h"
+#include "symbolizer/names/source_paths.h"
 
 // What one bundle is made of: its index, and its contents in a file of their own until
 // the index is whole.

@@ -14,9 +14,9 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "report/report.h"
-#include "symbolizer/image_cache.h"
-#include "symbolizer/symbol_cache_folder.h"
-#include "symbolizer/symbol_image.h"
+#include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
 // DEBUG_DIRS_MAX is how many --debug-dir one call takes.

@@ -6,8 +6,8 @@
 
 #include "cli/command.h"
 #include "cli/types_print.h"
-#include "symbolizer/type_file.h"
-#include "symbolizer/type_name.h"
+#include "symbolizer/types/type_file.h"
+#include "symbolizer/types/type_name.h"
 
 // A listing is the entries printed so far. In DWARF units repeat each other's types, in
 // the CTF of an object file variables are in two tables: each is listed once.

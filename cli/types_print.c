@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "report/json_writer.h"
-#include "symbolizer/type_members.h"
-#include "symbolizer/type_name.h"
+#include "symbolizer/types/type_members.h"
+#include "symbolizer/types/type_name.h"
 
 static bool has_members(const struct type *type)
 {

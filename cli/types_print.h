@@ -5,7 +5,7 @@
 // it is a member of; its offsets count from the outermost structure.
 #pragma once
 #include "base/text.h"
-#include "symbolizer/type_table.h"
+#include "symbolizer/types/type_table.h"
 
 // types_print_json appends the type at index as an object.
 void types_print_json(const struct type_table *table, uint32_t index, struct text *out);

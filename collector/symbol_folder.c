@@ -13,7 +13,7 @@
 #include "base/hex.h"
 #include "formats/elf.h"
 #include "formats/source_bundle.h"
-#include "symbolizer/symbol_cache_folder.h"
+#include "symbolizer/names/symbol_cache_folder.h"
 
 bool symbol_folder_id_ok(const char *id)
 {

@@ -3,7 +3,7 @@
 // Ten bytes are an operation: its code, an operand as it is, the second one as a byte.
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
-#include "symbolizer/argument_expression.h"
+#include "symbolizer/arguments/argument_expression.h"
 
 enum { OPERATION_BYTES = 10, OPERATIONS_MAX = 512 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
-#include "symbolizer/argument_scan.h"
+#include "symbolizer/arguments/argument_scan.h"
 
 struct code {
     const uint8_t *bytes;

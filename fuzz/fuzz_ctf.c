@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
-#include "symbolizer/type_ctf.h"
-#include "symbolizer/type_name.h"
+#include "symbolizer/types/type_ctf.h"
+#include "symbolizer/types/type_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

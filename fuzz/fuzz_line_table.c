@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
-#include "symbolizer/line_table.h"
+#include "symbolizer/names/line_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/fuzz.h"
-#include "symbolizer/symbol_cache.h"
+#include "symbolizer/names/symbol_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/array.h"
 #include "symbolizer/flight_names.h"
-#include "symbolizer/frame_names.h"
-#include "symbolizer/image_cache.h"
+#include "symbolizer/names/array.h"
+#include "symbolizer/names/frame_names.h"
+#include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/symbol_image.h"
 #include "symbolizer/report_frames.h"
-#include "symbolizer/symbol_image.h"
 
 void naming_deinit(struct naming *naming)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "report/system_image.h"
-#include "symbolizer/image_cache.h"
-#include "symbolizer/symbol_cache_folder.h"
+#include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/symbol_cache_folder.h"
 
 // What is to be decompressed.
 struct ahead {

@@ -5,7 +5,7 @@
 // names, another decompresses for the arguments (plain_debug.h), as a machine with a
 // second processor has it for nothing.
 #pragma once
-#include "symbolizer/guarded_child.h"
+#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
 
 // plain_ahead_begin starts that child where an image of naming, which must outlive it,

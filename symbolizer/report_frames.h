@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "symbolizer/frame_memo.h"
-#include "symbolizer/report_images.h"
+#include "symbolizer/names/report_images.h"
 
 // REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
 enum { REPORT_FRAMES_MAX = 1 << 20 };

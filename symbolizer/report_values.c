@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "report/held_file.h"
-#include "symbolizer/argument_report.h"
+#include "symbolizer/arguments/argument_report.h"
 #include "symbolizer/flight_arguments.h"
-#include "symbolizer/guarded_child.h"
+#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/report_frames.h"
-#include "symbolizer/type_watch.h"
+#include "symbolizer/types/type_watch.h"
 
 // RESULT_MAX is how much a child may answer.
 #define RESULT_MAX ((size_t)64 << 20)

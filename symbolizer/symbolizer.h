@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/symbolizer_options.h"
+#include "symbolizer/names/symbolizer_options.h"
 
 // SYMBOLIZER_TIMEOUT_MS is how long a guarded run may take when nothing else is said.
 #define SYMBOLIZER_TIMEOUT_MS 60000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include "symbolizer/image_cache.h"
+#include "symbolizer/names/image_cache.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/symbolizer.h"
 

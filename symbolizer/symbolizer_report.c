@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/diagnosis.h"
+#include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/symbolizer.h"
 

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "base/text.h"
-#include "symbolizer/diagnosis.h"
-#include "symbolizer/guarded_child.h"
+#include "symbolizer/diagnosis/diagnosis.h"
+#include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/plain_ahead.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/address_map.h"
+#include "symbolizer/names/address_map.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/argument_expression.h"
+#include "symbolizer/arguments/argument_expression.h"
 
 #include <dwarf.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE // dl_iterate_phdr
-#include "symbolizer/argument_inline.h"
+#include "symbolizer/arguments/argument_inline.h"
 
 #include <dwarf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/argument_start.h"
+#include "symbolizer/arguments/argument_start.h"
 
 #include <elf.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/line_table.h"
+#include "symbolizer/names/line_table.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/symbol_cache.h"
+#include "symbolizer/names/symbol_cache.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "support/folder.h"
 #include "support/test.h"
-#include "symbolizer/image_cache.h"
-#include "symbolizer/symbol_cache_folder.h"
-#include "symbolizer/symbol_cache_write.h"
-#include "symbolizer/symbol_image.h"
+#include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/names/symbol_cache_write.h"
+#include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
 // These tests are their own image: a program with debug information and an inlined

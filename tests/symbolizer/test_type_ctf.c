@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/type_ctf.h"
+#include "symbolizer/types/type_ctf.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "support/bytes.h"
 #include "support/ctf_builder.h"
 #include "support/test.h"
-#include "symbolizer/type_name.h"
+#include "symbolizer/types/type_name.h"
 
 // load loads the dictionary and keeps nothing of it.
 static enum ch_status load(const void *bytes, size_t size)

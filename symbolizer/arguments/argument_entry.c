@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_entry.h"
+
+#include <string.h>
+
+#include "symbolizer/arguments/argument_start.h"
+
+enum {
+    SP = 7,
+    // rdi, rsi, rdx, rcx, r8, r9
+    ARGUMENTS = 1 << 5 | 1 << 4 | 1 << 1 | 1 << 2 | 1 << 8 | 1 << 9,
+};
+
+bool argument_entry_symbol(const struct argument_call *call,
+                           struct argument_symbol *out)
+{
+    static const char cold[] = ".cold";
+    if (call->image == NULL || !argument_image_symbol(call->image, call->vaddr, out))
+        return false;
+    size_t length = strlen(out->name);
+    if (length < sizeof(cold) || strcmp(out->name + length - strlen(cold), cold) != 0)
+        return true;
+    length -= strlen(cold);
+    const struct symbol_table *table = &call->image->symbols;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct symbol *symbol = &table->symbols[i];
+        if (strncmp(symbol->name, out->name, length) != 0 || symbol->name[length] != 0)
+            continue;
+        *out = (struct argument_symbol){ .name = symbol->name,
+                                         .vaddr = symbol->vaddr,
+                                         .size = symbol->size };
+        return true;
+    }
+    return true;
+}
+
+// A code is the function of a call.
+struct code {
+    const struct argument_call *call;
+    struct argument_symbol symbol;
+    const struct argument_scan *scan;
+};
+
+static bool find_code(const struct argument_stack *stack, size_t index,
+                      struct code *out)
+{
+    const struct argument_call *call = &stack->calls[index];
+    *out = (struct code){ .call = call };
+    if (stack->arch->id != UNWIND_ARCH_AMD64) // whose code can be read
+        return false;
+    if (!argument_entry_symbol(call, &out->symbol))
+        return false;
+    out->scan = argument_image_scan(call->image, out->symbol.vaddr, out->symbol.size);
+    return out->scan != NULL;
+}
+
+// agrees is whether the stack is as high as the code says it is there.
+static bool agrees(const struct argument_call *call, const struct argument_point *point)
+{
+    const struct argument_content *sp = &point->state.places[SP];
+    return sp->kind != ARGUMENT_OF_FRAME || call->frame.cfa == 0 ||
+           call->frame.registers.value[SP] == call->frame.cfa + (uint64_t)sp->number;
+}
+
+// find_point says what holds where a call stands.
+static bool find_point(const struct code *code, struct argument_point *out)
+{
+    struct argument_point before;
+    uint64_t target;
+    bool found =
+        code->call->frame.activation
+            ? argument_scan_before(code->scan, code->call->vaddr, out)
+            : argument_scan_call(code->scan, code->call->vaddr, &before, out, &target);
+    return found && agrees(code->call, out);
+}
+
+// take_holder makes a location of a place in a call's frame.
+static bool take_holder(const struct argument_call *call,
+                        const struct argument_holder *holder,
+                        struct argument_entry *out)
+{
+    if (holder->is_slot && call->frame.cfa == 0)
+        return false;
+    out->location = (struct argument_location){ .kind = ARGUMENT_IS_VALUE };
+    if (holder->is_slot) {
+        out->location.kind = ARGUMENT_IN_MEMORY;
+        out->location.value = call->frame.cfa + (uint64_t)holder->place;
+    } else {
+        out->location.value = call->frame.registers.value[holder->place];
+    }
+    if (out->bytes > holder->bytes)
+        out->bytes = holder->bytes;
+    return true;
+}
+
+// find_held looks for what reg held at the entry in the frame of the call itself.
+static bool find_held(const struct code *code, uint8_t reg, struct argument_entry *out)
+{
+    const struct argument_frame *frame = &code->call->frame;
+    const struct argument_content wanted = { ARGUMENT_OF_ENTRY, 8, reg };
+    struct argument_point point;
+    struct argument_holder holder;
+    if (!find_point(code, &point) ||
+        !argument_scan_holder(&point, &wanted, (uint16_t)frame->known, &holder) ||
+        !take_holder(code->call, &holder, out))
+        return false;
+    out->source =
+        !holder.is_slot && holder.place == reg ? "abi-register" : "saved-copy";
+    return true;
+}
+
+// A site is a call from one function to the one that is known to have been called.
+struct site {
+    struct code caller;
+    struct argument_point before;
+    struct argument_point after;
+};
+
+// find_site finds where call number index was made from. False: it was not made there,
+// or not of the function that was called at first.
+static bool find_site(const struct argument_stack *stack, size_t index,
+                      struct site *out)
+{
+    struct code callee;
+    uint64_t target;
+    if (index + 1 >= stack->count || !find_code(stack, index, &callee) ||
+        callee.scan->code.reentered)
+        return false;
+    const struct argument_call *caller = &stack->calls[index + 1];
+    return caller->image == callee.call->image && !caller->frame.activation &&
+           find_code(stack, index + 1, &out->caller) &&
+           argument_scan_call(out->caller.scan, caller->vaddr, &out->before,
+                              &out->after, &target) &&
+           target == callee.symbol.vaddr && agrees(caller, &out->after);
+}
+
+// take_content makes a location of what is passed, where that needs no place. False: it
+// does.
+static bool take_content(const struct argument_call *caller,
+                         const struct argument_content *content,
+                         struct argument_entry *out)
+{
+    uint64_t value = (uint64_t)content->number;
+    if (content->kind == ARGUMENT_OF_ADDRESS)
+        value += caller->image->bias;
+    else if (content->kind == ARGUMENT_OF_FRAME && caller->frame.cfa != 0)
+        value += caller->frame.cfa;
+    else if (content->kind != ARGUMENT_OF_CONSTANT)
+        return false;
+    out->location =
+        (struct argument_location){ .kind = ARGUMENT_IS_VALUE, .value = value };
+    return true;
+}
+
+// find_passed follows what was passed outwards, from caller to caller.
+static bool find_passed(const struct argument_stack *stack, size_t index, uint8_t reg,
+                        struct argument_entry *out)
+{
+    out->source = "callsite";
+    for (int i = 0; i < ARGUMENT_ENTRY_CALLS_MAX; i++) {
+        struct site site;
+        struct argument_holder holder;
+        out->location = (struct argument_location){ .kind = ARGUMENT_IS_VALUE };
+        if (argument_start_word(stack, index, reg, &out->location.value))
+            return true;
+        if (!find_site(stack, index, &site))
+            return false;
+        const struct argument_call *caller = site.caller.call;
+        const struct argument_content *content = &site.before.state.places[reg];
+        if (out->bytes > content->bytes)
+            out->bytes = content->bytes;
+        if (take_content(caller, content, out) ||
+            (argument_scan_holder(&site.after, content, (uint16_t)caller->frame.known,
+                                  &holder) &&
+             take_holder(caller, &holder, out)))
+            return true;
+        if (content->kind != ARGUMENT_OF_ENTRY)
+            return false;
+        reg = (uint8_t)content->number;
+        index++;
+    }
+    return false;
+}
+
+// find_passed_on follows inwards what reg held: a function that it was passed to may
+// hold it still.
+static bool find_passed_on(const struct argument_stack *stack, size_t index,
+                           uint8_t reg, struct argument_entry *out)
+{
+    for (int i = 0; i < ARGUMENT_ENTRY_CALLS_MAX && index > 0; i++) {
+        struct site site;
+        struct code callee;
+        const struct argument_content wanted = { ARGUMENT_OF_ENTRY, 8, reg };
+        struct argument_holder holder;
+        index--;
+        if (!find_site(stack, index, &site) || !find_code(stack, index, &callee) ||
+            !argument_scan_holder(&site.before, &wanted, ARGUMENTS, &holder) ||
+            holder.is_slot)
+            return false;
+        if (out->bytes > holder.bytes)
+            out->bytes = holder.bytes;
+        reg = (uint8_t)holder.place;
+        if (find_held(&callee, reg, out)) {
+            out->source = "callsite";
+            return true;
+        }
+    }
+    return false;
+}
+
+enum ch_status argument_entry_find(const struct argument_stack *stack, size_t index,
+                                   uint8_t reg, struct argument_entry *out)
+{
+    struct argument_entry found = { .bytes = 8 };
+    struct code code;
+    if (!find_code(stack, index, &code))
+        return CH_ERR_NOT_FOUND;
+    bool is_found = find_held(&code, reg, &found);
+    found.bytes = is_found ? found.bytes : 8;
+    is_found = is_found || find_passed(stack, index, reg, &found);
+    found.bytes = is_found ? found.bytes : 8;
+    is_found = is_found || find_passed_on(stack, index, reg, &found);
+    if (!is_found)
+        return CH_ERR_NOT_FOUND;
+    *out = found;
+    return CH_OK;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_image.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+// load opens what it may be expensive to open, once it is asked for.
+static void load(struct argument_image *image)
+{
+    uint64_t base;
+    if (image->loaded || !image->opened)
+        return;
+    image->loaded = true;
+    if (type_image_load(&image->types) != CH_OK)
+        return;
+    const struct debug_elf *file = image->types.files.image.elf != NULL
+                                       ? &image->types.files.image
+                                       : debug_files_dwarf(&image->types.files);
+    image->unindexable = image->types.dwarf == NULL ||
+                         debug_elf_layout(file, &base, image->text) != CH_OK;
+}
+
+void argument_image_open(struct argument_image *image, const struct report_image *from,
+                         const struct symbolizer_options *options)
+{
+    char buffers[2][PATH_MAX];
+    struct debug_search search = symbolizer_options_search(options);
+    const char *path = symbolizer_options_path(options, from->path, buffers);
+    search.plain = true;
+    if (image->opened)
+        return;
+    image->opened = true;
+    if (type_image_find_files(&image->types, path, &from->id, &search) != CH_OK)
+        return;
+    image->bias = from->base - image->types.linked_base;
+}
+
+// take_segment takes what a program header says: how far the image reaches, and where
+// its table of rules is.
+static void take_segment(const struct argument_image *image, const GElf_Phdr *segment,
+                         struct unwind_image *unwind)
+{
+    uint64_t start = segment->p_vaddr + image->bias;
+    uint64_t end = start + segment->p_memsz;
+    if (segment->p_type == PT_LOAD && end > unwind->end)
+        unwind->end = end;
+    if (segment->p_type == PT_GNU_EH_FRAME) {
+        unwind->eh_frame_hdr = start;
+        unwind->eh_frame_hdr_size = segment->p_memsz;
+    }
+}
+
+void argument_image_rules(const struct argument_image *image,
+                          struct unwind_image *unwind)
+{
+    const struct debug_elf *file = &image->types.files.image;
+    size_t count;
+    GElf_Phdr segment;
+    GElf_Shdr section;
+    if (file->elf == NULL || elf_getphdrnum(file->elf, &count) != 0)
+        return;
+    unwind->bias = image->bias;
+    for (size_t i = 0; i < count && i < INT16_MAX; i++)
+        if (gelf_getphdr(file->elf, (int)i, &segment) != NULL)
+            take_segment(image, &segment, unwind);
+    if (unwind->eh_frame_hdr_size == 0 &&
+        debug_elf_find_section(file, ".eh_frame", &section) != NULL &&
+        section.sh_flags & SHF_ALLOC) {
+        unwind->eh_frame = section.sh_addr + image->bias;
+        unwind->eh_frame_size = section.sh_size;
+    }
+}
+
+void argument_image_debug_frame(struct argument_image *image,
+                                struct unwind_image *unwind)
+{
+    load(image);
+    const struct debug_elf *file = debug_files_dwarf(&image->types.files);
+    if (image->types.dwarf == NULL || file == NULL)
+        return;
+    // libdw has decompressed it, if it was compressed.
+    const Elf_Data *data = debug_elf_section(file, ".debug_frame");
+    if (data == NULL || data->d_buf == NULL)
+        return;
+    unwind->debug_frame = data->d_buf;
+    unwind->debug_frame_size = data->d_size;
+}
+
+void argument_image_close(struct argument_image *image)
+{
+    if (!image->opened)
+        return;
+    for (size_t i = 0; i < image->listed_count; i++)
+        unit_scopes_deinit(&image->listed[i].scopes);
+    free(image->listed);
+    for (size_t i = 0; i < image->scan_count; i++)
+        argument_scan_destroy(image->scans[i]);
+    free(image->scans);
+    free(image->passed);
+    symbol_table_deinit(&image->symbols);
+    unit_index_deinit(&image->units);
+    type_image_close(&image->types);
+    *image = (struct argument_image){ 0 };
+}
+
+// add_listed reads the functions of a unit.
+static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die *unit)
+{
+    if (image->listed_count == image->listed_capacity) {
+        size_t capacity = image->listed_capacity != 0 ? image->listed_capacity * 2 : 16;
+        struct argument_unit *listed =
+            realloc(image->listed, capacity * sizeof(image->listed[0]));
+        if (listed == NULL)
+            return NULL;
+        image->listed = listed;
+        image->listed_capacity = capacity;
+    }
+    struct argument_unit *added = &image->listed[image->listed_count];
+    *added = (struct argument_unit){ .die = unit->addr };
+    if (unit_scopes_read(&added->scopes, unit, image->text, true) != CH_OK)
+        return NULL;
+    image->listed_count++;
+    return added;
+}
+
+// listed_scopes gives the functions of the unit that the file's table of addresses has
+// for vaddr; NULL: it has none. Looking at all units of a large library costs more than
+// all the rest.
+static const struct unit_scopes *listed_scopes(struct argument_image *image,
+                                               uint64_t vaddr)
+{
+    Dwarf_Die unit;
+    if (dwarf_addrdie(image->types.dwarf, vaddr, &unit) == NULL)
+        return NULL;
+    for (size_t i = 0; i < image->listed_count; i++)
+        if (image->listed[i].die == unit.addr)
+            return &image->listed[i].scopes;
+    const struct argument_unit *added = add_listed(image, &unit);
+    return added != NULL ? &added->scopes : NULL;
+}
+
+// indexed_scopes gives the functions of the unit that says itself that it has vaddr.
+static const struct unit_scopes *indexed_scopes(struct argument_image *image,
+                                                uint64_t vaddr)
+{
+    if (!image->indexed && !image->unindexable) {
+        image->indexed = unit_index_init(&image->units, image->types.dwarf, image->text,
+                                         true) == CH_OK;
+        image->unindexable = !image->indexed;
+    }
+    const struct unit *unit =
+        image->indexed ? unit_index_find(&image->units, vaddr) : NULL;
+    return unit != NULL ? &unit->scopes : NULL;
+}
+
+static bool find_function(const struct unit_scopes *scopes, uint64_t vaddr,
+                          Dwarf_Die *out)
+{
+    if (scopes == NULL)
+        return false;
+    uint32_t scope = address_map_find(&scopes->map, vaddr);
+    while (scope != UNIT_SCOPE_NONE && scopes->scopes[scope].inlined)
+        scope = scopes->scopes[scope].parent;
+    return scope != UNIT_SCOPE_NONE &&
+           dwarf_offdie(scopes->dwarf, scopes->scopes[scope].die_offset, out) != NULL &&
+           dwarf_tag(out) == DW_TAG_subprogram;
+}
+
+enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
+                                       Dwarf_Die *out)
+{
+    load(image);
+    if (image->types.dwarf == NULL || image->text[1] == 0)
+        return CH_ERR_NOT_FOUND;
+    if (find_function(listed_scopes(image, vaddr), vaddr, out) ||
+        find_function(indexed_scopes(image, vaddr), vaddr, out))
+        return CH_OK;
+    return CH_ERR_NOT_FOUND;
+}
+
+struct argument_passed *argument_image_passed(struct argument_image *image,
+                                              const void *callee, uint64_t returns,
+                                              unsigned reg)
+{
+    enum { PLACES = 256 };
+    uint64_t hash = (uint64_t)(uintptr_t)callee ^ returns << 5 ^ reg;
+    if (image->passed == NULL)
+        image->passed = calloc(PLACES, sizeof(image->passed[0]));
+    return image->passed != NULL
+               ? &image->passed[(hash * 0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)]
+               : NULL;
+}
+
+static void read_symbols(struct argument_image *image)
+{
+    const struct debug_elf *file = &image->types.files.image;
+    uint64_t base;
+    if (image->symbols_read || file->elf == NULL ||
+        debug_elf_layout(file, &base, image->symbols.text) != CH_OK)
+        return;
+    image->symbols_read = true;
+    if (symbol_table_add(&image->symbols, file, SHT_SYMTAB) != CH_OK ||
+        image->symbols.count == 0)
+        (void)!symbol_table_add(&image->symbols, file, SHT_DYNSYM);
+    symbol_table_sort(&image->symbols);
+}
+
+bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
+                           struct argument_symbol *out)
+{
+    read_symbols(image);
+    const struct symbol *symbol =
+        image->symbols_read ? symbol_table_find(&image->symbols, vaddr) : NULL;
+    if (symbol == NULL || symbol->size == 0 || vaddr - symbol->vaddr >= symbol->size)
+        return false;
+    *out = (struct argument_symbol){ .name = symbol->name,
+                                     .vaddr = symbol->vaddr,
+                                     .size = symbol->size };
+    return true;
+}
+
+bool argument_image_is_unique(const struct argument_image *image, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        count += strcmp(image->symbols.symbols[i].name, name) == 0;
+    return count == 1;
+}
+
+// segment_bytes gives what of a loaded segment is at vaddr.
+static const uint8_t *segment_bytes(Elf *elf, const GElf_Phdr *segment, uint64_t vaddr,
+                                    size_t *out_size)
+{
+    size_t size;
+    const char *bytes = elf_rawfile(elf, &size);
+    uint64_t at = vaddr - segment->p_vaddr;
+    if (bytes == NULL || segment->p_type != PT_LOAD || at >= segment->p_filesz ||
+        segment->p_offset > size || segment->p_filesz > size - segment->p_offset)
+        return NULL;
+    *out_size = (size_t)(segment->p_filesz - at);
+    return (const uint8_t *)bytes + segment->p_offset + at;
+}
+
+const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t vaddr,
+                                    bool code, size_t *out_size)
+{
+    Elf *elf = image->types.files.image.elf;
+    size_t count;
+    if (elf == NULL || elf_getphdrnum(elf, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count && i < INT16_MAX; i++) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, (int)i, &segment) == NULL ||
+            (code && !(segment.p_flags & PF_X)) || (!code && segment.p_flags & PF_W))
+            continue;
+        const uint8_t *bytes = segment_bytes(elf, &segment, vaddr, out_size);
+        if (bytes != NULL)
+            return bytes;
+    }
+    return NULL;
+}
+
+// code_at is an argument_code_fn.
+static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
+{
+    return argument_image_bytes(context, vaddr, true, out_size);
+}
+
+const struct argument_scan *argument_image_scan(struct argument_image *image,
+                                                uint64_t vaddr, uint64_t size)
+{
+    for (size_t i = 0; i < image->scan_count; i++)
+        if (image->scans[i]->code.entry == vaddr)
+            return image->scans[i];
+    // With debug information little is left to prove, and disassembling costs the more.
+    if (image->types.source != TYPE_FROM_CTF &&
+        size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
+        return NULL;
+    image->scanned += size;
+    if (image->scan_count == image->scan_capacity) {
+        size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
+        struct argument_scan **scans =
+            realloc(image->scans, capacity * sizeof(struct argument_scan *));
+        if (scans == NULL)
+            return NULL;
+        image->scans = scans;
+        image->scan_capacity = capacity;
+    }
+    struct argument_scan *scan = argument_scan_create(vaddr, size, code_at, image);
+    if (scan != NULL)
+        image->scans[image->scan_count++] = scan;
+    return scan;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_inline.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbolizer/arguments/argument_site.h"
+
+// SCOPES_MAX is how deep blocks and inlined calls may lie in each other.
+enum { SCOPES_MAX = 256 };
+
+// count_frames is how many frames in front of call's own are of calls inlined in it.
+static size_t count_frames(const struct argument_call *call, const json_t *frames)
+{
+    size_t count = 0;
+    while (count < call->index &&
+           json_is_true(json_object_get(json_array_get(frames, call->index - count - 1),
+                                        "inline")))
+        count++;
+    return count;
+}
+
+// enter_scope finds the child of scope that vaddr is in.
+static bool enter_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
+{
+    Dwarf_Die child;
+    int more = dwarf_child(scope, &child);
+    while (more == 0) {
+        int tag = dwarf_tag(&child);
+        if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+            dwarf_haspc(&child, vaddr) == 1) {
+            *out = child;
+            return true;
+        }
+        more = dwarf_siblingof(&child, &child);
+    }
+    return false;
+}
+
+// is_frame_of is whether the report's frame is of the function that die is.
+static bool is_frame_of(const json_t *frame, Dwarf_Die *die)
+{
+    const char *told = json_string_value(json_object_get(frame, "raw_name"));
+    const char *own = argument_site_name(die);
+    return told != NULL && own != NULL && strcmp(told, own) == 0;
+}
+
+size_t argument_inline_find(const struct argument_call *call, const json_t *frames,
+                            Dwarf_Die out[ARGUMENT_INLINE_MAX])
+{
+    size_t wanted = call->has_function ? count_frames(call, frames) : 0;
+    size_t count = 0;
+    Dwarf_Die scope = call->function;
+    if (wanted == 0 || wanted > ARGUMENT_INLINE_MAX)
+        return 0;
+    for (int i = 0; i < SCOPES_MAX && enter_scope(&scope, call->vaddr, &scope); i++) {
+        if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine)
+            continue;
+        if (count == wanted)
+            return 0;
+        count++;
+        out[wanted - count] = scope; // the outermost comes first, and stands last
+    }
+    if (count != wanted)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (!is_frame_of(json_array_get(frames, call->index - count + i), &out[i]))
+            return 0;
+    return count;
+}

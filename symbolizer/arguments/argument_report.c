@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_report.h"
+
+#include <stdlib.h>
+
+#include "report/report.h"
+#include "symbolizer/arguments/argument_ctf.h"
+#include "symbolizer/arguments/argument_dwarf.h"
+#include "symbolizer/arguments/argument_inline.h"
+
+// add_frame notes the arguments of a frame, and takes them over; NULL: it has none.
+static void add_frame(json_t *all, size_t frame, json_t *arguments)
+{
+    if (arguments != NULL)
+        (void)json_array_append_new(all,
+                                    json_pack("{s:I, s:o}", "frame", (json_int_t)frame,
+                                              "arguments", arguments));
+}
+
+// list_inlined lists the calls that were inlined into call number index, and takes them
+// off what is left to list.
+static void list_inlined(const struct argument_stack *stack, size_t index,
+                         const json_t *frames, size_t *left, json_t *all)
+{
+    Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
+    const struct argument_call *call = &stack->calls[index];
+    size_t count = argument_inline_find(call, frames, inlined);
+    for (size_t i = 0; *left != 0 && i < count; i++) {
+        struct argument_list list = { 0 };
+        --*left;
+        argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
+        add_frame(all, call->index - count + i, list.all);
+    }
+}
+
+// list_call gives the arguments of a call as an array, or NULL.
+static json_t *list_call(const struct argument_stack *stack, size_t index)
+{
+    struct argument_list list = { 0 };
+    if (stack->calls[index].image != NULL && !argument_dwarf_list(stack, index, &list))
+        (void)argument_ctf_list(stack, index, &list);
+    return list.all;
+}
+
+// list_thread lists the calls of one thread but for those that started it, and takes
+// them off what is left to list.
+static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
+                           size_t *left)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; *left != 0 && i < stack->start; i++) {
+        (void)argument_stack_resolve(stack, i);
+        list_inlined(stack, i, frames, left, all);
+        if (*left == 0)
+            break;
+        --*left;
+        add_frame(all, stack->calls[i].index, list_call(stack, i));
+    }
+    return all;
+}
+
+// What is listed from, and into.
+struct listing {
+    const json_t *threads;
+    const struct held_file *held;
+    struct argument_space space;
+    struct argument_stack *stack;
+    size_t left; // calls that may still be listed
+    json_t *all;
+};
+
+// list_threads lists the threads that crashed, or the others.
+static void list_threads(struct listing *listing, bool crashed)
+{
+    for (size_t i = 0; i < json_array_size(listing->threads) && listing->left > 0;
+         i++) {
+        const json_t *thread = json_array_get(listing->threads, i);
+        const struct held_thread *held = held_file_thread(
+            listing->held,
+            (uint64_t)json_integer_value(json_object_get(thread, "tid")));
+        if (held == NULL || json_is_true(json_object_get(thread, "crashed")) != crashed)
+            continue;
+        const json_t *frames =
+            json_object_get(json_object_get(thread, "backtrace"), "frames");
+        argument_stack_read(listing->stack, thread, held, &listing->space);
+        (void)json_array_set_new(listing->all, i,
+                                 list_thread(listing->stack, frames, &listing->left));
+    }
+}
+
+json_t *argument_report_all(const json_t *report, struct held_file *held,
+                            const struct report_images *images,
+                            const struct symbolizer_options *options)
+{
+    const struct memory_reader memory = held_file_reader(held);
+    struct listing listing = {
+        .threads = json_object_get(report, "threads"),
+        .held = held,
+        .stack = argument_stack_create(),
+        .left = ARGUMENT_REPORT_CALLS_MAX,
+        .all = json_array(),
+    };
+    for (size_t i = 0; i < json_array_size(listing.threads); i++)
+        (void)json_array_append_new(listing.all, json_array());
+    if (listing.stack != NULL &&
+        argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
+        listing.stack->memory = &memory;
+        listing.stack->options = options;
+        list_threads(&listing, true);
+        list_threads(&listing, false);
+        argument_space_deinit(&listing.space);
+    }
+    argument_stack_destroy(listing.stack);
+    return listing.all;
+}
+
+// is_arguments: a child that read a hostile file is not to be trusted.
+static bool is_arguments(const json_t *arguments)
+{
+    bool right = json_is_array(arguments);
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *one = json_array_get(arguments, i);
+        right = right && json_is_integer(json_object_get(one, "index")) &&
+                json_is_string(json_object_get(one, "confidence"));
+    }
+    return right;
+}
+
+static enum ch_status write_call(json_t *frames, const json_t *call)
+{
+    const json_t *index = json_object_get(call, "frame");
+    json_t *arguments = json_object_get(call, "arguments");
+    json_int_t number = json_integer_value(index);
+    if (!json_is_integer(index) || number < 0 || !is_arguments(arguments))
+        return CH_ERR_MALFORMED;
+    json_t *frame = report_frame_own(frames, (size_t)number);
+    return json_object_set(frame, "arguments", arguments) == 0 ? CH_OK
+                                                               : CH_ERR_MALFORMED;
+}
+
+enum ch_status argument_report_write(json_t *report, const json_t *all)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    if (!json_is_array(all))
+        return CH_ERR_MALFORMED;
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *calls = json_array_get(all, i);
+        const json_t *thread = json_array_get(threads, i);
+        json_t *frames =
+            json_object_get(json_object_get(thread, "backtrace"), "frames");
+        for (size_t j = 0; j < json_array_size(calls); j++) {
+            enum ch_status status = write_call(frames, json_array_get(calls, j));
+            if (status != CH_OK)
+                return status;
+        }
+    }
+    return CH_OK;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_site.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbolizer/arguments/argument_start.h"
+
+enum { SCOPE_DEPTH_MAX = 64 };
+
+static bool is_site(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
+}
+
+// returns_to is whether the call of site returns to vaddr.
+static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Addr address;
+    unsigned name =
+        dwarf_tag(site) == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+    return dwarf_attr(site, name, &attribute) != NULL &&
+           dwarf_formaddr(&attribute, &address) == 0 && address == vaddr;
+}
+
+// is_scope is whether a call that returns to vaddr may be in die.
+static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
+{
+    int tag = dwarf_tag(die);
+    return (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+           (dwarf_haspc(die, vaddr - 1) == 1 || dwarf_haspc(die, vaddr) == 1);
+}
+
+// find_site looks through the scopes of function for the call that returns to vaddr.
+static bool find_site(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
+{
+    Dwarf_Die at[SCOPE_DEPTH_MAX];
+    int depth = 0;
+    if (dwarf_child(function, &at[0]) != 0)
+        return false;
+    for (;;) {
+        if (is_site(&at[depth]) && returns_to(&at[depth], vaddr)) {
+            *out = at[depth];
+            return true;
+        }
+        if (depth + 1 < SCOPE_DEPTH_MAX && is_scope(&at[depth], vaddr) &&
+            dwarf_child(&at[depth], &at[depth + 1]) == 0) {
+            depth++;
+            continue;
+        }
+        while (dwarf_siblingof(&at[depth], &at[depth]) != 0)
+            if (depth-- == 0)
+                return false;
+    }
+}
+
+static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) != NULL &&
+           dwarf_formref_die(&attribute, out) != NULL;
+}
+
+const char *argument_site_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL &&
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) == NULL)
+        return dwarf_diename(die);
+    return dwarf_formstring(&attribute);
+}
+
+static bool is_external(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    bool external = false;
+    return dwarf_attr_integrate(die, DW_AT_external, &attribute) != NULL &&
+           dwarf_formflag(&attribute, &external) == 0 && external;
+}
+
+// is_origin is whether origin is the entry of function: itself, what it is an instance
+// of, or the declaration of it in another unit.
+static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
+{
+    Dwarf_Die of = *function;
+    for (int i = 0; i < 4; i++) {
+        if (of.addr == origin->addr)
+            return true;
+        if (!referred(&of, DW_AT_abstract_origin, &of) &&
+            !referred(&of, DW_AT_specification, &of))
+            break;
+    }
+    const char *name = argument_site_name(origin);
+    const char *own = argument_site_name(function);
+    return is_external(origin) && is_external(function) && name != NULL &&
+           own != NULL && strcmp(name, own) == 0;
+}
+
+// evaluate evaluates an expression of a call site in the frame of the caller.
+static enum ch_status evaluate(const struct argument_site *site,
+                               const struct argument_passed *what, uint64_t *out)
+{
+    const struct argument_call *caller = &site->stack->calls[site->index + 1];
+    const struct argument_site next = { .stack = site->stack,
+                                        .index = site->index + 1,
+                                        .asked = site->asked + 1 };
+    struct argument_location location;
+    Dwarf_Attribute attribute = what->value;
+    struct argument_context context = { .frame = &caller->frame,
+                                        .memory = site->stack->memory,
+                                        .bias = caller->image->bias,
+                                        .entry = argument_site_entry,
+                                        .entry_data = &next,
+                                        .attribute = &attribute };
+    context.has_frame_base =
+        argument_stack_frame_base(site->stack, caller, &context.frame_base);
+    enum ch_status status =
+        argument_expression_evaluate(&context, what->ops, what->count, &location);
+    if (status != CH_OK)
+        return status;
+    // A bare expression is the value itself, not a place.
+    if (location.kind == ARGUMENT_IN_MEMORY || location.kind == ARGUMENT_IS_VALUE) {
+        *out = location.value;
+        return CH_OK;
+    }
+    uint8_t word[sizeof(*out)];
+    status = argument_location_bytes(&location, &caller->frame, site->stack->memory,
+                                     word, sizeof(word));
+    if (status == CH_OK)
+        memcpy(out, word, sizeof(word));
+    return status;
+}
+
+// find_expression finds the expression that an attribute of a call site is.
+static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passed *out)
+{
+    return dwarf_attr(die, name, &out->value) != NULL &&
+           dwarf_getlocation(&out->value, &out->ops, &out->count) == 0 &&
+           out->count != 0;
+}
+
+// calls_function is whether the call is one of the function that was entered;
+// out_always: whether that does not depend on values.
+static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
+                           bool *out_always)
+{
+    const struct argument_call *call = &site->stack->calls[site->index];
+    bool modern = dwarf_tag(die) == DW_TAG_call_site;
+    Dwarf_Die function = call->function;
+    Dwarf_Die origin;
+    Dwarf_Addr entry;
+    uint64_t target;
+    struct argument_passed expression;
+    *out_always = true;
+    if (referred(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
+        return is_origin(&origin, &function);
+    *out_always = false;
+    return dwarf_entrypc(&function, &entry) == 0 &&
+           find_expression(die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
+                           &expression) &&
+           evaluate(site, &expression, &target) == CH_OK &&
+           target == entry + call->image->bias;
+}
+
+// is_passed_in is whether a parameter of a call site is passed in the register.
+static bool is_passed_in(Dwarf_Die *parameter, unsigned reg)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    int tag = dwarf_tag(parameter);
+    return (tag == DW_TAG_call_site_parameter ||
+            tag == DW_TAG_GNU_call_site_parameter) &&
+           dwarf_attr(parameter, DW_AT_location, &attribute) != NULL &&
+           dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
+           ops[0].atom == DW_OP_reg0 + reg;
+}
+
+// find_parameter finds what a call site passes in the register.
+static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed *out)
+{
+    Dwarf_Die parameter;
+    int more = dwarf_child(site, &parameter);
+    while (more == 0) {
+        bool modern = dwarf_tag(&parameter) == DW_TAG_call_site_parameter;
+        if (is_passed_in(&parameter, reg))
+            return find_expression(
+                &parameter, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
+        more = dwarf_siblingof(&parameter, &parameter);
+    }
+    return false;
+}
+
+// find_passed says what site's caller passed in the register: as it is kept, or as it
+// is found now, and kept where it is so in each frame of that call.
+static void find_passed(const struct argument_site *site, unsigned reg,
+                        struct argument_passed *out)
+{
+    const struct argument_call *call = &site->stack->calls[site->index];
+    const struct argument_call *caller = call + 1;
+    uint64_t returns = caller->address - caller->image->bias;
+    struct argument_passed *kept =
+        argument_image_passed(caller->image, call->function.addr, returns, reg);
+    if (kept != NULL && kept->callee == call->function.addr &&
+        kept->returns == returns && kept->reg == reg) {
+        *out = *kept;
+        return;
+    }
+    Dwarf_Die function = caller->function;
+    Dwarf_Die die;
+    bool always = true;
+    *out = (struct argument_passed){ .callee = call->function.addr,
+                                     .returns = returns,
+                                     .reg = reg };
+    out->said = find_site(&function, returns, &die) &&
+                calls_function(site, &die, &always) && find_parameter(&die, reg, out);
+    if (kept != NULL && always)
+        *kept = *out;
+}
+
+enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
+                                   uint64_t *out)
+{
+    const struct argument_site *site = context->entry_data;
+    struct argument_passed passed;
+    if (site->index + 1 >= site->stack->count || site->asked >= ARGUMENT_SITES_MAX)
+        return CH_ERR_NOT_FOUND;
+    const struct argument_call *call = &site->stack->calls[site->index];
+    if (!call->has_function || call[1].frame.activation)
+        return CH_ERR_NOT_FOUND;
+    if (argument_start_word(site->stack, site->index, reg, out))
+        return CH_OK;
+    if (!argument_stack_resolve(site->stack, site->index + 1))
+        return CH_ERR_NOT_FOUND;
+    find_passed(site, reg, &passed);
+    return passed.said ? evaluate(site, &passed, out) : CH_ERR_NOT_FOUND;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/crash_summary.h"
+#include "report/report.h"
+#include "symbolizer/diagnosis/diagnosis.h"
+#include "symbolizer/names/demangle.h"
+
+// How far from the top of the stack a runtime's own frames are looked for.
+enum { FRAMES_MAX = 64 };
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void set_text(json_t *object, const char *key, const struct text *value)
+{
+    if (text_ok(value) && value->size != 0)
+        (void)json_object_set_new(object, key, json_stringn(value->bytes, value->size));
+}
+
+// type_name is what a mangled type means, to be freed, or NULL. The name of its
+// type_info is a name that demanglers know.
+static char *type_name(const char *type)
+{
+    static const char before[] = "typeinfo for ";
+    struct text CH_CLEANUP(text_deinit) symbol = { 0 };
+    text_appendf(&symbol, "_ZTI%s", type);
+    char *name = text_ok(&symbol) ? demangle_name(symbol.bytes) : NULL;
+    if (name == NULL || !begins(name, before)) {
+        free(name);
+        return NULL;
+    }
+    memmove(name, name + strlen(before), strlen(name + strlen(before)) + 1);
+    return name;
+}
+
+// say_exception words an exception anew, as the raw report did under the mangled name.
+static void say_exception(json_t *crash, const json_t *exception)
+{
+    const struct crash_facts facts = {
+        .signal = SIGABRT,
+        .exception_type = report_string(exception, "type"),
+        .exception_what = report_string(exception, "what"),
+    };
+    struct text CH_CLEANUP(text_deinit) summary = { 0 };
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
+    crash_summary(&facts, &summary);
+    crash_message(&facts, &message);
+    set_text(crash, "summary", &summary);
+    set_text(crash, "message", &message);
+}
+
+// name_type gives an exception's type the name that people know.
+static void name_type(json_t *crash, json_t *exception)
+{
+    const char *type = report_string(exception, "type");
+    char *name = type != NULL ? type_name(type) : NULL;
+    if (name == NULL)
+        return;
+    (void)json_object_set_new(exception, "raw_type", json_string(type));
+    (void)json_object_set_new(exception, "type", json_string(name));
+    free(name);
+    say_exception(crash, exception);
+}
+
+// The functions that an exception leaves by, and those a runtime gives up in.
+enum runtime_call { CALL_NONE, CALL_THROWS, CALL_PANICS, CALL_SANITIZES };
+
+static enum runtime_call call_of(const char *function)
+{
+    static const struct {
+        const char *begins;
+        enum runtime_call call;
+    } calls[] = {
+        { "__cxa_throw", CALL_THROWS },
+        { "__cxa_rethrow", CALL_THROWS },
+        { "std::rethrow_exception", CALL_THROWS },
+        { "rust_panic", CALL_PANICS },
+        { "__rustc::rust_panic", CALL_PANICS },
+        { "rust_begin_unwind", CALL_PANICS },
+        { "std::panicking::", CALL_PANICS },
+        { "core::panicking::", CALL_PANICS },
+        { "core::option::expect_failed", CALL_PANICS },
+        { "core::option::unwrap_failed", CALL_PANICS },
+        { "core::result::unwrap_failed", CALL_PANICS },
+        { "__asan", CALL_SANITIZES },
+        { "__hwasan", CALL_SANITIZES },
+        { "__lsan", CALL_SANITIZES },
+        { "__msan", CALL_SANITIZES },
+        { "__tsan", CALL_SANITIZES },
+        { "__ubsan", CALL_SANITIZES },
+        { "__sanitizer::", CALL_SANITIZES },
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (begins(function, calls[i].begins))
+            return calls[i].call;
+    }
+    return CALL_NONE;
+}
+
+// is_of_library: the frame is in a language's own library, compiled into the program.
+static bool is_of_library(const json_t *frame)
+{
+    static const char *const spaces[] = { "core::", "std::", "alloc::", "__rustc::" };
+    const char *function = report_string(frame, "function");
+    const char *file = report_string(frame, "file");
+    if (file != NULL)
+        return begins(file, "/rustc/");
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        if (function != NULL && begins(function, spaces[i]))
+            return true;
+    }
+    return false;
+}
+
+// find_caller finds the program's frame that called into a runtime, through functions
+// that call is for. NULL: no such function is on the stack, or nobody called it.
+static const json_t *find_caller(const json_t *report, enum runtime_call call)
+{
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    bool inside = false;
+    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = report_string(frame, "function");
+        bool runtime = function != NULL && call_of(function) == call;
+        inside = inside || runtime;
+        if (inside && !runtime && function != NULL && !is_of_library(frame) &&
+            !report_frame_is_system(report, frame))
+            return frame;
+    }
+    return NULL;
+}
+
+// has_named_frame: the program's own functions have names, so that a runtime's would
+// have as well.
+static bool has_named_frame(const json_t *report)
+{
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_string(frame, "function") != NULL &&
+            !report_frame_is_system(report, frame))
+            return true;
+    }
+    return false;
+}
+
+static void copy_member(json_t *to, const json_t *from, const char *key)
+{
+    json_t *value = json_object_get(from, key);
+    if (value != NULL)
+        (void)json_object_set(to, key, value);
+}
+
+// add_place says in the sentence, and for programs as member key, where something
+// happened.
+static void add_place(json_t *crash, json_t *object, const char *key, const char *words,
+                      const json_t *frame)
+{
+    struct text CH_CLEANUP(text_deinit) all = { 0 };
+    json_t *place = json_object();
+    const char *summary = report_string(crash, "summary");
+    copy_member(place, frame, "function");
+    copy_member(place, frame, "file");
+    copy_member(place, frame, "line");
+    (void)json_object_set_new(object, key, place);
+    text_appendf(&all, "%s, %s %s", summary != NULL ? summary : "", words,
+                 report_string(frame, "function"));
+    set_text(crash, "summary", &all);
+}
+
+static void name_throw_site(const json_t *report, json_t *crash, json_t *exception)
+{
+    const json_t *frame = find_caller(report, CALL_THROWS);
+    if (frame != NULL && json_object_get(exception, "thrown_in") == NULL)
+        add_place(crash, exception, "thrown_in", "thrown in", frame);
+}
+
+// name_runtime tells an abort by a language's or a sanitizer's runtime from others.
+static void name_runtime(const json_t *report, json_t *crash)
+{
+    static const struct {
+        enum runtime_call call;
+        const char *kind;
+        const char *summary;
+    } runtimes[] = {
+        { CALL_PANICS, "panic", "Rust panic" },
+        { CALL_SANITIZES, "sanitizer", "Stopped by a sanitizer" },
+    };
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+        const json_t *frame = find_caller(report, runtimes[i].call);
+        if (frame == NULL)
+            continue;
+        (void)json_object_set_new(crash, "kind", json_string(runtimes[i].kind));
+        (void)json_object_set_new(crash, "summary", json_string(runtimes[i].summary));
+        add_place(crash, crash, "raised_in", "in", frame);
+        return;
+    }
+}
+
+// check_panic says where a panic began; a message without a panic on the stack is one
+// that an earlier panic has left.
+static void check_panic(const json_t *report, json_t *crash)
+{
+    const json_t *frame = find_caller(report, CALL_PANICS);
+    if (json_object_get(crash, "raised_in") != NULL || !has_named_frame(report))
+        return;
+    if (frame != NULL) {
+        add_place(crash, crash, "raised_in", "in", frame);
+        return;
+    }
+    (void)json_object_set_new(crash, "kind", json_string("abort"));
+    (void)json_object_set_new(crash, "summary", json_string("The program aborted"));
+    (void)json_object_del(crash, "message");
+}
+
+void diagnosis_words(json_t *report, json_t *crash)
+{
+    const char *kind = report_string(crash, "kind");
+    json_t *exception = json_object_get(crash, "exception");
+    if (json_is_object(exception)) {
+        name_type(crash, exception);
+        name_throw_site(report, crash, exception);
+    }
+    if (kind != NULL && strcmp(kind, "abort") == 0 &&
+        report_string(crash, "message") == NULL)
+        name_runtime(report, crash);
+    else if (kind != NULL && strcmp(kind, "panic") == 0)
+        check_panic(report, crash);
+}

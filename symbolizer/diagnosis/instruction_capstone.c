@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <capstone/capstone.h>
+
+#include "symbolizer/diagnosis/instruction.h"
+
+// What is called of the library.
+struct library {
+    __typeof__(cs_open) *open;
+    __typeof__(cs_option) *option;
+    __typeof__(cs_disasm) *disasm;
+    __typeof__(cs_reg_name) *reg_name;
+    __typeof__(cs_regs_access) *regs_access;
+    __typeof__(cs_free) *free;
+};
+
+static bool find_function(void *library, const char *name, void *out)
+{
+    void *function = dlsym(library, name);
+    // POSIX has dlsym's result converted to a function pointer through its bytes.
+    memcpy(out, &function, sizeof(function));
+    return function != NULL;
+}
+
+// load loads the library whose headers these are: the next one's structs differ.
+static bool load(struct library *out)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "libcapstone.so.%d", CS_API_MAJOR);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return library != NULL && find_function(library, "cs_open", &out->open) &&
+           find_function(library, "cs_option", &out->option) &&
+           find_function(library, "cs_disasm", &out->disasm) &&
+           find_function(library, "cs_reg_name", &out->reg_name) &&
+           find_function(library, "cs_regs_access", &out->regs_access) &&
+           find_function(library, "cs_free", &out->free);
+}
+
+static bool in_group(const cs_detail *detail, uint8_t group)
+{
+    for (size_t i = 0; i < detail->groups_count; i++) {
+        if (detail->groups[i] == group)
+            return true;
+    }
+    return false;
+}
+
+static enum instruction_form form_of(const cs_insn *from)
+{
+    if (strncmp(from->mnemonic, "ud", 2) == 0) // ud0, ud1 and ud2
+        return INSTRUCTION_UNDEFINED;
+    if (from->id == X86_INS_DIV || from->id == X86_INS_IDIV)
+        return INSTRUCTION_DIVIDE;
+    if (in_group(from->detail, CS_GRP_RET))
+        return INSTRUCTION_RETURN;
+    return in_group(from->detail, CS_GRP_CALL) || in_group(from->detail, CS_GRP_JUMP)
+               ? INSTRUCTION_BRANCH
+               : INSTRUCTION_ORDINARY;
+}
+
+static void copy_name(const struct library *library, csh handle, unsigned number,
+                      char out[static INSTRUCTION_NAME_MAX])
+{
+    const char *name = number != 0 ? library->reg_name(handle, number) : NULL;
+    (void)snprintf(out, INSTRUCTION_NAME_MAX, "%s", name != NULL ? name : "");
+}
+
+static void copy_operand(const struct library *library, csh handle,
+                         const cs_x86_op *from, struct instruction_operand *out)
+{
+    *out = (struct instruction_operand){ .size = from->size };
+    if (from->type == X86_OP_REG)
+        copy_name(library, handle, from->reg, out->name);
+    if (from->type != X86_OP_MEM)
+        return;
+    out->memory = true;
+    out->written = (from->access & CS_AC_WRITE) != 0;
+    out->scale = (uint8_t)from->mem.scale;
+    out->displacement = from->mem.disp;
+    copy_name(library, handle, from->mem.segment, out->segment);
+    copy_name(library, handle, from->mem.base, out->base);
+    copy_name(library, handle, from->mem.index, out->index);
+}
+
+static void copy_instruction(const struct library *library, csh handle,
+                             const cs_insn *from, struct instruction *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    *out = (struct instruction){ .length = (uint8_t)from->size, .form = form_of(from) };
+    (void)snprintf(out->mnemonic, sizeof(out->mnemonic), "%s", from->mnemonic);
+    (void)snprintf(out->text, sizeof(out->text), "%s%s%.90s", from->mnemonic,
+                   from->op_str[0] != 0 ? " " : "", from->op_str);
+    for (size_t i = 0; i < x86->op_count && i < INSTRUCTION_OPERANDS_MAX; i++)
+        copy_operand(library, handle, &x86->operands[i],
+                     &out->operands[out->operand_count++]);
+}
+
+// open_library gives the library, and a disassembler, for the rest of the process.
+static const struct library *open_library(csh *out_handle)
+{
+    static struct library library;
+    static csh handle;
+    if (handle == 0 && (!load(&library) ||
+                        library.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK ||
+                        library.option(handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK))
+        return NULL;
+    *out_handle = handle;
+    return &library;
+}
+
+enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
+                                  struct instruction *out)
+{
+    csh handle;
+    cs_insn *found;
+    const struct library *library = open_library(&handle);
+    if (library == NULL)
+        return CH_ERR_UNSUPPORTED;
+    if (library->disasm(handle, bytes, size, 0, 1, &found) != 1)
+        return CH_ERR_MALFORMED;
+    copy_instruction(library, handle, found, out);
+    library->free(found, 1);
+    return CH_OK;
+}
+
+// register_number gives the DWARF number of the general register that reg is or is a
+// part of.
+static uint8_t register_number(unsigned reg)
+{
+    static const uint16_t parts[][5] = {
+        { X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH },
+        { X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH },
+        { X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },
+        { X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH },
+        { X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
+        { X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
+        { X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
+        { X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
+        { X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
+        { X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
+        { X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
+        { X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
+        { X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
+        { X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
+        { X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
+        { X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
+    };
+    for (uint8_t i = 0; reg != 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+        for (size_t j = 0; j < 5; j++)
+            if (parts[i][j] == reg)
+                return i;
+    return INSTRUCTION_NO_REGISTER;
+}
+
+// writes_first is whether an instruction writes its first operand. The library's tables
+// of what is written have gaps, so whatever is not known to leave it alone counts.
+static bool writes_first(const cs_insn *from)
+{
+    switch (from->id) {
+    case X86_INS_CMP:
+    case X86_INS_TEST:
+    case X86_INS_PUSH:
+    case X86_INS_BT:
+    case X86_INS_NOP:
+        return false;
+    default:
+        return !in_group(from->detail, CS_GRP_CALL) &&
+               !in_group(from->detail, CS_GRP_JUMP);
+    }
+}
+
+static void note_written(unsigned reg, struct instruction_effects *out)
+{
+    uint8_t number = register_number(reg);
+    if (number != INSTRUCTION_NO_REGISTER)
+        out->written |= (uint16_t)(1u << number);
+}
+
+static void read_flow(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    bool direct = x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM;
+    if (direct &&
+        (in_group(from->detail, CS_GRP_CALL) || in_group(from->detail, CS_GRP_JUMP)))
+        out->target = (uint64_t)x86->operands[0].imm;
+    if (in_group(from->detail, CS_GRP_RET) || strncmp(from->mnemonic, "ud", 2) == 0 ||
+        from->id == X86_INS_HLT)
+        out->flow = INSTRUCTION_ENDS;
+    else if (in_group(from->detail, CS_GRP_CALL) || from->id == X86_INS_SYSCALL)
+        out->flow = INSTRUCTION_CALLS;
+    else if (in_group(from->detail, CS_GRP_JUMP) && !direct)
+        out->flow = INSTRUCTION_ANYWHERE;
+    else if (in_group(from->detail, CS_GRP_JUMP))
+        out->flow = from->id == X86_INS_JMP ? INSTRUCTION_JUMPS : INSTRUCTION_MAY_JUMP;
+}
+
+// read_memory notes the first memory operand.
+static void read_memory(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    uint8_t at = 0;
+    while (at < x86->op_count && x86->operands[at].type != X86_OP_MEM)
+        at++;
+    if (at == x86->op_count)
+        return;
+    const cs_x86_op *operand = &x86->operands[at];
+    bool written = (at == 0 && writes_first(from)) || operand->access & CS_AC_WRITE;
+    out->memory =
+        (struct instruction_memory){ .used = true,
+                                     .read = !written || operand->access & CS_AC_READ,
+                                     .written = written,
+                                     .base = operand->mem.base == X86_REG_RIP
+                                                 ? INSTRUCTION_PC
+                                                 : register_number(operand->mem.base),
+                                     .index = register_number(operand->mem.index),
+                                     .bytes = operand->size <= 64 ? operand->size : 0,
+                                     .displacement = operand->mem.disp };
+}
+
+// read_move notes what a move of general registers, memory and constants does.
+static void read_move(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86_op *to = &from->detail->x86.operands[0];
+    const cs_x86_op *of = &from->detail->x86.operands[1];
+    bool plain = from->id == X86_INS_MOV || from->id == X86_INS_MOVABS;
+    out->bytes = of->size;
+    if (to->type == X86_OP_MEM && out->from != INSTRUCTION_NO_REGISTER && plain)
+        out->action = INSTRUCTION_STORES;
+    // Less than four bytes leave the rest of a register as it was.
+    if (to->type != X86_OP_REG || out->to == INSTRUCTION_NO_REGISTER || to->size < 4)
+        return;
+    if (of->type == X86_OP_REG && out->from != INSTRUCTION_NO_REGISTER)
+        out->action = INSTRUCTION_MOVES;
+    if (of->type == X86_OP_MEM && of->mem.segment == X86_REG_INVALID)
+        out->action = INSTRUCTION_LOADS;
+    if (of->type == X86_OP_IMM) {
+        out->action = INSTRUCTION_SETS;
+        out->constant = to->size == 4 ? (int64_t)(uint32_t)of->imm : of->imm;
+    }
+}
+
+// read_sum notes that a constant is added to a whole register.
+static void read_sum(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    if (x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8 ||
+        x86->operands[1].type != X86_OP_IMM)
+        return;
+    uint64_t constant = (uint64_t)x86->operands[1].imm;
+    out->action = INSTRUCTION_ADDS;
+    out->constant = (int64_t)(from->id == X86_INS_SUB ? 0 - constant : constant);
+}
+
+// is_zeroing: a register is subtracted from itself in one of two ways.
+static bool is_zeroing(const cs_insn *from)
+{
+    const cs_x86_op *operands = from->detail->x86.operands;
+    return operands[0].type == X86_OP_REG && operands[1].type == X86_OP_REG &&
+           operands[0].reg == operands[1].reg && operands[0].size >= 4;
+}
+
+static void read_action(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    switch (from->id) {
+    case X86_INS_MOV:
+    case X86_INS_MOVABS:
+    case X86_INS_MOVZX:
+    case X86_INS_MOVSX:
+    case X86_INS_MOVSXD:
+        read_move(from, out);
+        return;
+    case X86_INS_ADD:
+    case X86_INS_SUB:
+        read_sum(from, out);
+        if (from->id == X86_INS_ADD || !is_zeroing(from))
+            return;
+        out->action = INSTRUCTION_SETS;
+        return;
+    case X86_INS_XOR:
+        if (is_zeroing(from))
+            out->action = INSTRUCTION_SETS;
+        return;
+    case X86_INS_LEA:
+        if (x86->operands[0].size == 8)
+            out->action = INSTRUCTION_ADDRESSES;
+        return;
+    case X86_INS_PUSH:
+    case X86_INS_POP:
+        // What is pushed is the first operand, and what is popped as well.
+        out->from = out->to;
+        if (x86->operands[0].size == 8)
+            out->action =
+                from->id == X86_INS_PUSH ? INSTRUCTION_PUSHES : INSTRUCTION_POPS;
+        return;
+    case X86_INS_LEAVE:
+        out->action = INSTRUCTION_LEAVES;
+        return;
+    default:
+        return;
+    }
+}
+
+// read_operands notes the operands, and what is done with them.
+static void read_operands(const cs_insn *from, struct instruction_effects *out)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    uint8_t numbers[2] = { INSTRUCTION_NO_REGISTER, INSTRUCTION_NO_REGISTER };
+    bool exchanges = from->id == X86_INS_XCHG || from->id == X86_INS_XADD;
+    for (uint8_t i = 0; i < x86->op_count; i++) {
+        uint8_t number = x86->operands[i].type == X86_OP_REG
+                             ? register_number(x86->operands[i].reg)
+                             : INSTRUCTION_NO_REGISTER;
+        if (i < 2)
+            numbers[i] = number;
+        if (number == INSTRUCTION_NO_REGISTER)
+            continue;
+        out->named |= (uint16_t)(1u << number);
+        if (exchanges || (i == 0 && writes_first(from)))
+            out->written |= (uint16_t)(1u << number);
+    }
+    out->to = numbers[0];
+    out->from = numbers[1];
+    read_memory(from, out);
+    read_action(from, out);
+}
+
+enum ch_status instruction_read_effects(const uint8_t *bytes, size_t size,
+                                        uint64_t address,
+                                        struct instruction_effects *out)
+{
+    csh handle;
+    cs_insn *found;
+    cs_regs read;
+    cs_regs written;
+    uint8_t read_count;
+    uint8_t written_count = 0;
+    const struct library *library = open_library(&handle);
+    if (library == NULL)
+        return CH_ERR_UNSUPPORTED;
+    if (library->disasm(handle, bytes, size, address, 1, &found) != 1)
+        return CH_ERR_MALFORMED;
+    *out = (struct instruction_effects){ .length = (uint8_t)found->size,
+                                         .repeats = found->detail->x86.prefix[0] != 0 };
+    enum ch_status status = CH_OK;
+    if (library->regs_access(handle, found, read, &read_count, written,
+                             &written_count) != CS_ERR_OK)
+        status = CH_ERR_UNSUPPORTED;
+    for (uint8_t i = 0; i < written_count; i++)
+        note_written(written[i], out);
+    read_flow(found, out);
+    read_operands(found, out);
+    library->free(found, 1);
+    return status;
+}

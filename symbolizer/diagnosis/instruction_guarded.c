@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolizer/diagnosis/instruction.h"
+#include "symbolizer/names/guarded_child.h"
+
+enum { CPU_SECONDS = 2, WAIT_MS = 5000 };
+
+static _Noreturn void run_child(const uint8_t *bytes, size_t size, int to_parent)
+{
+    struct instruction found = { .length = 0 };
+    guarded_child_enter(CPU_SECONDS);
+    enum ch_status status = instruction_decode(bytes, size, &found);
+    if (status == CH_OK && write(to_parent, &found, sizeof(found)) != sizeof(found))
+        status = CH_ERR_IO;
+    _exit((int)status);
+}
+
+// is_terminated: every name is one. What a child says that read a stranger's bytes is
+// checked like theirs.
+static bool is_terminated(struct instruction *found)
+{
+    found->mnemonic[sizeof(found->mnemonic) - 1] = 0;
+    found->text[sizeof(found->text) - 1] = 0;
+    if (found->operand_count > INSTRUCTION_OPERANDS_MAX)
+        return false;
+    for (size_t i = 0; i < found->operand_count; i++) {
+        struct instruction_operand *operand = &found->operands[i];
+        operand->name[INSTRUCTION_NAME_MAX - 1] = 0;
+        operand->segment[INSTRUCTION_NAME_MAX - 1] = 0;
+        operand->base[INSTRUCTION_NAME_MAX - 1] = 0;
+        operand->index[INSTRUCTION_NAME_MAX - 1] = 0;
+    }
+    return true;
+}
+
+static enum ch_status end_child(pid_t child, bool answered)
+{
+    int how;
+    if (!answered)
+        (void)kill(child, SIGKILL);
+    while (waitpid(child, &how, 0) < 0) {
+        if (errno != EINTR)
+            return CH_ERR_IO;
+    }
+    return WIFEXITED(how) ? (enum ch_status)WEXITSTATUS(how) : CH_ERR_FAULT;
+}
+
+enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
+                                          struct instruction *out)
+{
+    struct instruction found;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    pid_t child = fork();
+    if (child == 0)
+        run_child(bytes, size, ends[1]);
+    (void)close(ends[1]);
+    struct pollfd ready = { .fd = ends[0], .events = POLLIN };
+    bool answered = child > 0 && poll(&ready, 1, WAIT_MS) == 1;
+    // Less than a pipe holds at once, so it comes whole or not at all.
+    bool whole = answered && read(ends[0], &found, sizeof(found)) == sizeof(found);
+    (void)close(ends[0]);
+    if (child < 0)
+        return CH_ERR_IO;
+    enum ch_status status = end_child(child, answered);
+    if (status == CH_OK && (!whole || !is_terminated(&found)))
+        status = CH_ERR_FAULT;
+    if (status == CH_OK)
+        *out = found;
+    return status;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/address_map.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/names/array.h"
+
+void address_map_deinit(struct address_map *map)
+{
+    free(map->ranges);
+    free(map->starts);
+    free(map->owners);
+    *map = (struct address_map){ 0 };
+}
+
+enum ch_status address_map_add(struct address_map *map,
+                               const struct address_range *range)
+{
+    if (range->low >= range->high)
+        return CH_OK;
+    if (!array_reserve(&map->ranges, &map->range_capacity, map->range_count,
+                       sizeof(map->ranges[0])))
+        return CH_ERR_NO_MEMORY;
+    map->ranges[map->range_count++] = *range;
+    return CH_OK;
+}
+
+// outer_first orders by start; what encloses comes before what it encloses. Of owners
+// that claim the same range the first one is to be innermost, as it is with other
+// tools: linkers keep one copy of a function that several units have, and may point all
+// of the units at it.
+static int outer_first(const void *left, const void *right)
+{
+    const struct address_range *a = left;
+    const struct address_range *b = right;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->high != b->high)
+        return a->high > b->high ? -1 : 1;
+    return a->owner > b->owner ? -1 : a->owner < b->owner;
+}
+
+static void emit(struct address_map *map, uint64_t start, uint32_t owner)
+{
+    size_t last = map->segment_count - 1;
+    if (map->segment_count != 0 && map->starts[last] == start) {
+        map->owners[last] = owner;
+        return;
+    }
+    if (map->segment_count != 0 && map->owners[last] == owner)
+        return;
+    map->starts[map->segment_count] = start;
+    map->owners[map->segment_count++] = owner;
+}
+
+// close_ranges ends the open ranges that reach no further than limit and returns how
+// many stay open. One that outlives the range it is in keeps its addresses.
+static size_t close_ranges(struct address_map *map, const uint32_t *open, size_t count,
+                           uint64_t limit)
+{
+    while (count != 0 && map->ranges[open[count - 1]].high <= limit) {
+        uint64_t end = map->ranges[open[count - 1]].high;
+        while (count != 0 && map->ranges[open[count - 1]].high <= end)
+            count--;
+        emit(map, end,
+             count != 0 ? map->ranges[open[count - 1]].owner : ADDRESS_MAP_NONE);
+    }
+    return count;
+}
+
+enum ch_status address_map_build(struct address_map *map)
+{
+    size_t count = map->range_count;
+    if (count == 0)
+        return CH_OK;
+    if (count > UINT32_MAX / 2)
+        return CH_ERR_LIMIT;
+    // Each range begins one segment and ends one.
+    map->starts = malloc(2 * count * sizeof(map->starts[0]));
+    map->owners = malloc(2 * count * sizeof(map->owners[0]));
+    uint32_t *open = malloc(count * sizeof(open[0]));
+    if (map->starts == NULL || map->owners == NULL || open == NULL) {
+        free(open);
+        return CH_ERR_NO_MEMORY;
+    }
+    qsort(map->ranges, count, sizeof(map->ranges[0]), outer_first);
+    size_t open_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        open_count = close_ranges(map, open, open_count, map->ranges[i].low);
+        emit(map, map->ranges[i].low, map->ranges[i].owner);
+        open[open_count++] = (uint32_t)i;
+    }
+    (void)close_ranges(map, open, open_count, UINT64_MAX);
+    free(open);
+    free(map->ranges);
+    map->ranges = NULL;
+    map->range_count = map->range_capacity = 0;
+    size_t capacity = 2 * count;
+    array_trim(&map->starts, &capacity, map->segment_count, sizeof(map->starts[0]));
+    array_trim(&map->owners, &capacity, map->segment_count, sizeof(map->owners[0]));
+    return CH_OK;
+}
+
+uint32_t address_map_find(const struct address_map *map, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = map->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->starts[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low != 0 ? map->owners[low - 1] : ADDRESS_MAP_NONE;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/die_scan.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "symbolizer/names/array.h"
+#include "symbolizer/names/dwarf_sections.h"
+
+enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
+
+// How one attribute's bytes are passed over.
+enum field_kind {
+    FIELD_SKIP, // size bytes
+    FIELD_LEB,
+    FIELD_STRING,
+    FIELD_BLOCK,     // a length of size bytes, then as many
+    FIELD_BLOCK_LEB, // a LEB128 length, then as many
+    FIELD_INDIRECT,  // the form is in the entry
+    FIELD_UNKNOWN,
+};
+
+// What an attribute is to us.
+enum field_role { ROLE_NONE, ROLE_LOW, ROLE_HIGH, ROLE_RANGES, ROLE_SIBLING };
+
+struct die_field {
+    uint16_t form;
+    uint8_t kind;
+    uint8_t role;
+    uint32_t size;
+};
+
+// What is done with entries of an abbreviation.
+enum abbrev_use {
+    ABBREV_ABSENT,
+    ABBREV_PASS,         // read on behind its attributes
+    ABBREV_CODE,         // a function or an inlined call
+    ABBREV_SKIP_SUBTREE, // nothing below can own code: take the sibling where it is
+                         // said
+};
+
+struct die_abbrev {
+    uint8_t use;
+    bool children;
+    bool inlined;
+    uint32_t first_field;
+    uint32_t field_count;
+};
+
+// The sizes of forms that differ by unit.
+struct unit_sizes {
+    uint8_t address;
+    uint8_t offset;
+    uint16_t version;
+};
+
+static struct die_field fixed(uint32_t size)
+{
+    return (struct die_field){ .kind = FIELD_SKIP, .size = size };
+}
+
+static struct die_field of_kind(enum field_kind kind, uint32_t size)
+{
+    return (struct die_field){ .kind = (uint8_t)kind, .size = size };
+}
+
+// sized_field says how a form of DWARF 2 to 5, or of GNU's extensions, is passed over.
+static struct die_field sized_field(unsigned form, struct unit_sizes sizes)
+{
+    static const uint8_t widths[] = {
+        [DW_FORM_flag_present] = 1, [DW_FORM_implicit_const] = 1,
+        [DW_FORM_data1] = 2,        [DW_FORM_ref1] = 2,
+        [DW_FORM_flag] = 2,         [DW_FORM_strx1] = 2,
+        [DW_FORM_addrx1] = 2,       [DW_FORM_data2] = 3,
+        [DW_FORM_ref2] = 3,         [DW_FORM_strx2] = 3,
+        [DW_FORM_addrx2] = 3,       [DW_FORM_strx3] = 4,
+        [DW_FORM_addrx3] = 4,       [DW_FORM_data4] = 5,
+        [DW_FORM_ref4] = 5,         [DW_FORM_strx4] = 5,
+        [DW_FORM_addrx4] = 5,       [DW_FORM_ref_sup4] = 5,
+        [DW_FORM_data8] = 9,        [DW_FORM_ref8] = 9,
+        [DW_FORM_ref_sig8] = 9,     [DW_FORM_ref_sup8] = 9,
+        [DW_FORM_data16] = 17,
+    };
+    if (form < sizeof(widths) && widths[form] != 0)
+        return fixed(widths[form] - 1u);
+    switch (form) {
+    case DW_FORM_addr:
+        return fixed(sizes.address);
+    case DW_FORM_ref_addr:
+        return fixed(sizes.version == 2 ? sizes.address : sizes.offset);
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_sec_offset:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return fixed(sizes.offset);
+    case DW_FORM_sdata:
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        return of_kind(FIELD_LEB, 0);
+    case DW_FORM_string:
+        return of_kind(FIELD_STRING, 0);
+    case DW_FORM_block1:
+        return of_kind(FIELD_BLOCK, 1);
+    case DW_FORM_block2:
+        return of_kind(FIELD_BLOCK, 2);
+    case DW_FORM_block4:
+        return of_kind(FIELD_BLOCK, 4);
+    case DW_FORM_block:
+    case DW_FORM_exprloc:
+        return of_kind(FIELD_BLOCK_LEB, 0);
+    case DW_FORM_indirect:
+        return of_kind(FIELD_INDIRECT, 0);
+    default:
+        return of_kind(FIELD_UNKNOWN, 0);
+    }
+}
+
+static enum field_role attribute_role(unsigned name)
+{
+    switch (name) {
+    case DW_AT_low_pc:
+        return ROLE_LOW;
+    case DW_AT_high_pc:
+        return ROLE_HIGH;
+    case DW_AT_ranges:
+        return ROLE_RANGES;
+    case DW_AT_sibling:
+        return ROLE_SIBLING;
+    default:
+        return ROLE_NONE;
+    }
+}
+
+static enum abbrev_use tag_use(unsigned tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+        return ABBREV_CODE;
+    case DW_TAG_enumeration_type:
+    case DW_TAG_array_type:
+    case DW_TAG_subroutine_type:
+    case DW_TAG_union_type:
+        return ABBREV_SKIP_SUBTREE;
+    default:
+        return ABBREV_PASS;
+    }
+}
+
+static struct unit_sizes scan_sizes(const struct die_scan *scan)
+{
+    return (struct unit_sizes){ .address = scan->address_size,
+                                .offset = scan->offset_size,
+                                .version = scan->version };
+}
+
+// add_field appends one attribute; fixed sizes that follow each other become one skip.
+static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev,
+                                unsigned name, unsigned form)
+{
+    struct die_field field = sized_field(form, scan_sizes(scan));
+    if (field.kind == FIELD_UNKNOWN)
+        return CH_ERR_UNSUPPORTED;
+    field.form = (uint16_t)form;
+    field.role = (uint8_t)attribute_role(name);
+    if (abbrev->field_count != 0 && field.kind == FIELD_SKIP &&
+        field.role == ROLE_NONE) {
+        struct die_field *last = &scan->fields[scan->field_count - 1];
+        if (last->kind == FIELD_SKIP && last->role == ROLE_NONE) {
+            last->size += field.size;
+            return CH_OK;
+        }
+    }
+    if (!array_reserve(&scan->fields, &scan->field_capacity, scan->field_count,
+                       sizeof(field)))
+        return CH_ERR_NO_MEMORY;
+    scan->fields[scan->field_count++] = field;
+    abbrev->field_count++;
+    return CH_OK;
+}
+
+// read_fields asks for attributes until there are no more: dwarf_getattrcnt of elfutils
+// 0.188 miscounts those whose value is in the abbreviation.
+static enum ch_status read_fields(struct die_scan *scan, Dwarf_Abbrev *from,
+                                  struct die_abbrev *abbrev)
+{
+    for (size_t i = 0; i < ABBREV_FIELDS_MAX; i++) {
+        unsigned name;
+        unsigned form;
+        if (dwarf_getabbrevattr(from, i, &name, &form, NULL) != 0)
+            return CH_OK;
+        enum ch_status status = add_field(scan, abbrev, name, form);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_ERR_LIMIT;
+}
+
+static enum ch_status read_abbrev(struct die_scan *scan, Dwarf_Abbrev *from)
+{
+    size_t code = dwarf_getabbrevcode(from);
+    if (code > ABBREV_CODE_MAX)
+        return CH_ERR_UNSUPPORTED;
+    while (scan->abbrev_count <= code) {
+        if (!array_reserve(&scan->abbrevs, &scan->abbrev_capacity, scan->abbrev_count,
+                           sizeof(scan->abbrevs[0])))
+            return CH_ERR_NO_MEMORY;
+        scan->abbrevs[scan->abbrev_count++] = (struct die_abbrev){ 0 };
+    }
+    unsigned tag = dwarf_getabbrevtag(from);
+    struct die_abbrev abbrev = {
+        .use = (uint8_t)tag_use(tag),
+        .children = dwarf_abbrevhaschildren(from) != 0,
+        .inlined = tag == DW_TAG_inlined_subroutine,
+        .first_field = (uint32_t)scan->field_count,
+    };
+    enum ch_status status = read_fields(scan, from, &abbrev);
+    if (status != CH_OK)
+        return status;
+    scan->abbrevs[code] = abbrev;
+    return CH_OK;
+}
+
+static enum ch_status read_abbrevs(struct die_scan *scan, Dwarf_Die *unit)
+{
+    Dwarf_Off offset = 0;
+    for (;;) {
+        size_t length = 0;
+        Dwarf_Abbrev *from = dwarf_getabbrev(unit, offset, &length);
+        if (from == DWARF_END_ABBREV)
+            return CH_OK;
+        if (from == NULL || length == 0)
+            return CH_ERR_MALFORMED;
+        enum ch_status status = read_abbrev(scan, from);
+        if (status != CH_OK)
+            return status;
+        offset += length;
+    }
+}
+
+// find_entries sets the cursor over the unit's entries.
+static enum ch_status find_entries(struct die_scan *scan, Dwarf_Die *unit)
+{
+    Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
+    Dwarf_Off offset = dwarf_dieoffset(unit);
+    Dwarf_Off next;
+    Dwarf_Off start = offset - dwarf_cuoffset(unit);
+    if (dwarf_next_unit(dwarf, start, &next, NULL, NULL, NULL, NULL, NULL, NULL,
+                        NULL) != 0)
+        return CH_ERR_MALFORMED;
+    const uint8_t *begin = unit->addr;
+    const uint8_t *end = dwarf_section_end(dwarf, begin);
+    if (end == NULL || next <= offset)
+        return CH_ERR_MALFORMED;
+    uint64_t size = next - offset;
+    if (size > (uint64_t)(end - begin))
+        size = (uint64_t)(end - begin);
+    scan->input = cursor_over(begin, (size_t)size);
+    scan->base = offset;
+    scan->header_size = offset - start;
+    return CH_OK;
+}
+
+enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit)
+{
+    *scan = (struct die_scan){ 0 };
+    if (dwarf_cu_info(unit->cu, &scan->version, NULL, NULL, NULL, NULL,
+                      &scan->address_size, &scan->offset_size) != 0)
+        return CH_ERR_MALFORMED;
+    enum ch_status status = find_entries(scan, unit);
+    if (status == CH_OK)
+        status = read_abbrevs(scan, unit);
+    if (status != CH_OK)
+        die_scan_deinit(scan);
+    return status;
+}
+
+void die_scan_deinit(struct die_scan *scan)
+{
+    free(scan->abbrevs);
+    free(scan->fields);
+    *scan = (struct die_scan){ 0 };
+}
+
+// What the attributes of one entry said of its code.
+struct entry {
+    bool has_low;
+    bool has_high;
+    bool high_is_size;
+    bool has_ranges;
+    bool indexed; // a value is not in the entry itself: libdw resolves it
+    uint64_t low;
+    uint64_t high;
+    uint64_t sibling; // offset in the input; 0: not said
+};
+
+// take_number reads a number of any form that holds one in the entry itself.
+static uint64_t take_number(struct cursor *c, const struct die_field *field)
+{
+    return field->kind == FIELD_LEB ? cursor_uleb128(c) : cursor_uint(c, field->size);
+}
+
+static bool is_address_index(unsigned form)
+{
+    return form == DW_FORM_addrx || form == DW_FORM_GNU_addr_index ||
+           (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
+}
+
+static void take_role(struct die_scan *scan, const struct die_field *field,
+                      struct entry *entry)
+{
+    uint64_t value = take_number(&scan->input, field);
+    entry->indexed = entry->indexed || is_address_index(field->form) ||
+                     field->form == DW_FORM_implicit_const;
+    switch (field->role) {
+    case ROLE_LOW:
+        entry->has_low = true;
+        entry->low = value;
+        break;
+    case ROLE_HIGH:
+        entry->has_high = true;
+        entry->high = value;
+        entry->high_is_size = field->form != DW_FORM_addr;
+        break;
+    case ROLE_RANGES:
+        entry->has_ranges = true;
+        break;
+    default: // a sibling, counted from the unit's header, which is not in the input
+        if (field->form == DW_FORM_ref4 || field->form == DW_FORM_ref2 ||
+            field->form == DW_FORM_ref1 || field->form == DW_FORM_ref8 ||
+            field->form == DW_FORM_ref_udata)
+            entry->sibling = value;
+        break;
+    }
+}
+
+// skip_leb passes over a number of either sign: a large negative one is longer than
+// what fits when it is read as unsigned.
+static void skip_leb(struct cursor *c)
+{
+    while (cursor_u8(c) & 0x80)
+        ;
+}
+
+static void skip_field(struct cursor *c, const struct die_field *field)
+{
+    switch (field->kind) {
+    case FIELD_SKIP:
+        cursor_skip(c, field->size);
+        break;
+    case FIELD_LEB:
+        skip_leb(c);
+        break;
+    case FIELD_STRING:
+        (void)cursor_string(c);
+        break;
+    case FIELD_BLOCK:
+        cursor_skip(c, (size_t)cursor_uint(c, field->size));
+        break;
+    case FIELD_BLOCK_LEB:
+        cursor_skip(c, (size_t)cursor_uleb128(c));
+        break;
+    default:
+        cursor_poison(c);
+        break;
+    }
+}
+
+// pass_field reads an attribute that matters and steps over any other.
+static void pass_field(struct die_scan *scan, struct die_field field, bool wanted,
+                       struct entry *entry)
+{
+    if (field.kind == FIELD_INDIRECT) {
+        uint8_t role = field.role;
+        uint64_t form = cursor_uleb128(&scan->input);
+        field = sized_field(form < UINT16_MAX ? (unsigned)form : 0, scan_sizes(scan));
+        field.form = (uint16_t)form;
+        field.role = role;
+    }
+    bool number = field.kind == FIELD_LEB ||
+                  (field.kind == FIELD_SKIP && field.size <= sizeof(uint64_t));
+    if (wanted && field.role != ROLE_NONE && number)
+        take_role(scan, &field, entry);
+    else
+        skip_field(&scan->input, &field);
+}
+
+// skip_subtree goes to the sibling when that is ahead; children are then behind.
+static bool skip_subtree(struct die_scan *scan, const struct entry *entry)
+{
+    if (entry->sibling <= scan->header_size)
+        return false;
+    uint64_t at = entry->sibling - scan->header_size;
+    if (at <= cursor_offset(&scan->input))
+        return false;
+    cursor_seek(&scan->input, (size_t)at);
+    return true;
+}
+
+static bool entry_code(const struct entry *entry, struct die_code *out)
+{
+    if (!entry->has_ranges && !(entry->has_low && entry->has_high))
+        return false;
+    out->exact = !entry->has_ranges && !entry->indexed;
+    out->low = entry->low;
+    out->high = entry->high_is_size ? entry->low + entry->high : entry->high;
+    return true;
+}
+
+// read_entry passes over one entry; true when it owns code and out was filled.
+static bool read_entry(struct die_scan *scan, const struct die_abbrev *abbrev,
+                       struct die_code *out)
+{
+    struct entry entry = { 0 };
+    bool wanted = abbrev->use != ABBREV_PASS;
+    const struct die_field *fields = &scan->fields[abbrev->first_field];
+    for (uint32_t i = 0; i < abbrev->field_count; i++)
+        pass_field(scan, fields[i], wanted, &entry);
+    out->depth = scan->depth;
+    out->inlined = abbrev->inlined;
+    bool skipped = abbrev->use == ABBREV_SKIP_SUBTREE && abbrev->children &&
+                   skip_subtree(scan, &entry);
+    if (abbrev->children && !skipped)
+        scan->depth++;
+    return abbrev->use == ABBREV_CODE && entry_code(&entry, out);
+}
+
+enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
+                             uint32_t *out_closed)
+{
+    uint32_t closed = scan->depth;
+    while (cursor_left(&scan->input) != 0) {
+        uint64_t offset = scan->base + cursor_offset(&scan->input);
+        uint64_t code = cursor_uleb128(&scan->input);
+        if (code == 0) {
+            if (scan->depth <= 1)
+                return CH_END;
+            scan->depth--;
+            closed = scan->depth < closed ? scan->depth : closed;
+            continue;
+        }
+        if (!cursor_ok(&scan->input) || code >= scan->abbrev_count ||
+            scan->abbrevs[code].use == ABBREV_ABSENT)
+            return CH_ERR_MALFORMED;
+        if (scan->depth > DIE_DEPTH_MAX)
+            return CH_ERR_LIMIT;
+        struct die_code found = { .offset = offset };
+        bool owns_code = read_entry(scan, &scan->abbrevs[code], &found);
+        if (!cursor_ok(&scan->input))
+            return CH_ERR_TRUNCATED;
+        if (owns_code) {
+            *out = found;
+            *out_closed = closed;
+            return CH_OK;
+        }
+        if (scan->depth == 0)
+            return CH_END; // the unit's own entry has no children
+    }
+    return cursor_ok(&scan->input) ? CH_END : CH_ERR_TRUNCATED;
+}

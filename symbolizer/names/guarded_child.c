@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/guarded_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/json_reader.h"
+#include "report/json_tree.h"
+
+// Debug files are mapped, so address space is mostly theirs.
+#define CHILD_ADDRESS_SPACE (8ull << 30)
+
+static void set_limit(__rlimit_resource_t what, rlim_t value)
+{
+    struct rlimit limit;
+    if (getrlimit(what, &limit) != 0)
+        return;
+    if (limit.rlim_max != RLIM_INFINITY && value > limit.rlim_max)
+        value = limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max = value;
+    (void)setrlimit(what, &limit);
+}
+
+void guarded_child_enter(int64_t cpu_seconds)
+{
+    static const int crashes[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                   SIGABRT, SIGTRAP, SIGSYS, SIGXCPU };
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        (void)signal(crashes[i], SIG_DFL);
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_CPU, (rlim_t)cpu_seconds);
+    if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
+        set_limit(RLIMIT_AS, CHILD_ADDRESS_SPACE);
+}
+
+int64_t guarded_child_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// read_result takes in what the child writes until it closes its end.
+static enum ch_status read_result(int64_t deadline_ms, int from, struct text *out)
+{
+    char part[1 << 16];
+    for (;;) {
+        int64_t left_ms = deadline_ms - guarded_child_now_ms();
+        struct pollfd ready = { .fd = from, .events = POLLIN };
+        if (left_ms <= 0)
+            return CH_ERR_LIMIT;
+        int count = poll(&ready, 1, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
+        if (count < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        if (count <= 0)
+            continue;
+        ssize_t got = read(from, part, sizeof(part));
+        if (got == 0)
+            return CH_OK;
+        if (got < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        if (got > 0)
+            text_append(out, part, (size_t)got);
+        if (!text_ok(out))
+            return CH_ERR_LIMIT;
+    }
+}
+
+// end_child waits for the child and says how it ended.
+static enum ch_status end_child(pid_t child, enum ch_status status)
+{
+    int how;
+    if (status != CH_OK)
+        kill(child, SIGKILL);
+    while (waitpid(child, &how, 0) < 0)
+        if (errno != EINTR)
+            return CH_ERR_IO;
+    if (status != CH_OK)
+        return status;
+    if (WIFEXITED(how))
+        return (enum ch_status)WEXITSTATUS(how);
+    return WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL ? CH_ERR_LIMIT
+                                                                : CH_ERR_FAULT;
+}
+
+enum ch_status guarded_child_answer(const json_t *value, int to_parent)
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    enum ch_status status = json_tree_write(value, &text);
+    if (status != CH_OK)
+        return status;
+    for (size_t done = 0; done < text.size;) {
+        ssize_t count = write(to_parent, text.bytes + done, text.size - done);
+        if (count < 0 && errno != EINTR)
+            return CH_ERR_IO;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return CH_OK;
+}
+
+json_t *guarded_child_read(const struct text *answer)
+{
+    if (answer->size == 0)
+        return NULL;
+    json_t *read = json_reader_read(answer->bytes, answer->size);
+    return read != NULL ? read : json_loadb(answer->bytes, answer->size, 0, NULL);
+}
+
+static _Noreturn void run_child(guarded_child_fn *work, void *context,
+                                int64_t deadline_ms, int to_parent)
+{
+    guarded_child_enter((deadline_ms - guarded_child_now_ms()) / 1000 + 1);
+    _exit((int)work(context, to_parent));
+}
+
+enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
+                                   int64_t deadline_ms, struct guarded_child *out)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return CH_ERR_IO;
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        run_child(work, context, deadline_ms, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return CH_ERR_IO;
+    }
+    *out = (struct guarded_child){ .pid = child, .from = ends[0] };
+    return CH_OK;
+}
+
+enum ch_status guarded_child_finish(struct guarded_child *child, int64_t deadline_ms,
+                                    struct text *result)
+{
+    enum ch_status status =
+        end_child(child->pid, read_result(deadline_ms, child->from, result));
+    close(child->from);
+    return status;
+}
+
+enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
+                                 int64_t deadline_ms, struct text *result)
+{
+    struct guarded_child child;
+    enum ch_status status = guarded_child_start(work, context, deadline_ms, &child);
+    return status == CH_OK ? guarded_child_finish(&child, deadline_ms, result) : status;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/line_header.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbolizer/names/array.h"
+
+enum { FORMATS_MAX = 32 };
+
+// Where a header stands while it is read.
+struct reading {
+    struct cursor input;
+    const struct line_source *source;
+    struct line_files *files;
+    uint8_t offset_size;
+};
+
+// One column of a table of directories or files, DWARF 5 section 6.2.4.1.
+struct column {
+    uint64_t content;
+    uint64_t form;
+};
+
+static enum ch_status add_directory(struct line_files *files, const char *name)
+{
+    if (!array_reserve(&files->directories, &files->directory_capacity,
+                       files->directory_count, sizeof(name)))
+        return CH_ERR_NO_MEMORY;
+    files->directories[files->directory_count++] = name;
+    return CH_OK;
+}
+
+static enum ch_status add_file(struct line_files *files, const char *name,
+                               uint64_t directory)
+{
+    if (!array_reserve(&files->items, &files->capacity, files->count,
+                       sizeof(files->items[0])))
+        return CH_ERR_NO_MEMORY;
+    files->items[files->count++] =
+        (struct line_file){ .name = name, .directory = directory };
+    return CH_OK;
+}
+
+// string_at is the string at offset of a section, NULL when it does not end there.
+static const char *string_at(struct cursor section, uint64_t offset)
+{
+    if (offset > cursor_left(&section))
+        return NULL;
+    cursor_skip(&section, (size_t)offset);
+    return cursor_string(&section);
+}
+
+// read_string reads a value of a form that is a string, and poisons the input at
+// others.
+static const char *read_string(struct reading *reading, uint64_t form)
+{
+    struct cursor *input = &reading->input;
+    const char *string = NULL;
+    switch (form) {
+    case DW_FORM_string:
+        return cursor_string(input);
+    case DW_FORM_line_strp:
+        string = string_at(reading->source->line_strings,
+                           cursor_uint(input, reading->offset_size));
+        break;
+    case DW_FORM_strp:
+        string = string_at(reading->source->strings,
+                           cursor_uint(input, reading->offset_size));
+        break;
+    default:
+        cursor_poison(input);
+        break;
+    }
+    return string != NULL ? string : "";
+}
+
+// read_number reads a value of a form that is a number or that is to be passed over.
+static uint64_t read_number(struct reading *reading, uint64_t form)
+{
+    struct cursor *input = &reading->input;
+    switch (form) {
+    case DW_FORM_data1:
+        return cursor_u8(input);
+    case DW_FORM_data2:
+        return cursor_u16(input);
+    case DW_FORM_data4:
+        return cursor_u32(input);
+    case DW_FORM_data8:
+        return cursor_u64(input);
+    case DW_FORM_udata:
+        return cursor_uleb128(input);
+    case DW_FORM_data16:
+        cursor_skip(input, 16);
+        return 0;
+    case DW_FORM_block:
+        cursor_skip(input, (size_t)cursor_uleb128(input));
+        return 0;
+    default:
+        (void)read_string(reading, form);
+        return 0;
+    }
+}
+
+static size_t read_columns(struct reading *reading, struct column columns[FORMATS_MAX])
+{
+    size_t count = cursor_u8(&reading->input);
+    if (count > FORMATS_MAX)
+        cursor_poison(&reading->input);
+    for (size_t i = 0; cursor_ok(&reading->input) && i < count; i++) {
+        columns[i].content = cursor_uleb128(&reading->input);
+        columns[i].form = cursor_uleb128(&reading->input);
+    }
+    return cursor_ok(&reading->input) ? count : 0;
+}
+
+static enum ch_status read_row(struct reading *reading, const struct column *columns,
+                               size_t count, bool is_file)
+{
+    const char *name = "";
+    uint64_t directory = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (columns[i].content == DW_LNCT_path)
+            name = read_string(reading, columns[i].form);
+        else if (columns[i].content == DW_LNCT_directory_index)
+            directory = read_number(reading, columns[i].form);
+        else
+            (void)read_number(reading, columns[i].form);
+    }
+    if (!cursor_ok(&reading->input))
+        return CH_ERR_TRUNCATED;
+    return is_file ? add_file(reading->files, name, directory)
+                   : add_directory(reading->files, name);
+}
+
+// read_rows reads the directories or the files of version 5.
+static enum ch_status read_rows(struct reading *reading, bool is_file)
+{
+    struct column columns[FORMATS_MAX];
+    size_t column_count = read_columns(reading, columns);
+    uint64_t count = cursor_uleb128(&reading->input);
+    // Rows of no columns would take no bytes: there can be any number of them.
+    if (column_count == 0)
+        return cursor_ok(&reading->input) && count == 0 ? CH_OK : CH_ERR_MALFORMED;
+    for (uint64_t i = 0; i < count; i++) {
+        enum ch_status status = read_row(reading, columns, column_count, is_file);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+// read_lists reads the directories and files of versions 2 to 4, each list ended by
+// an empty name.
+static enum ch_status read_lists(struct reading *reading)
+{
+    struct cursor *input = &reading->input;
+    enum ch_status status = CH_OK;
+    const char *name;
+    while (status == CH_OK && (name = cursor_string(input)) != NULL && name[0] != 0)
+        status = add_directory(reading->files, name);
+    while (status == CH_OK && (name = cursor_string(input)) != NULL && name[0] != 0) {
+        uint64_t directory = cursor_uleb128(input);
+        (void)cursor_uleb128(input); // when it was changed
+        (void)cursor_uleb128(input); // its size
+        if (cursor_ok(input))
+            status = add_file(reading->files, name, directory);
+    }
+    if (status == CH_OK && !cursor_ok(input))
+        status = CH_ERR_TRUNCATED;
+    return status;
+}
+
+static void read_encoding(struct reading *reading, struct line_header *out)
+{
+    struct cursor *input = &reading->input;
+    out->instruction_length = cursor_u8(input);
+    if (reading->files->version >= 4)
+        cursor_skip(input, 1); // operations of one instruction: not of our machines
+    cursor_skip(input, 1);     // whether rows are statements at first
+    out->line_base = (int8_t)cursor_u8(input);
+    out->line_range = cursor_u8(input);
+    out->opcode_base = cursor_u8(input);
+    for (unsigned i = 1; i < out->opcode_base; i++)
+        out->operand_counts[i] = cursor_u8(input);
+    if (out->line_range == 0 || out->opcode_base == 0)
+        cursor_poison(input);
+}
+
+// open_table bounds the input to the table at its offset.
+static enum ch_status open_table(struct reading *reading)
+{
+    struct cursor *input = &reading->input;
+    *input = reading->source->lines;
+    cursor_seek(input, reading->source->offset <= SIZE_MAX
+                           ? (size_t)reading->source->offset
+                           : SIZE_MAX);
+    uint64_t size = cursor_u32(input);
+    reading->offset_size = size == UINT32_MAX ? 8 : 4;
+    if (size == UINT32_MAX)
+        size = cursor_u64(input);
+    if (!cursor_ok(input) || size > cursor_left(input))
+        return CH_ERR_TRUNCATED;
+    *input = cursor_child(input, (size_t)size);
+    reading->files->version = cursor_u16(input);
+    if (!cursor_ok(input))
+        return CH_ERR_TRUNCATED;
+    return reading->files->version >= 2 && reading->files->version <= 5
+               ? CH_OK
+               : CH_ERR_UNSUPPORTED;
+}
+
+enum ch_status line_header_read(struct line_header *out, struct line_files *files,
+                                const struct line_source *source)
+{
+    struct reading reading = { .source = source, .files = files };
+    enum ch_status status = open_table(&reading);
+    if (status != CH_OK)
+        return status;
+    if (files->version >= 5)
+        cursor_skip(&reading.input, 2); // sizes of addresses and segment selectors
+    uint64_t size = cursor_uint(&reading.input, reading.offset_size);
+    if (!cursor_ok(&reading.input) || size > cursor_left(&reading.input))
+        return CH_ERR_TRUNCATED;
+    // The program is what the header leaves of the table.
+    out->program = reading.input;
+    reading.input = cursor_child(&out->program, (size_t)size);
+    read_encoding(&reading, out);
+    if (!cursor_ok(&reading.input))
+        return CH_ERR_MALFORMED;
+    if (files->version < 5)
+        return read_lists(&reading);
+    status = read_rows(&reading, false);
+    return status == CH_OK ? read_rows(&reading, true) : status;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/symbol_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/cursor.h"
+
+enum { PAGE_CHECKSUM_SIZE = 4, FUNCTION_SIZE = 8, FILE_SIZE = 4, NODE_SIZE_MAX = 64 };
+
+// Where one row of a block has arrived at.
+struct row {
+    uint64_t offset; // from the first address of code
+    uint64_t node;   // 1 + its offset in the section; 0: none
+    uint64_t file;   // 1 + its number; 0: none
+    int64_t line;
+    uint64_t column;
+};
+
+static uint32_t checksum(const uint8_t *bytes, size_t size)
+{
+    return (uint32_t)crc32(0, bytes, (uInt)size);
+}
+
+// read_header reads what symbol-cache.md lists under Header.
+static enum ch_status read_header(struct symbol_cache *cache, const struct build_id *id)
+{
+    struct cursor c = cursor_over(cache->bytes, cache->size);
+    const uint8_t *magic = cursor_take(&c, SYMBOL_CACHE_MAGIC_SIZE);
+    uint32_t version = cursor_u32(&c);
+    uint32_t sum = cursor_u32(&c);
+    uint64_t size = cursor_u64(&c);
+    cache->base = cursor_u64(&c);
+    cache->text[0] = cursor_u64(&c);
+    cache->text[1] = cursor_u64(&c);
+    struct build_id its_id = { .size = cursor_u32(&c) };
+    cache->page_count = cursor_u32(&c);
+    const uint8_t *its_bytes = cursor_take(&c, BUILD_ID_MAX);
+    for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++) {
+        cache->sections[i].offset = cursor_u32(&c);
+        cache->sections[i].size = cursor_u32(&c);
+    }
+    if (!cursor_ok(&c))
+        return CH_ERR_TRUNCATED;
+    if (memcmp(magic, SYMBOL_CACHE_MAGIC, SYMBOL_CACHE_MAGIC_SIZE) != 0)
+        return CH_ERR_MALFORMED;
+    if (version != SYMBOL_CACHE_VERSION)
+        return CH_ERR_UNSUPPORTED;
+    const uint8_t *sums =
+        cursor_take(&c, (size_t)cache->page_count * PAGE_CHECKSUM_SIZE);
+    if (sums == NULL || size != cache->size)
+        return CH_ERR_TRUNCATED;
+    size_t end = cursor_offset(&c);
+    if (checksum(cache->bytes + SYMBOL_CACHE_CHECKED_FROM,
+                 end - SYMBOL_CACHE_CHECKED_FROM) != sum)
+        return CH_ERR_MALFORMED;
+    if (its_id.size > BUILD_ID_MAX || cache->text[0] >= cache->text[1])
+        return CH_ERR_MALFORMED;
+    memcpy(its_id.bytes, its_bytes, its_id.size);
+    cache->data_offset =
+        (end + SYMBOL_CACHE_PAGE - 1) & ~(size_t)(SYMBOL_CACHE_PAGE - 1);
+    return build_id_equal(id, &its_id) ? CH_OK : CH_ERR_MALFORMED;
+}
+
+// sections_fit is true when all sections lie in the pages that have checksums.
+static bool sections_fit(const struct symbol_cache *cache)
+{
+    uint64_t pages = (uint64_t)cache->page_count * SYMBOL_CACHE_PAGE;
+    if (cache->size < cache->data_offset || cache->size - cache->data_offset > pages)
+        return false;
+    for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++) {
+        const struct symbol_cache_span *span = &cache->sections[i];
+        if (span->offset < cache->data_offset || span->offset > cache->size ||
+            span->size > cache->size - span->offset)
+            return false;
+    }
+    return true;
+}
+
+enum ch_status symbol_cache_over(struct symbol_cache *out, const void *bytes,
+                                 size_t size, const struct build_id *id)
+{
+    struct symbol_cache cache = { .bytes = bytes, .size = size };
+    enum ch_status status = read_header(&cache, id);
+    if (status != CH_OK)
+        return status;
+    if (!sections_fit(&cache))
+        return CH_ERR_MALFORMED;
+    cache.checked = calloc(cache.page_count / 8 + 1, 1);
+    if (cache.checked == NULL)
+        return CH_ERR_NO_MEMORY;
+    *out = cache;
+    return CH_OK;
+}
+
+enum ch_status symbol_cache_map(struct symbol_cache *out, int fd,
+                                const struct build_id *id)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return CH_ERR_IO;
+    if (facts.st_size <= 0)
+        return CH_ERR_TRUNCATED;
+    if (facts.st_size > SYMBOL_CACHE_FILE_MAX)
+        return CH_ERR_LIMIT;
+    size_t size = (size_t)facts.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return CH_ERR_IO;
+    enum ch_status status = symbol_cache_over(out, bytes, size, id);
+    if (status == CH_OK)
+        out->mapped = true;
+    else
+        munmap(bytes, size);
+    return status;
+}
+
+void symbol_cache_deinit(struct symbol_cache *cache)
+{
+    if (cache->mapped)
+        munmap((void *)(uintptr_t)cache->bytes, cache->size);
+    free(cache->checked);
+    *cache = (struct symbol_cache){ 0 };
+}
+
+static bool check_page(struct symbol_cache *cache, size_t page)
+{
+    uint8_t bit = (uint8_t)(1u << page % 8);
+    if ((cache->checked[page / 8] & bit) != 0)
+        return true;
+    struct cursor sums = cursor_over(cache->bytes + SYMBOL_CACHE_HEADER_SIZE,
+                                     (size_t)cache->page_count * PAGE_CHECKSUM_SIZE);
+    size_t begin = cache->data_offset + page * SYMBOL_CACHE_PAGE;
+    size_t size = cache->size - begin;
+    if (size > SYMBOL_CACHE_PAGE)
+        size = SYMBOL_CACHE_PAGE;
+    if (checksum(cache->bytes + begin, size) !=
+        cursor_u32_at(&sums, page * PAGE_CHECKSUM_SIZE))
+        return false;
+    cache->checked[page / 8] |= bit;
+    return true;
+}
+
+// checked_bytes is a cursor over at most size bytes of a section from offset on, whose
+// pages are as they were written. A cursor over nothing is poisoned.
+static struct cursor checked_bytes(struct symbol_cache *cache,
+                                   enum symbol_cache_section section, uint64_t offset,
+                                   size_t size)
+{
+    const struct symbol_cache_span *span = &cache->sections[section];
+    struct cursor c = cursor_over(cache->bytes, 0);
+    bool right = offset < span->size && size != 0;
+    if (right && size > span->size - offset)
+        size = (size_t)(span->size - offset);
+    if (right) {
+        size_t begin = span->offset + (size_t)offset;
+        size_t first = (begin - cache->data_offset) / SYMBOL_CACHE_PAGE;
+        size_t last = (begin + size - 1 - cache->data_offset) / SYMBOL_CACHE_PAGE;
+        for (size_t page = first; right && page <= last; page++)
+            right = check_page(cache, page);
+        c = cursor_over(cache->bytes + begin, size);
+    }
+    if (!right)
+        cursor_poison(&c);
+    return c;
+}
+
+// find_string gives the string at offset of a section. Its end may be pages away.
+static enum ch_status find_string(struct symbol_cache *cache,
+                                  enum symbol_cache_section section, uint64_t offset,
+                                  const char **out)
+{
+    for (size_t size = 64; size <= SYMBOL_CACHE_FILE_MAX; size *= 8) {
+        struct cursor c = checked_bytes(cache, section, offset, size);
+        bool last = cursor_left(&c) < size;
+        const char *string = cursor_string(&c);
+        if (string != NULL) {
+            *out = string;
+            return CH_OK;
+        }
+        if (last)
+            return CH_ERR_MALFORMED;
+    }
+    return CH_ERR_MALFORMED;
+}
+
+// find_block stores the number of the block that has offset, and where its rows are.
+static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
+                                 struct cursor *out_rows, uint32_t *out_first)
+{
+    size_t count = cache->sections[SYMBOL_CACHE_BLOCKS].size / SYMBOL_CACHE_BLOCK_SIZE;
+    size_t low = 0;
+    size_t high = count;
+    uint32_t rows = 0;
+    uint32_t rows_end = cache->sections[SYMBOL_CACHE_ROWS].size;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct cursor c =
+            checked_bytes(cache, SYMBOL_CACHE_BLOCKS, middle * SYMBOL_CACHE_BLOCK_SIZE,
+                          SYMBOL_CACHE_BLOCK_SIZE);
+        uint32_t first = cursor_u32(&c);
+        uint32_t at = cursor_u32(&c);
+        if (!cursor_ok(&c))
+            return CH_ERR_MALFORMED;
+        if (first <= offset) {
+            *out_first = first;
+            rows = at;
+            low = middle + 1;
+        } else {
+            rows_end = at;
+            high = middle;
+        }
+    }
+    if (low == 0)
+        return CH_END;
+    if (rows_end <= rows)
+        return CH_ERR_MALFORMED;
+    *out_rows = checked_bytes(cache, SYMBOL_CACHE_ROWS, rows, rows_end - rows);
+    return cursor_ok(out_rows) ? CH_OK : CH_ERR_MALFORMED;
+}
+
+// next_row reads one row: what it does not say stays as in the row before.
+static void next_row(struct cursor *c, struct row *row)
+{
+    uint64_t word = cursor_uleb128(c);
+    row->offset += word >> SYMBOL_CACHE_ROW_SHIFT;
+    if ((word & SYMBOL_CACHE_ROW_NODE) != 0)
+        row->node += (uint64_t)cursor_sleb128(c);
+    if ((word & SYMBOL_CACHE_ROW_FILE) != 0)
+        row->file = cursor_uleb128(c);
+    if ((word & SYMBOL_CACHE_ROW_PLACE) != 0) {
+        row->line = (int64_t)((uint64_t)row->line + (uint64_t)cursor_sleb128(c));
+        row->column = cursor_uleb128(c);
+    }
+}
+
+// find_row stores the last row at or before offset. CH_END: there is none.
+static enum ch_status find_row(struct symbol_cache *cache, uint32_t offset,
+                               struct row *out)
+{
+    struct cursor rows;
+    uint32_t first;
+    enum ch_status status = find_block(cache, offset, &rows, &first);
+    if (status != CH_OK)
+        return status;
+    struct row row = { .offset = first };
+    bool found = false;
+    while (cursor_left(&rows) != 0) {
+        next_row(&rows, &row);
+        if (!cursor_ok(&rows))
+            return CH_ERR_MALFORMED;
+        if (row.offset > offset)
+            break;
+        *out = row;
+        found = true;
+    }
+    return found ? CH_OK : CH_ERR_MALFORMED;
+}
+
+// find_file names the file of number, counted from 1; 0 is none.
+static enum ch_status find_file(struct symbol_cache *cache, uint64_t number,
+                                const char **out)
+{
+    *out = NULL;
+    if (number == 0)
+        return CH_OK;
+    if (number > cache->sections[SYMBOL_CACHE_FILES].size / FILE_SIZE)
+        return CH_ERR_MALFORMED;
+    struct cursor c =
+        checked_bytes(cache, SYMBOL_CACHE_FILES, (number - 1) * FILE_SIZE, FILE_SIZE);
+    uint32_t name = cursor_u32(&c);
+    if (!cursor_ok(&c))
+        return CH_ERR_MALFORMED;
+    return find_string(cache, SYMBOL_CACHE_NAMES, name, out);
+}
+
+// find_function names the function of number, counted from 1; 0 is none.
+static enum ch_status find_function(struct symbol_cache *cache, uint64_t number,
+                                    struct symbol_frame *frame)
+{
+    if (number == 0)
+        return CH_OK;
+    if (number > cache->sections[SYMBOL_CACHE_FUNCTIONS].size / FUNCTION_SIZE)
+        return CH_ERR_MALFORMED;
+    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_FUNCTIONS,
+                                    (number - 1) * FUNCTION_SIZE, FUNCTION_SIZE);
+    uint32_t name = cursor_u32(&c);
+    uint32_t linker_name = cursor_u32(&c);
+    if (!cursor_ok(&c))
+        return CH_ERR_MALFORMED;
+    enum ch_status status =
+        find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->function);
+    frame->raw_name = frame->function;
+    if (status == CH_OK && linker_name != 0)
+        status = find_string(cache, SYMBOL_CACHE_LINKER_NAMES, linker_name - 1,
+                             &frame->raw_name);
+    return status;
+}
+
+// read_node fills frame from the node at offset, and caller with the place it was
+// called from. out_parent receives the node of the caller: it lies before this one, so
+// that following parents ends.
+static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
+                                struct symbol_frame *frame, struct symbol_frame *caller)
+{
+    uint64_t at = *node - 1;
+    struct cursor c = checked_bytes(cache, SYMBOL_CACHE_NODES, at, NODE_SIZE_MAX);
+    uint8_t flags = cursor_u8(&c);
+    uint64_t function = cursor_uleb128(&c);
+    bool has_start = (flags & SYMBOL_CACHE_NODE_START) != 0;
+    bool has_parent = (flags & SYMBOL_CACHE_NODE_PARENT) != 0;
+    uint64_t start = has_start ? cursor_uleb128(&c) : 0;
+    uint64_t entry = has_start ? cursor_uleb128(&c) : 0;
+    uint64_t parent = has_parent ? cursor_uleb128(&c) : 0;
+    uint64_t file = has_parent ? cursor_uleb128(&c) : 0;
+    uint64_t line = has_parent ? cursor_uleb128(&c) : 0;
+    uint64_t column = has_parent ? cursor_uleb128(&c) : 0;
+    if (!cursor_ok(&c) || (has_parent && (parent == 0 || parent > at)))
+        return CH_ERR_MALFORMED;
+    frame->inlined = (flags & SYMBOL_CACHE_NODE_INLINED) != 0;
+    frame->of_source = (flags & SYMBOL_CACHE_NODE_OF_SOURCE) != 0;
+    if (has_start) {
+        frame->start = cache->text[0] + start;
+        frame->entry = cache->text[0] + entry;
+    }
+    *node = parent;
+    *caller =
+        (struct symbol_frame){ .line = (uint32_t)line, .column = (uint32_t)column };
+    enum ch_status status = find_function(cache, function, frame);
+    return status == CH_OK ? find_file(cache, file, &caller->file) : status;
+}
+
+enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
+                                 struct symbol_frame frames[SYMBOL_FRAMES_MAX],
+                                 size_t *out_count)
+{
+    struct row row = { 0 };
+    size_t count = 0;
+    if (vaddr >= cache->text[0] && vaddr < cache->text[1]) {
+        enum ch_status status =
+            find_row(cache, (uint32_t)(vaddr - cache->text[0]), &row);
+        if (status != CH_OK && status != CH_END)
+            return status;
+    }
+    struct symbol_frame next = { .line = (uint32_t)row.line,
+                                 .column = (uint32_t)row.column };
+    enum ch_status status = find_file(cache, row.file, &next.file);
+    while (status == CH_OK && row.node != 0 && count < SYMBOL_FRAMES_MAX) {
+        next.entry = next.start = vaddr;
+        frames[count] = next;
+        status = read_node(cache, &row.node, &frames[count], &next);
+        count++;
+    }
+    if (status != CH_OK)
+        return status;
+    if (count == 0 && next.file != NULL) {
+        next.entry = next.start = vaddr;
+        frames[count++] = next;
+    }
+    *out_count = count;
+    return CH_OK;
+}

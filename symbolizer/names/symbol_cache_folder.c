@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/symbol_cache_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hex.h"
+#include "symbolizer/names/array.h"
+
+enum { NAME_SIZE = 2 * BUILD_ID_MAX + 24, CLAIM_SECONDS = 24 * 60 * 60 };
+
+static const char claim_suffix[] = ".claim";
+static const char new_suffix[] = ".new";
+
+const char *symbol_cache_folder_default(char out[PATH_MAX])
+{
+    const char *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
+    int length = -1;
+    if (xdg != NULL && xdg[0] == '/')
+        length = snprintf(out, PATH_MAX, "%s/crashhook/symbols", xdg);
+    else if (geteuid() == 0)
+        length = snprintf(out, PATH_MAX, "/var/cache/crashhook/symbols");
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(out, PATH_MAX, "%s/.cache/crashhook/symbols", home);
+    return length > 0 && length < PATH_MAX ? out : NULL;
+}
+
+// is_ours is true for what belongs to us and nobody else can write.
+static bool is_ours(int fd, mode_t type)
+{
+    struct stat facts;
+    return fstat(fd, &facts) == 0 && (facts.st_mode & S_IFMT) == type &&
+           facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static int open_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void close_folder(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+// make_folder creates folder and what is missing above it.
+static bool make_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    size_t length = strlen(folder);
+    if (length == 0 || length >= sizeof(path))
+        return false;
+    memcpy(path, folder, length + 1);
+    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = 0;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return false;
+        *at = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+static bool name_of(const struct build_id *id, enum symbol_cache_kind kind,
+                    const char *suffix, char out[NAME_SIZE])
+{
+    static const char *const kinds[] = {
+        [SYMBOL_CACHE_OF_NAMES] = "", [SYMBOL_CACHE_OF_DEBUG] = "-debug"
+    };
+    char hex[2 * BUILD_ID_MAX + 1];
+    if (id->size == 0 || id->size > BUILD_ID_MAX)
+        return false;
+    hex_encode(id->bytes, id->size, hex);
+    (void)snprintf(out, NAME_SIZE, "%s%s%s", hex, kinds[kind], suffix);
+    return true;
+}
+
+enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *folder,
+                                        const struct build_id *id)
+{
+    char name[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_NAMES, "", name))
+        return CH_ERR_NOT_FOUND;
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return CH_ERR_NOT_FOUND;
+    bool ours = is_ours(fd, S_IFREG);
+    enum ch_status status = ours ? symbol_cache_map(out, fd, id) : CH_ERR_NOT_FOUND;
+    close(fd);
+    bool useless = status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED ||
+                   status == CH_ERR_UNSUPPORTED || status == CH_ERR_LIMIT;
+    if (useless)
+        (void)unlinkat(folder_fd, name, 0);
+    return useless ? CH_ERR_NOT_FOUND : status;
+}
+
+int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
+{
+    char name[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
+        return -1;
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && is_ours(fd, S_IFREG))
+        return fd;
+    close_folder(&fd);
+    return -1;
+}
+
+void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
+{
+    static const enum symbol_cache_kind kinds[] = { SYMBOL_CACHE_OF_NAMES,
+                                                    SYMBOL_CACHE_OF_DEBUG };
+    char name[NAME_SIZE];
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (folder_fd < 0 || !name_of(id, kinds[i], "", name) ||
+            !name_of(id, kinds[i], claim_suffix, claim))
+            return;
+        (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
+        (void)unlinkat(folder_fd, name, 0);
+    }
+}
+
+// is_stale is true for a claim whose process has had its time.
+static bool is_stale(int folder_fd, const char *name)
+{
+    struct stat facts;
+    return fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+           time(NULL) - facts.st_mtime > CLAIM_SECONDS;
+}
+
+bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
+                               enum symbol_cache_kind kind)
+{
+    char name[NAME_SIZE];
+    char claim[NAME_SIZE];
+    if (!name_of(id, kind, "", name) || !name_of(id, kind, claim_suffix, claim) ||
+        !make_folder(folder))
+        return false;
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd < 0 || faccessat(folder_fd, name, F_OK, 0) == 0)
+        return false;
+    if (is_stale(folder_fd, claim))
+        (void)unlinkat(folder_fd, claim, 0);
+    int fd = openat(folder_fd, claim,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
+{
+    char name[NAME_SIZE];
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (!name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
+        !name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
+        return false;
+    if (folder_fd < 0)
+        return access(folder, F_OK) != 0;
+    return faccessat(folder_fd, name, F_OK, 0) != 0 &&
+           (faccessat(folder_fd, claim, F_OK, 0) != 0 || is_stale(folder_fd, claim));
+}
+
+void symbol_cache_folder_release(const char *folder, const struct build_id *id,
+                                 enum symbol_cache_kind kind)
+{
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (folder_fd >= 0 && name_of(id, kind, claim_suffix, claim))
+        (void)unlinkat(folder_fd, claim, 0);
+}
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+// A file of the folder and when it was read last.
+struct entry {
+    char name[NAME_SIZE];
+    time_t used;
+    uint64_t size;
+};
+
+struct entries {
+    struct entry *items;
+    size_t count;
+    size_t capacity;
+    uint64_t total;
+};
+
+// add_entry takes the cache called name in. What has a suffix is somebody's work in
+// progress, and removed when it is a day old.
+static bool add_entry(struct entries *entries, int folder_fd, const char *name)
+{
+    struct stat facts;
+    size_t length = strlen(name);
+    if (strchr(name, '.') != NULL) {
+        if (name[0] != '.' && is_stale(folder_fd, name))
+            (void)unlinkat(folder_fd, name, 0);
+        return true;
+    }
+    if (length >= NAME_SIZE ||
+        fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    if (!array_reserve(&entries->items, &entries->capacity, entries->count,
+                       sizeof(entries->items[0])))
+        return false;
+    struct entry *entry = &entries->items[entries->count++];
+    memcpy(entry->name, name, length + 1);
+    entry->used = facts.st_atime > facts.st_mtime ? facts.st_atime : facts.st_mtime;
+    entry->size = (uint64_t)facts.st_size;
+    entries->total += entry->size;
+    return true;
+}
+
+static int oldest_first(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    return a->used < b->used ? -1 : a->used > b->used;
+}
+
+// prune removes what was read longest ago, but never kept, which is new.
+static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
+{
+    struct entries entries = { 0 };
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        close_folder(&fd);
+        return;
+    }
+    for (struct dirent *at; (at = readdir(dir)) != NULL;)
+        if (!add_entry(&entries, folder_fd, at->d_name))
+            break;
+    closedir(dir);
+    if (entries.count != 0)
+        qsort(entries.items, entries.count, sizeof(entries.items[0]), oldest_first);
+    for (size_t i = 0; i < entries.count && entries.total > limit_bytes; i++) {
+        const struct entry *entry = &entries.items[i];
+        if (strcmp(entry->name, kept) != 0 && unlinkat(folder_fd, entry->name, 0) == 0)
+            entries.total -= entry->size;
+    }
+    free(entries.items);
+}
+
+enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id *id,
+                                       enum symbol_cache_kind kind, const void *bytes,
+                                       size_t size, uint64_t limit_bytes)
+{
+    char name[NAME_SIZE];
+    char unfinished[NAME_SIZE];
+    char claim[NAME_SIZE];
+    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    if (size > limit_bytes)
+        return CH_ERR_LIMIT;
+    if (folder_fd < 0 || !name_of(id, kind, "", name) ||
+        !name_of(id, kind, new_suffix, unfinished) ||
+        !name_of(id, kind, claim_suffix, claim))
+        return CH_ERR_IO;
+    // The claim is ours, so this is nobody else's.
+    (void)unlinkat(folder_fd, unfinished, 0);
+    int fd = openat(folder_fd, unfinished,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return CH_ERR_IO;
+    bool written = write_all(fd, bytes, size);
+    written = close(fd) == 0 && written;
+    // Who forgot id meanwhile took the claim away.
+    bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;
+    if (!written || forgotten ||
+        renameat(folder_fd, unfinished, folder_fd, name) != 0) {
+        (void)unlinkat(folder_fd, unfinished, 0);
+        return forgotten ? CH_ERR_NOT_FOUND : CH_ERR_IO;
+    }
+    prune(folder_fd, limit_bytes, name);
+    return CH_OK;
+}

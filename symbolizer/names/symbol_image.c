@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/symbol_image.h"
+
+#include <elfutils/libdw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolizer/names/debug_files.h"
+#include "symbolizer/names/demangle.h"
+#include "symbolizer/names/symbol_cache_folder.h"
+#include "symbolizer/names/symbol_table.h"
+#include "symbolizer/names/unit_index.h"
+
+struct symbol_image {
+    struct debug_files files;
+    Dwarf *dwarf; // NULL: none
+    struct unit_index units;
+    struct symbol_table symbols;
+    char **demangled; // of symbols, by their index; NULL: not yet, or no mangled name
+    uint64_t base;    // the lowest page-aligned address it is linked to
+    uint64_t text[2];
+    bool usable;
+    bool names_only;
+    char *path; // it and the search, for when the cache turns out to be damaged
+    const struct debug_search *search;
+    struct build_id id;
+    bool cached;               // cache answers
+    struct symbol_cache cache; // its strings may be in use until the image is closed
+};
+
+// add_symbols merges what each file knows. A whole table has what .dynsym has, so that
+// is read only where the whole one is missing.
+static enum ch_status add_symbols(struct symbol_image *image)
+{
+    const struct debug_elf *whole[] = { &image->files.image, &image->files.debug,
+                                        &image->files.mini };
+    struct symbol_table *table = &image->symbols;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < sizeof(whole) / sizeof(whole[0]); i++)
+        if (whole[i]->elf != NULL)
+            status = symbol_table_add(table, whole[i], SHT_SYMTAB);
+    if (status == CH_OK && image->files.image.elf != NULL &&
+        (table->count == 0 || image->files.mini.elf != NULL))
+        status = symbol_table_add(table, &image->files.image, SHT_DYNSYM);
+    symbol_table_sort(table);
+    if (table->count != 0)
+        image->demangled = calloc(table->count, sizeof(image->demangled[0]));
+    if (image->demangled == NULL)
+        table->count = 0;
+    return status;
+}
+
+static void open_dwarf(struct symbol_image *image)
+{
+    const struct debug_elf *file = debug_files_dwarf(&image->files);
+    if (file == NULL)
+        return;
+    debug_elf_hide_locations(file);
+    image->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    if (image->dwarf == NULL ||
+        unit_index_init(&image->units, image->dwarf, image->text, image->names_only) !=
+            CH_OK)
+        image->files.status = DEBUG_DAMAGED;
+}
+
+static void open_files(struct symbol_image *image)
+{
+    debug_files_open(&image->files, image->path, &image->id, image->search);
+    const struct debug_elf *laid_out =
+        image->files.image.elf != NULL ? &image->files.image : &image->files.debug;
+    if (laid_out->elf == NULL)
+        return;
+    if (debug_elf_layout(laid_out, &image->base, image->text) != CH_OK) {
+        image->files.status = DEBUG_DAMAGED;
+        return;
+    }
+    memcpy(image->symbols.text, image->text, sizeof(image->text));
+    open_dwarf(image);
+    image->usable = add_symbols(image) == CH_OK;
+}
+
+// find_id learns the build ID of an image of which only the path is known: caches are
+// found by it.
+static void find_id(struct symbol_image *image)
+{
+    struct debug_elf file;
+    if (image->id.size != 0 || debug_elf_open(&file, image->path) != CH_OK)
+        return;
+    image->id = debug_elf_build_id(&file);
+    debug_elf_close(&file);
+}
+
+// open_cache is true when the cache answers in place of the files.
+static bool open_cache(struct symbol_image *image)
+{
+    const char *folder = image->search->cache_folder;
+    if (folder == NULL || image->names_only)
+        return false;
+    find_id(image);
+    if (symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)
+        return false;
+    image->cached = true;
+    image->usable = true;
+    image->base = image->cache.base;
+    memcpy(image->text, image->cache.text, sizeof(image->text));
+    image->files.status = DEBUG_FOUND;
+    return true;
+}
+
+// leave_cache opens the files after all: the cache is damaged.
+static void leave_cache(struct symbol_image *image)
+{
+    symbol_cache_folder_forget(image->search->cache_folder, &image->id);
+    image->cached = false;
+    image->usable = false;
+    open_files(image);
+}
+
+enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
+                                 const struct build_id *id,
+                                 const struct debug_search *search, bool names_only)
+{
+    struct symbol_image *image = calloc(1, sizeof(*image));
+    if (image == NULL)
+        return CH_ERR_NO_MEMORY;
+    image->names_only = names_only;
+    image->id = *id;
+    image->search = search;
+    image->path = strdup(path);
+    if (image->path == NULL) {
+        free(image);
+        return CH_ERR_NO_MEMORY;
+    }
+    if (!open_cache(image))
+        open_files(image);
+    *out = image;
+    return CH_OK;
+}
+
+void symbol_image_close(struct symbol_image *image)
+{
+    if (image == NULL)
+        return;
+    for (size_t i = 0; i < image->symbols.count; i++)
+        free(image->demangled[i]);
+    free(image->demangled);
+    symbol_table_deinit(&image->symbols);
+    unit_index_deinit(&image->units);
+    if (image->dwarf != NULL)
+        dwarf_end(image->dwarf);
+    debug_files_close(&image->files);
+    symbol_cache_deinit(&image->cache);
+    free(image->path);
+    free(image);
+}
+
+void symbol_image_build(const struct symbol_image *image, struct build_id *out)
+{
+    *out = image->id;
+    if (out->size == 0 && image->files.image.elf != NULL)
+        *out = debug_elf_build_id(&image->files.image);
+}
+
+bool symbol_image_is_cached(const struct symbol_image *image)
+{
+    return image->cached;
+}
+
+enum debug_status symbol_image_status(const struct symbol_image *image)
+{
+    return image->files.status;
+}
+
+enum debug_status symbol_image_why(struct symbol_image *image, uint64_t vaddr)
+{
+    char package[PATH_MAX];
+    bool indexed = !image->cached && image->usable && image->dwarf != NULL;
+    const struct unit *unit = indexed ? unit_index_find(&image->units, vaddr) : NULL;
+    if (unit == NULL || !unit->halved)
+        return image->files.status;
+    int length = snprintf(package, sizeof(package), "%s.dwp", image->path);
+    bool fits = length > 0 && (size_t)length < sizeof(package);
+    return fits && access(package, F_OK) == 0 ? DEBUG_SPLIT_PACKAGE
+                                              : DEBUG_NO_SPLIT_FILE;
+}
+
+uint64_t symbol_image_base(const struct symbol_image *image)
+{
+    return image->base;
+}
+
+static const char *symbol_name(struct symbol_image *image, const struct symbol *symbol)
+{
+    char **name = &image->demangled[symbol - image->symbols.symbols];
+    if (*name == NULL)
+        *name = demangle_name(symbol->name);
+    return *name != NULL ? *name : symbol->name;
+}
+
+static size_t find_symbol(struct symbol_image *image, uint64_t vaddr,
+                          struct symbol_frame *out)
+{
+    const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
+    if (symbol == NULL)
+        return 0;
+    *out = (struct symbol_frame){ .function = symbol_name(image, symbol),
+                                  .raw_name = symbol->name,
+                                  .entry = symbol->vaddr,
+                                  .start = symbol->vaddr };
+    return 1;
+}
+
+// set_line puts the line table's row for vaddr into the innermost frame.
+static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
+                     struct symbol_frame *frame)
+{
+    const struct line_row *row = unit_line(&image->units, unit, vaddr);
+    if (row == NULL)
+        return;
+    frame->file = line_table_file(&unit->lines, row->file);
+    frame->line = row->line;
+    frame->column = row->line != 0 ? row->column : 0;
+}
+
+static void set_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                      struct symbol_frame *frame)
+{
+    struct unit_function function;
+    unit_function_start(unit, scope, vaddr, &function);
+    frame->entry = function.entry;
+    frame->start = function.start;
+}
+
+// name_scope names the frame of scope, and gives the place it was called from: that is
+// a property of what was called, but belongs to the frame after.
+static bool name_scope(struct symbol_image *image, struct unit *unit, uint32_t scope,
+                       struct symbol_frame *frame, struct symbol_frame *out_caller)
+{
+    const struct unit_site *site = unit_site_of(&image->units, unit, scope);
+    if (site == NULL)
+        return false;
+    frame->raw_name = site->raw_name;
+    frame->of_source = site->of_source;
+    frame->function = site->name != NULL ? site->name : site->raw_name;
+    frame->inlined = unit->scopes.scopes[scope].inlined;
+    *out_caller = (struct symbol_frame){ .file = site->call_file,
+                                         .line = site->call_line,
+                                         .column = site->call_column,
+                                         .entry = frame->entry,
+                                         .start = frame->start };
+    return true;
+}
+
+// find_scopes walks from the innermost inlined call out to the function.
+static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
+                          struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    size_t count = 0;
+    uint32_t scope = address_map_find(&unit->scopes.map, vaddr);
+    struct symbol_frame caller;
+    while (scope != UNIT_SCOPE_NONE &&
+           name_scope(image, unit, scope, &frames[count], &caller)) {
+        struct symbol_frame *frame = &frames[count++];
+        if (!frame->inlined) {
+            set_start(unit, scope, vaddr, frame);
+            return count;
+        }
+        if (count == SYMBOL_FRAMES_MAX) {
+            frame->inlined = false; // there is always one that is not
+            return count;
+        }
+        frames[count] = caller;
+        scope = unit->scopes.scopes[scope].parent;
+    }
+    // Damaged files have calls inlined into no function: its name is not known here.
+    return count != 0 ? count + 1 : 0;
+}
+
+static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
+                            struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    struct unit *unit = unit_index_find(&image->units, vaddr);
+    if (unit == NULL)
+        return 0;
+    frames[0] = (struct symbol_frame){ .entry = vaddr, .start = vaddr };
+    if (!image->names_only)
+        set_line(image, unit, vaddr, &frames[0]);
+    size_t count = find_scopes(image, unit, vaddr, frames);
+    if (count != 0)
+        return count;
+    // Assembler sources have lines but no functions: the symbol names them.
+    struct symbol_frame named;
+    if (find_symbol(image, vaddr, &named) != 0) {
+        frames[0].function = named.function;
+        frames[0].raw_name = named.raw_name;
+        frames[0].entry = named.entry;
+        frames[0].start = named.start;
+        return 1;
+    }
+    return frames[0].file != NULL;
+}
+
+// name_function asks the symbol table for the linker's name of a function whose entry
+// has none: it says what the parameters are.
+static void name_function(struct symbol_image *image, struct symbol_frame *frame)
+{
+    struct symbol_frame named;
+    bool complete = frame->function != NULL && !frame->of_source;
+    if (complete || frame->inlined || find_symbol(image, frame->entry, &named) == 0)
+        return;
+    frame->function = named.function;
+    frame->raw_name = named.raw_name;
+    frame->of_source = false;
+}
+
+static size_t find_in_files(struct symbol_image *image, uint64_t vaddr,
+                            struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    if (!image->usable || vaddr < image->text[0] || vaddr >= image->text[1])
+        return 0;
+    if (image->names_only && find_symbol(image, vaddr, &frames[0]) != 0)
+        return 1;
+    size_t count = find_in_dwarf(image, vaddr, frames);
+    if (count == 0)
+        return find_symbol(image, vaddr, &frames[0]);
+    name_function(image, &frames[count - 1]);
+    return count;
+}
+
+size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
+                         struct symbol_frame frames[SYMBOL_FRAMES_MAX])
+{
+    size_t count;
+    if (image->cached &&
+        symbol_cache_find(&image->cache, vaddr, frames, &count) == CH_OK)
+        return count;
+    if (image->cached)
+        leave_cache(image);
+    return find_in_files(image, vaddr, frames);
+}
+
+void symbol_image_text(const struct symbol_image *image, uint64_t out[2])
+{
+    memcpy(out, image->text, sizeof(image->text));
+}
+
+// is_whole is true when nothing that could become a name is missing.
+static bool is_whole(const struct symbol_image *image)
+{
+    const struct debug_elf *file = debug_files_dwarf(&image->files);
+    if (file == NULL || image->dwarf == NULL || !image->usable || image->names_only ||
+        image->files.status != DEBUG_FOUND)
+        return false;
+    return debug_elf_section(file, ".gnu_debugaltlink") == NULL ||
+           dwarf_getalt(image->dwarf) != NULL;
+}
+
+enum ch_status symbol_image_edges(struct symbol_image *image, struct address_list *out)
+{
+    if (!is_whole(image))
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = unit_index_edges(&image->units, out);
+    if (status == CH_OK)
+        status = symbol_table_edges(&image->symbols, out);
+    for (size_t i = 0; status == CH_OK && i < 2; i++)
+        status = address_list_add(out, image->text[i]);
+    address_list_sort(out);
+    return status;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/symbol_table.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/names/array.h"
+
+// A symbol without a size is believed to the end of its section, and this far at most:
+// what follows it may be code of functions that have no symbol.
+enum { UNSIZED_MAX = 4096 };
+
+static bool is_function(const GElf_Sym *symbol, const char *name)
+{
+    int type = GELF_ST_TYPE(symbol->st_info);
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || name[0] == 0)
+        return false;
+    // Labels of assembler sources have no type; mapping symbols start with a dollar.
+    return type == STT_FUNC || type == STT_GNU_IFUNC ||
+           (type == STT_NOTYPE && name[0] != '$' && name[0] != '.');
+}
+
+static uint64_t reach_of(Elf *elf, const GElf_Sym *symbol)
+{
+    GElf_Shdr section;
+    if (symbol->st_size != 0)
+        return symbol->st_size;
+    if (gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) == NULL ||
+        symbol->st_value < section.sh_addr ||
+        symbol->st_value - section.sh_addr >= section.sh_size)
+        return UNSIZED_MAX;
+    uint64_t left = section.sh_size - (symbol->st_value - section.sh_addr);
+    return left < UNSIZED_MAX ? left : UNSIZED_MAX;
+}
+
+static enum ch_status add_symbol(struct symbol_table *table, Elf *elf,
+                                 const GElf_Sym *from, const char *name)
+{
+    if (from->st_value < table->text[0] || from->st_value >= table->text[1])
+        return CH_OK;
+    if (!array_reserve(&table->symbols, &table->capacity, table->count,
+                       sizeof(table->symbols[0])))
+        return CH_ERR_NO_MEMORY;
+    table->symbols[table->count++] =
+        (struct symbol){ .vaddr = from->st_value,
+                         .size = from->st_size,
+                         .reach = reach_of(elf, from),
+                         .name = name,
+                         .binding = (uint8_t)GELF_ST_BIND(from->st_info) };
+    return CH_OK;
+}
+
+static enum ch_status add_section(struct symbol_table *table, Elf *elf, Elf_Scn *scn,
+                                  const GElf_Shdr *header)
+{
+    Elf_Data *data = elf_getdata(scn, NULL);
+    if (data == NULL || header->sh_entsize == 0)
+        return CH_OK;
+    size_t count = data->d_size / header->sh_entsize;
+    for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+        GElf_Sym symbol;
+        if (gelf_getsym(data, (int)i, &symbol) == NULL)
+            break;
+        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (name == NULL || !is_function(&symbol, name))
+            continue;
+        enum ch_status status = add_symbol(table, elf, &symbol, name);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+enum ch_status symbol_table_add(struct symbol_table *table,
+                                const struct debug_elf *file, uint32_t type)
+{
+    for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL;
+         scn = elf_nextscn(file->elf, scn)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(scn, &header) == NULL || header.sh_type != type)
+            continue;
+        enum ch_status status = add_section(table, file->elf, scn, &header);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+static int binding_rank(uint8_t binding)
+{
+    return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+}
+
+// better_first orders by address; what a person would call it comes first.
+static int better_first(const void *left, const void *right)
+{
+    const struct symbol *a = left;
+    const struct symbol *b = right;
+    if (a->vaddr != b->vaddr)
+        return a->vaddr < b->vaddr ? -1 : 1;
+    if ((a->size == 0) != (b->size == 0))
+        return a->size == 0 ? 1 : -1;
+    size_t a_underscores = strspn(a->name, "_");
+    size_t b_underscores = strspn(b->name, "_");
+    if (a_underscores != b_underscores)
+        return a_underscores < b_underscores ? -1 : 1;
+    if (binding_rank(a->binding) != binding_rank(b->binding))
+        return binding_rank(a->binding) - binding_rank(b->binding);
+    size_t a_length = strlen(a->name);
+    size_t b_length = strlen(b->name);
+    if (a_length != b_length)
+        return a_length < b_length ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+void symbol_table_sort(struct symbol_table *table)
+{
+    if (table->count == 0)
+        return;
+    qsort(table->symbols, table->count, sizeof(table->symbols[0]), better_first);
+    size_t kept = 1;
+    for (size_t i = 1; i < table->count; i++)
+        if (table->symbols[i].vaddr != table->symbols[kept - 1].vaddr)
+            table->symbols[kept++] = table->symbols[i];
+    table->count = kept;
+}
+
+const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
+{
+    size_t low = 0;
+    size_t high = table->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->symbols[middle].vaddr <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const struct symbol *found = &table->symbols[low - 1];
+    return vaddr - found->vaddr < found->reach ? found : NULL;
+}
+
+enum ch_status symbol_table_edges(const struct symbol_table *table,
+                                  struct address_list *out)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < table->count; i++) {
+        const struct symbol *symbol = &table->symbols[i];
+        status = address_list_add(out, symbol->vaddr);
+        if (status == CH_OK)
+            status = address_list_add(out, symbol->vaddr + symbol->reach);
+    }
+    return status;
+}
+
+void symbol_table_deinit(struct symbol_table *table)
+{
+    free(table->symbols);
+    *table = (struct symbol_table){ 0 };
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/names/unit_index.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "symbolizer/names/array.h"
+#include "symbolizer/names/demangle.h"
+#include "symbolizer/names/dwarf_sections.h"
+
+enum { UNITS_MAX = 1 << 20, UNIT_RANGES_MAX = 1 << 20, FUNCTION_PARTS_MAX = 4096 };
+
+static void close_unit(struct unit *unit)
+{
+    for (size_t i = 0; i < unit->site_count; i++)
+        free(unit->sites[i].name);
+    free(unit->sites);
+    unit_scopes_deinit(&unit->scopes);
+    line_table_deinit(&unit->lines);
+    line_table_deinit(&unit->split_files);
+}
+
+void unit_index_deinit(struct unit_index *index)
+{
+    for (size_t i = 0; i < index->count; i++)
+        close_unit(&index->units[i]);
+    free(index->units);
+    free(index->unranged);
+    address_map_deinit(&index->listed);
+    address_map_deinit(&index->stated);
+    *index = (struct unit_index){ 0 };
+}
+
+static enum ch_status add_unranged(struct unit_index *index, uint32_t unit)
+{
+    if (!array_reserve(&index->unranged, &index->unranged_capacity,
+                       index->unranged_count, sizeof(unit)))
+        return CH_ERR_NO_MEMORY;
+    index->unranged[index->unranged_count++] = unit;
+    return CH_OK;
+}
+
+// add_unit_ranges files a unit under the ranges its entry states.
+static enum ch_status add_unit_ranges(struct unit_index *index, uint32_t unit)
+{
+    Dwarf_Die *die = &index->units[unit].die;
+    bool stated = false;
+    Dwarf_Addr base;
+    struct address_range range = { .owner = unit };
+    ptrdiff_t at = 0;
+    for (int i = 0; i < UNIT_RANGES_MAX; i++) {
+        at = dwarf_ranges(die, at, &base, &range.low, &range.high);
+        if (at <= 0)
+            break;
+        stated = true;
+        if (range.low < index->text[0] || range.high > index->text[1])
+            continue;
+        enum ch_status status = address_map_add(&index->stated, &range);
+        if (status != CH_OK)
+            return status;
+    }
+    return stated ? CH_OK : add_unranged(index, unit);
+}
+
+// need_stated reads the entries of units that .debug_aranges does not mention.
+static enum ch_status need_stated(struct unit_index *index)
+{
+    enum ch_status status = CH_OK;
+    if (index->stated_read)
+        return CH_OK;
+    index->stated_read = true;
+    for (uint32_t i = 0; status == CH_OK && i < index->count; i++) {
+        struct unit *unit = &index->units[i];
+        if (!unit->listed && dwarf_tag(&unit->die) != DW_TAG_partial_unit)
+            status = add_unit_ranges(index, i);
+    }
+    return status == CH_OK ? address_map_build(&index->stated) : status;
+}
+
+// unit_at is the index of the unit whose entry is at offset, or ADDRESS_MAP_NONE.
+static uint32_t unit_at(const struct unit_index *index, Dwarf_Off offset)
+{
+    size_t low = 0;
+    size_t high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dwarf_dieoffset(&index->units[middle].die) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found =
+        low < index->count && dwarf_dieoffset(&index->units[low].die) == offset;
+    return found ? (uint32_t)low : ADDRESS_MAP_NONE;
+}
+
+static enum ch_status add_arange(struct unit_index *index, Dwarf_Arange *arange)
+{
+    Dwarf_Addr start;
+    Dwarf_Word size;
+    Dwarf_Off offset;
+    struct address_range range = { 0 };
+    if (dwarf_getarangeinfo(arange, &start, &size, &offset) != 0 ||
+        __builtin_add_overflow(start, size, &range.high))
+        return CH_OK;
+    range.low = start;
+    range.owner = unit_at(index, offset);
+    if (range.owner == ADDRESS_MAP_NONE || range.low < index->text[0] ||
+        range.high > index->text[1])
+        return CH_OK;
+    index->units[range.owner].listed = true;
+    return address_map_add(&index->listed, &range);
+}
+
+// read_aranges files units under what .debug_aranges lists, if there is one.
+static enum ch_status read_aranges(struct unit_index *index)
+{
+    Dwarf_Aranges *aranges;
+    size_t count;
+    enum ch_status status = CH_OK;
+    if (dwarf_getaranges(index->dwarf, &aranges, &count) != 0 || aranges == NULL)
+        return CH_OK;
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        status = add_arange(index, dwarf_onearange(aranges, i));
+    return status == CH_OK ? address_map_build(&index->listed) : status;
+}
+
+static enum ch_status add_unit(struct unit_index *index, const Dwarf_Die *die)
+{
+    if (!array_reserve(&index->units, &index->capacity, index->count,
+                       sizeof(index->units[0])))
+        return CH_ERR_NO_MEMORY;
+    index->units[index->count++] = (struct unit){ .die = *die };
+    return CH_OK;
+}
+
+enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
+                               const uint64_t text[2], bool functions_only)
+{
+    *index = (struct unit_index){ .dwarf = dwarf,
+                                  .text = { text[0], text[1] },
+                                  .functions_only = functions_only };
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    enum ch_status status = CH_OK;
+    for (int i = 0; status == CH_OK && i < UNITS_MAX; i++) {
+        if (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) != 0)
+            break;
+        if (type == DW_UT_compile || type == DW_UT_skeleton)
+            status = add_unit(index, &die);
+    }
+    if (status == CH_OK)
+        status = read_aranges(index);
+    if (status != CH_OK)
+        unit_index_deinit(index);
+    return status;
+}
+
+// is_mangling is true for languages in which a linker's name says more than the
+// source's: all but C and its like.
+static bool is_mangling(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_UPC:
+    case DW_LANG_Mips_Assembler:
+        return false;
+    default:
+        return true;
+    }
+}
+
+// open_unit reads a unit's scopes; a split unit's are in another file, which is looked
+// for only now.
+static void open_unit(struct unit_index *index, struct unit *unit)
+{
+    if (unit->opened)
+        return;
+    unit->opened = true;
+    unit->whole = unit->die;
+    uint8_t type;
+    Dwarf_Die split;
+    bool skeleton =
+        dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton;
+    if (skeleton && split.cu != NULL)
+        unit->whole = split;
+    unit->split = unit->whole.cu != unit->die.cu;
+    unit->halved = skeleton && !unit->split;
+    unit->mangles = is_mangling(&unit->whole);
+    enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
+                                             index->functions_only);
+    if (status != CH_OK)
+        unit->scopes = (struct unit_scopes){ 0 }; // lines may still be there
+}
+
+static struct unit *find_unranged(struct unit_index *index, uint64_t vaddr)
+{
+    for (size_t i = 0; i < index->unranged_count; i++) {
+        struct unit *unit = &index->units[index->unranged[i]];
+        open_unit(index, unit);
+        if (address_map_find(&unit->scopes.map, vaddr) != UNIT_SCOPE_NONE)
+            return unit;
+    }
+    return NULL;
+}
+
+struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr)
+{
+    uint32_t found = address_map_find(&index->listed, vaddr);
+    if (found == ADDRESS_MAP_NONE && need_stated(index) == CH_OK)
+        found = address_map_find(&index->stated, vaddr);
+    if (found == ADDRESS_MAP_NONE)
+        return find_unranged(index, vaddr);
+    open_unit(index, &index->units[found]);
+    return &index->units[found];
+}
+
+static const char *string_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(die, name, &attribute) == NULL)
+        return NULL;
+    return dwarf_formstring(&attribute);
+}
+
+static const char *linker_name(Dwarf_Die *die)
+{
+    const char *name = string_attribute(die, DW_AT_linkage_name);
+    return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
+}
+
+// number_attribute is 0 where the entry does not say; only the entry itself is asked.
+static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_attr(die, name, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &value) != 0 || value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+// read_lines reads the line table that die, the entry of a unit, refers to.
+static void read_lines(const struct unit_index *index, struct unit *unit,
+                       Dwarf_Die *die, bool files_only, struct line_table *out)
+{
+    Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    // A split unit's table is the only one of its file.
+    if ((dwarf_attr(die, DW_AT_stmt_list, &attribute) == NULL ||
+         dwarf_formudata(&attribute, &offset) != 0) &&
+        die == &unit->die)
+        return;
+    struct line_source source = {
+        .lines = dwarf_section(dwarf, "debug_line"),
+        .line_strings = dwarf_section(dwarf, "debug_line_str"),
+        .strings = dwarf_section(dwarf, "debug_str"),
+        .offset = offset,
+        .directory = string_attribute(&unit->die, DW_AT_comp_dir),
+        .text = { index->text[0], index->text[1] },
+        .files_only = files_only,
+    };
+    if (line_table_read(out, &source) != CH_OK)
+        *out = (struct line_table){ 0 };
+}
+
+static void need_lines(const struct unit_index *index, struct unit *unit)
+{
+    if (unit->lines_read)
+        return;
+    unit->lines_read = true;
+    read_lines(index, unit, &unit->die, false, &unit->lines);
+    if (unit->split)
+        read_lines(index, unit, &unit->whole, true, &unit->split_files);
+}
+
+void unit_files(const struct unit_index *index, struct unit *unit,
+                struct line_table *out)
+{
+    *out = (struct line_table){ 0 };
+    read_lines(index, unit, &unit->die, true, out);
+}
+
+static struct unit_site read_site(const struct unit_index *index, struct unit *unit,
+                                  const struct unit_scope *scope)
+{
+    struct unit_site site = { 0 };
+    Dwarf_Die die;
+    if (dwarf_offdie(unit->scopes.dwarf, scope->die_offset, &die) == NULL)
+        return site;
+    site.raw_name = linker_name(&die);
+    if (site.raw_name == NULL) {
+        site.raw_name = string_attribute(&die, DW_AT_name);
+        site.of_source = unit->mangles;
+    }
+    site.name = site.raw_name != NULL ? demangle_name(site.raw_name) : NULL;
+    if (!scope->inlined)
+        return site;
+    need_lines(index, unit);
+    // Clang's DWARF 4 counts the files of a split unit by the skeleton's table.
+    struct line_table *files =
+        unit->split_files.files.count != 0 ? &unit->split_files : &unit->lines;
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
+        site.call_file =
+            line_table_file(files, number_attribute(&die, DW_AT_call_file));
+    site.call_line = number_attribute(&die, DW_AT_call_line);
+    site.call_column = number_attribute(&die, DW_AT_call_column);
+    return site;
+}
+
+const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
+                                     uint32_t scope)
+{
+    struct unit_scope *at = &unit->scopes.scopes[scope];
+    if (at->site != 0)
+        return &unit->sites[at->site - 1];
+    if (!array_reserve(&unit->sites, &unit->site_capacity, unit->site_count,
+                       sizeof(unit->sites[0])))
+        return NULL;
+    unit->sites[unit->site_count++] = read_site(index, unit, at);
+    at->site = (uint32_t)unit->site_count;
+    return &unit->sites[at->site - 1];
+}
+
+void unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                         struct unit_function *out)
+{
+    Dwarf_Die die;
+    Dwarf_Addr base;
+    Dwarf_Addr low;
+    Dwarf_Addr high;
+    ptrdiff_t at = 0;
+    uint64_t die_offset = unit->scopes.scopes[scope].die_offset;
+    *out = (struct unit_function){ .entry = vaddr, .start = vaddr };
+    if (dwarf_offdie(unit->scopes.dwarf, die_offset, &die) == NULL)
+        return;
+    for (int i = 0; i < FUNCTION_PARTS_MAX; i++) {
+        at = dwarf_ranges(&die, at, &base, &low, &high);
+        if (at <= 0)
+            break;
+        if (i == 0)
+            out->entry = low;
+        if (vaddr >= low && vaddr < high)
+            out->start = low;
+    }
+}
+
+const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
+                                 uint64_t vaddr)
+{
+    need_lines(index, unit);
+    return line_table_find(&unit->lines, vaddr);
+}
+
+static enum ch_status add_starts(const struct address_map *map,
+                                 struct address_list *out)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < map->segment_count; i++)
+        status = address_list_add(out, map->starts[i]);
+    return status;
+}
+
+static enum ch_status unit_edges(struct unit_index *index, struct unit *unit,
+                                 struct address_list *out)
+{
+    open_unit(index, unit);
+    need_lines(index, unit);
+    if (unit->halved)
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status = add_starts(&unit->scopes.map, out);
+    if (status == CH_OK)
+        status = add_starts(&unit->lines.map, out);
+    for (size_t i = 0; status == CH_OK && i < unit->lines.row_count; i++)
+        status = address_list_add(out, unit->lines.rows[i].address);
+    return status;
+}
+
+enum ch_status unit_index_edges(struct unit_index *index, struct address_list *out)
+{
+    enum ch_status status = need_stated(index);
+    if (status == CH_OK)
+        status = add_starts(&index->listed, out);
+    if (status == CH_OK)
+        status = add_starts(&index->stated, out);
+    for (size_t i = 0; status == CH_OK && i < index->count; i++)
+        status = unit_edges(index, &index->units[i], out);
+    return status;
+}

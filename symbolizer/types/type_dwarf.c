@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_dwarf.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/types/type_check.h"
+#include "symbolizer/types/type_name.h"
+
+// DIMENSIONS_MAX bounds the dimensions of one array.
+enum { DIMENSIONS_MAX = 16 };
+
+void type_dwarf_init(struct type_dwarf *types, Dwarf *dwarf, struct type_table *table)
+{
+    *types = (struct type_dwarf){ .dwarf = dwarf, .table = table };
+}
+
+void type_dwarf_deinit(struct type_dwarf *types)
+{
+    free(types->entries);
+    free(types->waiting);
+    free(types->waiting_types);
+    *types = (struct type_dwarf){ 0 };
+}
+
+// find_slot is where die is, or where it would be.
+static struct type_dwarf_entry *find_slot(struct type_dwarf_entry *entries,
+                                          size_t capacity, void *die)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)die * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(hash >> 20) & (capacity - 1);
+    while (entries[at].die != NULL && entries[at].die != die)
+        at = (at + 1) & (capacity - 1);
+    return &entries[at];
+}
+
+// grow_entries keeps at least half of the slots free.
+static enum ch_status grow_entries(struct type_dwarf *types)
+{
+    if (types->entry_count * 2 < types->entry_capacity)
+        return CH_OK;
+    size_t capacity = types->entry_capacity != 0 ? types->entry_capacity * 2 : 1024;
+    struct type_dwarf_entry *entries = calloc(capacity, sizeof(entries[0]));
+    if (entries == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < types->entry_capacity; i++)
+        if (types->entries[i].die != NULL)
+            *find_slot(entries, capacity, types->entries[i].die) = types->entries[i];
+    free(types->entries);
+    types->entries = entries;
+    types->entry_capacity = capacity;
+    return CH_OK;
+}
+
+static enum ch_status push_waiting(struct type_dwarf *types, const Dwarf_Die *die,
+                                   uint32_t index)
+{
+    if (types->waiting_count == types->waiting_capacity) {
+        size_t capacity =
+            types->waiting_capacity != 0 ? types->waiting_capacity * 2 : 256;
+        Dwarf_Die *dies = realloc(types->waiting, capacity * sizeof(dies[0]));
+        if (dies == NULL)
+            return CH_ERR_NO_MEMORY;
+        types->waiting = dies;
+        uint32_t *indexes =
+            realloc(types->waiting_types, capacity * sizeof(indexes[0]));
+        if (indexes == NULL)
+            return CH_ERR_NO_MEMORY;
+        types->waiting_types = indexes;
+        types->waiting_capacity = capacity;
+    }
+    types->waiting[types->waiting_count] = *die;
+    types->waiting_types[types->waiting_count++] = index;
+    return CH_OK;
+}
+
+// place gives die a place in the table, where it has none, and lists it for reading.
+static enum ch_status place(struct type_dwarf *types, const Dwarf_Die *die,
+                            uint32_t *out)
+{
+    const struct type empty = { .name = "" };
+    enum ch_status status = grow_entries(types);
+    if (status != CH_OK)
+        return status;
+    struct type_dwarf_entry *slot =
+        find_slot(types->entries, types->entry_capacity, die->addr);
+    if (slot->die == NULL) {
+        status = type_table_add(types->table, &empty, &slot->type);
+        if (status == CH_OK)
+            status = push_waiting(types, die, slot->type);
+        if (status != CH_OK)
+            return status;
+        slot->die = die->addr;
+        types->entry_count++;
+    }
+    *out = slot->type;
+    return CH_OK;
+}
+
+static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
+{
+    const struct type empty = { .kind = TYPE_INTEGER,
+                                .name = "void",
+                                .encoding = TYPE_SIGNED };
+    *out = types->void_type;
+    if (*out != TYPE_UNKNOWN_INDEX)
+        return CH_OK;
+    enum ch_status status = type_table_add(types->table, &empty, &types->void_type);
+    *out = types->void_type;
+    return status;
+}
+
+// place_type_of gives the type that die has a place.
+static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
+                                    uint32_t *out)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die target;
+    if (dwarf_attr_integrate(die, DW_AT_type, &attribute) == NULL)
+        return place_void(types, out);
+    if (dwarf_formref_die(&attribute, &target) == NULL) {
+        *out = TYPE_UNKNOWN_INDEX;
+        return CH_OK;
+    }
+    return place(types, &target, out);
+}
+
+// number stores the value of an attribute that is a number.
+static bool number(Dwarf_Die *die, unsigned name, uint64_t *out)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_attr_integrate(die, name, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &value) != 0)
+        return false;
+    *out = value;
+    return true;
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    return name != NULL ? name : "";
+}
+
+// location_of stores where a member begins, in bytes.
+static uint64_t location_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    uint64_t offset = 0;
+    if (number(die, DW_AT_data_member_location, &offset) ||
+        dwarf_attr(die, DW_AT_data_member_location, &attribute) == NULL)
+        return offset;
+    if (dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
+        ops[0].atom == DW_OP_plus_uconst)
+        return ops[0].number; // DWARF 2
+    return 0;
+}
+
+// place_bits makes the type of a bit-field out of that of its member.
+static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
+                                 uint64_t bits, struct type_part *part)
+{
+    uint64_t storage = 0;
+    uint64_t from_top = 0;
+    if (number(die, DW_AT_data_bit_offset, &part->offset_bits))
+        storage = 0;
+    else if (number(die, DW_AT_bit_offset, &from_top) &&
+             number(die, DW_AT_byte_size, &storage)) // DWARF 2 and 3
+        part->offset_bits += storage * 8 - from_top - bits;
+    const struct type slice = { .kind = TYPE_SLICE,
+                                .name = "",
+                                .target = part->type,
+                                .size = (bits + 7) / 8,
+                                .bits = bits <= UINT16_MAX ? (uint16_t)bits : 0 };
+    return type_table_add(types->table, &slice, &part->type);
+}
+
+// A collected part is added at once, for its type's parts must stay together, and types
+// that are placed meanwhile have theirs read later.
+static enum ch_status add_member(struct type_dwarf *types, Dwarf_Die *die)
+{
+    struct type_part part = { .name = name_of(die) };
+    uint64_t bits;
+    enum ch_status status = place_type_of(types, die, &part.type);
+    if (status != CH_OK)
+        return status;
+    part.offset_bits = location_of(die) * 8;
+    if (number(die, DW_AT_bit_size, &bits))
+        status = place_bits(types, die, bits, &part);
+    return status == CH_OK ? type_table_add_part(types->table, &part) : status;
+}
+
+static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
+{
+    struct type_part part = { .name = name_of(die) };
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value;
+    if (dwarf_attr(die, DW_AT_const_value, &attribute) != NULL &&
+        dwarf_formsdata(&attribute, &value) == 0)
+        part.value = value;
+    return type_table_add_part(types->table, &part);
+}
+
+static enum ch_status add_argument(struct type_dwarf *types, Dwarf_Die *die)
+{
+    struct type_part part = { .name = name_of(die) };
+    enum ch_status status = place_type_of(types, die, &part.type);
+    return status == CH_OK ? type_table_add_part(types->table, &part) : status;
+}
+
+// add_child adds one child of the entry of type, where it is a part of it.
+static enum ch_status add_child(struct type_dwarf *types, struct type *type,
+                                Dwarf_Die *child)
+{
+    switch (dwarf_tag(child)) {
+    case DW_TAG_member:
+    case DW_TAG_inheritance:
+        if (dwarf_hasattr(child, DW_AT_declaration) ||
+            dwarf_hasattr(child, DW_AT_external))
+            return CH_OK; // a static member of C++
+        return add_member(types, child);
+    case DW_TAG_enumerator:
+        return add_enumerator(types, child);
+    case DW_TAG_formal_parameter:
+        return add_argument(types, child);
+    case DW_TAG_unspecified_parameters:
+        type->variadic = true;
+        return CH_OK;
+    default:
+        return CH_OK;
+    }
+}
+
+static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
+                                   struct type *type)
+{
+    Dwarf_Die child;
+    enum ch_status status = CH_OK;
+    type->first_part = types->table->part_count;
+    int more = dwarf_child(die, &child);
+    while (more == 0 && status == CH_OK) {
+        status = add_child(types, type, &child);
+        more = dwarf_siblingof(&child, &child);
+    }
+    type->part_count = types->table->part_count - type->first_part;
+    return status;
+}
+
+// count_of is how many elements a dimension has, 0 where that is not fixed.
+static uint32_t count_of(Dwarf_Die *subrange)
+{
+    uint64_t count = 0;
+    if (!number(subrange, DW_AT_count, &count) &&
+        number(subrange, DW_AT_upper_bound, &count))
+        count++;
+    return count <= UINT32_MAX ? (uint32_t)count : 0;
+}
+
+// read_array makes one array type for each dimension, the last around the others.
+static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
+                                 struct type *type)
+{
+    uint32_t counts[DIMENSIONS_MAX] = { 0 };
+    int dimensions = 0;
+    Dwarf_Die child;
+    int more = dwarf_child(die, &child);
+    while (more == 0 && dimensions < DIMENSIONS_MAX) {
+        if (dwarf_tag(&child) == DW_TAG_subrange_type)
+            counts[dimensions++] = count_of(&child);
+        more = dwarf_siblingof(&child, &child);
+    }
+    type->kind = TYPE_ARRAY;
+    for (int i = 0; i + 1 < dimensions; i++) {
+        const struct type inner = {
+            .kind = TYPE_ARRAY, .name = "", .target = type->target, .count = counts[i]
+        };
+        enum ch_status status = type_table_add(types->table, &inner, &type->target);
+        if (status != CH_OK)
+            return status;
+    }
+    type->count = dimensions > 0 ? counts[dimensions - 1] : 0;
+    return CH_OK;
+}
+
+static void read_base(Dwarf_Die *die, struct type *type)
+{
+    uint64_t encoding = 0;
+    (void)number(die, DW_AT_encoding, &encoding);
+    type->kind = TYPE_INTEGER;
+    if (encoding == DW_ATE_float || encoding == DW_ATE_complex_float ||
+        encoding == DW_ATE_imaginary_float)
+        type->kind = TYPE_FLOAT;
+    if (encoding == DW_ATE_complex_float)
+        type->encoding = TYPE_COMPLEX;
+    if (encoding == DW_ATE_boolean)
+        type->encoding = TYPE_BOOLEAN;
+    if (encoding == DW_ATE_signed || encoding == DW_ATE_signed_char)
+        type->encoding = TYPE_SIGNED;
+    if (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char)
+        type->encoding |= TYPE_CHARACTER;
+    if (type->size == 0 && type->name[0] == 0)
+        type->kind = TYPE_UNKNOWN;
+}
+
+static enum type_kind kind_of(int tag)
+{
+    switch (tag) {
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        return TYPE_POINTER;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+        return TYPE_STRUCT;
+    case DW_TAG_union_type:
+        return TYPE_UNION;
+    case DW_TAG_enumeration_type:
+        return TYPE_ENUM;
+    case DW_TAG_typedef:
+    case DW_TAG_atomic_type: // without a name, it is what it is of
+        return TYPE_TYPEDEF;
+    case DW_TAG_const_type:
+        return TYPE_CONST;
+    case DW_TAG_volatile_type:
+        return TYPE_VOLATILE;
+    case DW_TAG_restrict_type:
+        return TYPE_RESTRICT;
+    case DW_TAG_array_type:
+        return TYPE_ARRAY;
+    case DW_TAG_base_type:
+        return TYPE_INTEGER;
+    case DW_TAG_subroutine_type:
+    case DW_TAG_subprogram:
+        return TYPE_FUNCTION;
+    default:
+        return TYPE_UNKNOWN;
+    }
+}
+
+// read_entry fills type from die.
+static enum ch_status read_entry(struct type_dwarf *types, Dwarf_Die *die,
+                                 struct type *type)
+{
+    enum type_kind kind = kind_of(dwarf_tag(die));
+    *type = (struct type){ .kind = kind, .name = name_of(die) };
+    (void)number(die, DW_AT_byte_size, &type->size);
+    if (kind == TYPE_FUNCTION)
+        type->name = "";
+    if (kind == TYPE_POINTER && type->size == 0)
+        type->size = sizeof(uint64_t);
+    if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
+        if (!dwarf_hasattr(die, DW_AT_declaration))
+            return add_children(types, die, type);
+        type->kind = TYPE_FORWARD;
+        type->tag = kind;
+        return CH_OK;
+    }
+    if (kind == TYPE_UNKNOWN)
+        return CH_OK;
+    if (kind == TYPE_INTEGER) {
+        read_base(die, type);
+        return CH_OK;
+    }
+    enum ch_status status = place_type_of(types, die, &type->target);
+    if (status == CH_OK && kind == TYPE_ARRAY)
+        status = read_array(types, die, type);
+    if (status == CH_OK && kind == TYPE_FUNCTION)
+        status = add_children(types, die, type);
+    return status;
+}
+
+// forget_damaged makes those types from first on that contradict themselves unknown.
+static enum ch_status forget_damaged(struct type_table *table, uint32_t first)
+{
+    struct text name = { 0 };
+    enum ch_status status = CH_OK;
+    for (uint32_t i = first; i < table->count; i++) {
+        enum ch_status checked = type_check_one(table, i, &name);
+        if (checked == CH_ERR_NO_MEMORY)
+            status = checked;
+        else if (checked != CH_OK)
+            table->types[i] = (struct type){ .name = table->types[i].name };
+    }
+    text_deinit(&name);
+    return status;
+}
+
+// read_waiting reads entries until none has only its place.
+static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
+{
+    while (types->waiting_count > 0) {
+        size_t last = --types->waiting_count;
+        Dwarf_Die die = types->waiting[last];
+        uint32_t index = types->waiting_types[last];
+        struct type type;
+        enum ch_status status = read_entry(types, &die, &type);
+        if (status != CH_OK)
+            return status;
+        types->table->types[index] = type;
+    }
+    return forget_damaged(types->table, first);
+}
+
+enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
+                              uint32_t *out_index)
+{
+    uint32_t first = types->table->count;
+    enum ch_status status = place(types, die, out_index);
+    return status == CH_OK ? read_waiting(types, first) : status;
+}
+
+enum ch_status type_dwarf_add_type_of(struct type_dwarf *types, Dwarf_Die *die,
+                                      uint32_t *out_index)
+{
+    uint32_t first = types->table->count;
+    enum ch_status status = place_type_of(types, die, out_index);
+    return status == CH_OK ? read_waiting(types, first) : status;
+}
+
+// add_symbol adds the function or variable that die is.
+static enum ch_status add_symbol(struct type_dwarf *types, Dwarf_Die *die)
+{
+    struct type_symbol symbol = { .name = dwarf_diename(die) };
+    bool is_function = dwarf_tag(die) == DW_TAG_subprogram;
+    if (symbol.name == NULL || dwarf_hasattr(die, DW_AT_declaration))
+        return CH_OK;
+    enum ch_status status = is_function
+                                ? type_dwarf_add(types, die, &symbol.type)
+                                : type_dwarf_add_type_of(types, die, &symbol.type);
+    return status == CH_OK ? type_table_add_symbol(types->table, &symbol) : status;
+}
+
+// add_top adds an entry directly below a unit's.
+static enum ch_status add_top(struct type_dwarf *types, Dwarf_Die *die,
+                              const char *name)
+{
+    int tag = dwarf_tag(die);
+    uint32_t index;
+    if (name != NULL && strcmp(name_of(die), name) != 0)
+        return CH_OK;
+    if (tag == DW_TAG_subprogram || tag == DW_TAG_variable)
+        return add_symbol(types, die);
+    if (kind_of(tag) == TYPE_UNKNOWN)
+        return CH_OK;
+    return type_dwarf_add(types, die, &index);
+}
+
+enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,
+                                   const char *name)
+{
+    Dwarf_Die child;
+    int more = dwarf_child(unit, &child);
+    while (more == 0) {
+        enum ch_status status = add_top(types, &child, name);
+        if (status != CH_OK)
+            return status;
+        more = dwarf_siblingof(&child, &child);
+    }
+    return CH_OK;
+}
+
+enum ch_status type_dwarf_add_all(struct type_dwarf *types, const char *name)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(types->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        enum ch_status status = type_dwarf_add_unit(types, &die, name);
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/types/type_ctf.h"
+#include "symbolizer/types/type_dwarf.h"
+
+struct type_file {
+    struct type_table table;
+    enum type_source source;
+    struct type_ctf ctf;
+    Elf *elf;
+    Dwarf *dwarf;
+};
+
+// without_keyword is a type's name as debug information has it.
+static const char *without_keyword(const char *name)
+{
+    static const char *const words[] = { "struct ", "union ", "enum " };
+    for (size_t i = 0; name != NULL && i < sizeof(words) / sizeof(words[0]); i++)
+        if (strncmp(name, words[i], strlen(words[i])) == 0)
+            return name + strlen(words[i]);
+    return name;
+}
+
+static enum ch_status read_dwarf(struct type_file *file, const void *bytes, size_t size,
+                                 const char *name)
+{
+    (void)elf_version(EV_CURRENT);
+    file->source = TYPE_FROM_DWARF;
+    file->elf = elf_memory((char *)(uintptr_t)bytes, size); // it is only read
+    if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF)
+        return CH_ERR_MALFORMED;
+    const Elf64_Ehdr *header = elf64_getehdr(file->elf);
+    if (header == NULL || header->e_type == ET_REL)
+        return CH_ERR_UNSUPPORTED; // an object's DWARF is not relocated yet
+    file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    if (file->dwarf == NULL)
+        return CH_ERR_NOT_FOUND;
+    struct type_dwarf types;
+    type_dwarf_init(&types, file->dwarf, &file->table);
+    enum ch_status status = type_dwarf_add_all(&types, without_keyword(name));
+    type_dwarf_deinit(&types);
+    return status;
+}
+
+static enum ch_status read_types(struct type_file *file, const void *bytes, size_t size,
+                                 enum type_source wanted, const char *name)
+{
+    enum ch_status status = type_table_init(&file->table);
+    if (status != CH_OK)
+        return status;
+    if (wanted == TYPE_FROM_DWARF)
+        return read_dwarf(file, bytes, size, name);
+    file->source = TYPE_FROM_CTF;
+    status = type_ctf_load(&file->ctf, &file->table, bytes, size);
+    if (status != CH_ERR_NOT_FOUND || wanted == TYPE_FROM_CTF)
+        return status;
+    return read_dwarf(file, bytes, size, name);
+}
+
+enum ch_status type_file_open(struct type_file **out, const void *bytes, size_t size,
+                              enum type_source wanted, const char *name)
+{
+    struct type_file *file = calloc(1, sizeof(*file));
+    if (file == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = read_types(file, bytes, size, wanted, name);
+    if (status == CH_OK)
+        *out = file;
+    else
+        type_file_close(file);
+    return status;
+}
+
+void type_file_close(struct type_file *file)
+{
+    if (file == NULL)
+        return;
+    type_table_deinit(&file->table);
+    type_ctf_unload(&file->ctf);
+    if (file->dwarf != NULL)
+        dwarf_end(file->dwarf);
+    if (file->elf != NULL)
+        elf_end(file->elf);
+    free(file);
+}
+
+const struct type_table *type_file_table(const struct type_file *file)
+{
+    return &file->table;
+}
+
+enum type_source type_file_source(const struct type_file *file)
+{
+    return file->source;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The types of one image of a report: from its debug information, or where there is
+// none from its CTF. A program names a type in words and says how large it is; the size
+// tells types of one name apart, and types of another build from those that ran.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "symbolizer/names/debug_files.h"
+#include "symbolizer/types/type_ctf.h"
+#include "symbolizer/types/type_dwarf.h"
+#include "symbolizer/types/type_file.h"
+
+struct type_image {
+    struct debug_files files;
+    uint64_t linked_base; // what the image's base in the process corresponds to
+    struct type_table table;
+    enum type_source source; // TYPE_FROM_EITHER: there are no types
+    bool damaged;            // there is CTF, and it cannot be read
+    Dwarf *dwarf;
+    struct type_dwarf dwarf_types;
+    struct type_ctf ctf;
+};
+
+// type_image_open finds the types of the image at path, of the build id. That there are
+// none is no failure. Whatever it returns, image is to be closed.
+CH_CHECKED enum ch_status type_image_open(struct type_image *image, const char *path,
+                                          const struct build_id *id,
+                                          const struct debug_search *search);
+
+// type_image_find_files is the first half of type_image_open, which is cheap: no types
+// are there before type_image_load, the second, which may have much to decompress.
+CH_CHECKED enum ch_status type_image_find_files(struct type_image *image,
+                                                const char *path,
+                                                const struct build_id *id,
+                                                const struct debug_search *search);
+CH_CHECKED enum ch_status type_image_load(struct type_image *image);
+
+// type_image_close frees what image holds.
+void type_image_close(struct type_image *image);
+
+enum type_match {
+    TYPE_MATCHED,
+    TYPE_NO_TYPES,   // the image has neither DWARF nor CTF
+    TYPE_DAMAGED,    // its CTF cannot be read
+    TYPE_NOT_FOUND,  // no type of that name is complete
+    TYPE_OTHER_SIZE, // none of that name has that size
+    TYPE_AMBIGUOUS,  // several differ, and nothing says which
+};
+
+// type_match_reason is how a report says why there is no value ("no-type").
+const char *type_match_reason(enum type_match match);
+
+enum { TYPE_CANDIDATES_MAX = 8 };
+
+// A type_search is what a program says of a type, and what was found.
+struct type_search {
+    const char *name; // in words: "struct session"
+    uint64_t size;
+    uint64_t vaddr; // in the code that said so; its unit's types go first
+    uint32_t found; // where TYPE_MATCHED
+    uint32_t candidates[TYPE_CANDIDATES_MAX]; // of that name
+    uint32_t candidate_count;
+};
+
+// type_image_find looks for the type that search asks for.
+enum type_match type_image_find(struct type_image *image, struct type_search *search);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_members.h"
+
+static bool is_nameless(const struct type_table *table, uint32_t index)
+{
+    const struct type *type = &table->types[index];
+    return (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION) &&
+           type->name[0] == 0;
+}
+
+static void enter(struct type_members *members, const struct type *type,
+                  uint64_t offset_bits)
+{
+    members->levels[members->depth++] =
+        (struct type_members_level){ .type = type, .offset_bits = offset_bits };
+}
+
+void type_members_init(struct type_members *members, const struct type_table *table,
+                       const struct type *type)
+{
+    *members = (struct type_members){ .table = table };
+    enter(members, type, 0);
+}
+
+bool type_members_next(struct type_members *members, struct type_member *out)
+{
+    *out = (struct type_member){ 0 };
+    while (members->depth > 0) {
+        struct type_members_level *level = &members->levels[members->depth - 1];
+        if (level->next == level->type->part_count ||
+            members->visited == TYPE_MEMBERS_MAX) {
+            members->depth--;
+            out->closes += members->depth > 0;
+            continue;
+        }
+        members->visited++;
+        out->part = &members->table->parts[level->type->first_part + level->next++];
+        out->offset_bits = level->offset_bits + out->part->offset_bits;
+        out->depth = members->depth - 1;
+        out->opens = is_nameless(members->table, out->part->type) &&
+                     members->depth < TYPE_MEMBERS_DEPTH;
+        if (out->opens)
+            enter(members, &members->table->types[out->part->type], out->offset_bits);
+        return true;
+    }
+    return false;
+}

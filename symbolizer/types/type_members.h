@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The members of a structure, those of nameless structures in it among them, as C lets
+// one write them: `session.inner`, whatever structure without a name inner is in.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolizer/types/type_table.h"
+
+enum {
+    TYPE_MEMBERS_DEPTH = 8,      // of nameless structures in each other
+    TYPE_MEMBERS_MAX = 1u << 20, // of one type, with those
+};
+
+struct type_members {
+    const struct type_table *table;
+    struct type_members_level {
+        const struct type *type;
+        uint32_t next;
+        uint64_t offset_bits; // of the structure in the outermost one
+    } levels[TYPE_MEMBERS_DEPTH];
+    int depth;
+    uint32_t visited;
+};
+
+struct type_member {
+    const struct type_part *part;
+    uint64_t offset_bits; // from the outermost structure
+    int depth;            // how many nameless structures it is in
+    bool opens;           // it is a nameless structure whose members follow
+    int closes;           // how many of those have ended before it
+};
+
+// type_members_init begins with the first member of type, a structure or union.
+void type_members_init(struct type_members *members, const struct type_table *table,
+                       const struct type *type);
+
+// type_members_next gives the next member; false when there are no more, and then how
+// many nameless structures are still to be closed.
+bool type_members_next(struct type_members *members, struct type_member *out);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers, enums and bit-fields out of memory, as JSON: the values that are made of no
+// others. Targets are little-endian.
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "symbolizer/types/type_table.h"
+
+// A type_place is where an object is.
+struct type_place {
+    uint32_t type;
+    uint64_t address;
+    uint8_t shift; // of a bit-field: how many bits of its first byte come before it
+};
+
+// type_scalar_value gives the integer, float, enum or bit-field at place. Numbers that
+// JSON's readers would round are strings in hex. NULL: it cannot be read.
+json_t *type_scalar_value(const struct type_table *table,
+                          const struct memory_reader *memory,
+                          const struct type_place *place);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_table.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+
+// grow makes room for one more of the count items of size bytes at *items.
+static enum ch_status grow(void *items, uint32_t count, size_t *capacity, size_t size)
+{
+    void **at = items;
+    if (count < *capacity)
+        return CH_OK;
+    if (count >= TYPE_TABLE_MAX)
+        return CH_ERR_LIMIT;
+    size_t wanted = *capacity != 0 ? *capacity * 2 : 64;
+    void *grown = realloc(*at, wanted * size);
+    if (grown == NULL)
+        return CH_ERR_NO_MEMORY;
+    *at = grown;
+    *capacity = wanted;
+    return CH_OK;
+}
+
+enum ch_status type_table_init(struct type_table *table)
+{
+    const struct type unknown = { .name = "" };
+    uint32_t index;
+    *table = (struct type_table){ 0 };
+    return type_table_add(table, &unknown, &index);
+}
+
+void type_table_deinit(struct type_table *table)
+{
+    free(table->types);
+    free(table->parts);
+    free(table->symbols);
+    *table = (struct type_table){ 0 };
+}
+
+enum ch_status type_table_add(struct type_table *table, const struct type *type,
+                              uint32_t *out_index)
+{
+    enum ch_status status =
+        grow(&table->types, table->count, &table->capacity, sizeof(table->types[0]));
+    if (status != CH_OK)
+        return status;
+    table->types[table->count] = *type;
+    *out_index = table->count++;
+    return CH_OK;
+}
+
+enum ch_status type_table_add_part(struct type_table *table,
+                                   const struct type_part *part)
+{
+    enum ch_status status = grow(&table->parts, table->part_count,
+                                 &table->part_capacity, sizeof(table->parts[0]));
+    if (status != CH_OK)
+        return status;
+    table->parts[table->part_count++] = *part;
+    return CH_OK;
+}
+
+enum ch_status type_table_add_symbol(struct type_table *table,
+                                     const struct type_symbol *symbol)
+{
+    enum ch_status status = grow(&table->symbols, table->symbol_count,
+                                 &table->symbol_capacity, sizeof(table->symbols[0]));
+    if (status != CH_OK)
+        return status;
+    table->symbols[table->symbol_count++] = *symbol;
+    return CH_OK;
+}
+
+// is_transparent is whether a type of kind is another one by a different name.
+static bool is_transparent(enum type_kind kind)
+{
+    return kind == TYPE_TYPEDEF || kind == TYPE_CONST || kind == TYPE_VOLATILE ||
+           kind == TYPE_RESTRICT;
+}
+
+uint32_t type_strip(const struct type_table *table, uint32_t index)
+{
+    for (int i = 0; i < TYPE_CHAIN_MAX; i++) {
+        if (!is_transparent(table->types[index].kind))
+            return index;
+        index = table->types[index].target;
+    }
+    return TYPE_UNKNOWN_INDEX;
+}
+
+enum ch_status type_size(const struct type_table *table, uint32_t index, uint64_t *out)
+{
+    uint64_t count = 1;
+    for (int i = 0; i < TYPE_CHAIN_MAX; i++) {
+        const struct type *type = &table->types[index];
+        bool is_array = type->kind == TYPE_ARRAY;
+        if (is_array && !checked_mul_u64(count, type->count, &count))
+            return CH_ERR_LIMIT;
+        index = type->target;
+        if (is_array || is_transparent(type->kind))
+            continue;
+        if (type->kind == TYPE_FUNCTION || type->kind == TYPE_FORWARD ||
+            type->kind == TYPE_UNKNOWN)
+            return CH_ERR_NOT_FOUND;
+        uint64_t size;
+        if (!checked_mul_u64(count, type->size, &size) || size > INT64_MAX)
+            return CH_ERR_LIMIT;
+        *out = size;
+        return CH_OK;
+    }
+    return CH_ERR_MALFORMED;
+}
+
+uint64_t type_size_bits(const struct type_table *table, uint32_t index)
+{
+    uint64_t size;
+    uint32_t bare = type_strip(table, index);
+    if (table->types[bare].kind == TYPE_SLICE)
+        return table->types[bare].bits;
+    if (type_size(table, index, &size) != CH_OK || size > INT64_MAX / 8)
+        return 0;
+    return size * 8;
+}
+
+const char *type_kind_name(enum type_kind kind)
+{
+    static const char *const names[] = {
+        [TYPE_UNKNOWN] = "unknown", [TYPE_INTEGER] = "integer",
+        [TYPE_FLOAT] = "float",     [TYPE_POINTER] = "pointer",
+        [TYPE_ARRAY] = "array",     [TYPE_FUNCTION] = "function",
+        [TYPE_STRUCT] = "struct",   [TYPE_UNION] = "union",
+        [TYPE_ENUM] = "enum",       [TYPE_FORWARD] = "forward",
+        [TYPE_TYPEDEF] = "typedef", [TYPE_VOLATILE] = "volatile",
+        [TYPE_CONST] = "const",     [TYPE_RESTRICT] = "restrict",
+        [TYPE_SLICE] = "slice",
+    };
+    return names[kind];
+}

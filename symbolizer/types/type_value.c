@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/types/type_value.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sanitize.h"
+#include "report/secret_name.h"
+#include "symbolizer/types/type_members.h"
+#include "symbolizer/types/type_scalar.h"
+
+enum {
+    ITEMS_MAX = 4 * TYPE_VALUE_COUNT_MAX,
+    SEEN_SLOTS = 2 * TYPE_VALUE_COUNT_MAX, // a power of two, never more than half full
+};
+
+// An item is a value that is still to be made, and where it goes.
+struct item {
+    json_t *container; // an object or an array, which is in the tree already
+    const char *key;   // of an object
+    json_t *ready;     // the value, where it is known
+    struct type_place place;
+    bool secret;       // by its name: where it is may be shown, what it is may not
+    bool open;         // ... but if it is a structure, as a `session` is, what is in it
+    uint8_t pointers;  // that were followed to come here
+    uint8_t dimension; // of an array: how many of its dimensions are chosen
+};
+
+struct making {
+    const struct type_value *how;
+    struct item *items; // first in, first out
+    size_t first;
+    size_t count;
+    size_t capacity;
+    size_t made;
+    uint64_t *seen; // hashes of objects that pointers led to; 0: free
+    size_t seen_count;
+    json_t *hidden; // what is in a structure of a secret name goes here
+    json_t *kept;   // every object and array
+};
+
+// push lists an item. Most values are a single number, so room is made as it is needed.
+static void push(struct making *m, const struct item *item)
+{
+    if (m->count == m->capacity) {
+        size_t capacity = m->capacity != 0 ? m->capacity * 4 : 16;
+        struct item *items = capacity <= ITEMS_MAX
+                                 ? realloc(m->items, capacity * sizeof(m->items[0]))
+                                 : NULL;
+        if (items == NULL) {
+            json_decref(item->ready);
+            return;
+        }
+        m->items = items;
+        m->capacity = capacity;
+    }
+    m->items[m->count++] = *item;
+}
+
+// note_name says what the name of a value makes of it.
+static void note_name(const struct type_value *how, const char *name, struct item *item)
+{
+    enum secret_name sure = SECRET_NAME_NONE;
+    if (how->sanitize)
+        sure = secret_name_of(name, strlen(name));
+    item->secret = sure >= SECRET_NAME_PAIR;
+    item->open = sure == SECRET_NAME_PAIR;
+}
+
+// is_hidden is whether a value of the type is not shown.
+static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
+{
+    enum type_kind kind = m->how->table->types[type_strip(m->how->table, type)].kind;
+    bool structure = kind == TYPE_STRUCT || kind == TYPE_UNION;
+    return item->secret && !(item->open && structure);
+}
+
+static json_t *masked_value(void)
+{
+    return json_string("***");
+}
+
+static json_t *address_value(uint64_t address)
+{
+    return json_sprintf("0x%" PRIx64, address);
+}
+
+static json_t *pointer_object(uint64_t address, const char *key, json_t *value)
+{
+    return json_pack("{s:o, s:o}", "address", address_value(address), key, value);
+}
+
+// error_value says why what a pointer at address leads to is not there.
+static json_t *error_value(const struct making *m, uint64_t address)
+{
+    bool known = address >= m->how->known_from && address < m->how->known_to;
+    return json_string(m->how->cut && !known ? "not-copied" : "unreadable");
+}
+
+static json_t *error_object(const struct making *m)
+{
+    return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
+}
+
+// note_seen says whether an object was come to before, and notes it.
+static bool note_seen(struct making *m, uint64_t address, uint32_t type)
+{
+    uint64_t hash = (address ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u | 1;
+    size_t at = (size_t)(hash >> 40) & (SEEN_SLOTS - 1);
+    if (m->seen == NULL)
+        m->seen = calloc(SEEN_SLOTS, sizeof(m->seen[0]));
+    if (m->seen == NULL)
+        return true; // without memory nothing more is followed
+    while (m->seen[at] != 0 && m->seen[at] != hash)
+        at = (at + 1) & (SEEN_SLOTS - 1);
+    if (m->seen[at] == hash)
+        return true;
+    if (m->seen_count++ < SEEN_SLOTS / 2)
+        m->seen[at] = hash;
+    return false;
+}
+
+// complete gives the type that a forward announces, where there is exactly one.
+static uint32_t complete(const struct type_table *table, uint32_t index)
+{
+    uint32_t found = TYPE_UNKNOWN_INDEX;
+    index = type_strip(table, index);
+    const struct type *forward = &table->types[index];
+    if (forward->kind != TYPE_FORWARD)
+        return index;
+    for (uint32_t i = TYPE_UNKNOWN_INDEX + 1; i < table->count; i++) {
+        const struct type *type = &table->types[i];
+        if (type->kind != forward->tag || strcmp(type->name, forward->name) != 0)
+            continue;
+        if (found != TYPE_UNKNOWN_INDEX)
+            return index;
+        found = i;
+    }
+    return found != TYPE_UNKNOWN_INDEX ? found : index;
+}
+
+// string_value makes a string of what a program had; bytes that are not UTF-8 are
+// written as escapes.
+static json_t *string_value(const struct making *m, const char *bytes, bool more)
+{
+    struct text text = { 0 };
+    if (m->how->sanitize)
+        sanitize_string(bytes, m->how->home, &text);
+    else
+        text_append_string(&text, bytes);
+    text_append_string(&text, more ? "..." : "");
+    json_t *value = json_string(text.bytes != NULL ? text.bytes : "");
+    if (value == NULL) {
+        struct text escaped = { 0 };
+        for (size_t i = 0; text.bytes != NULL && i < text.size; i++)
+            text_appendf(&escaped, (uint8_t)text.bytes[i] < 0x80 ? "%c" : "\\x%02x",
+                         (uint8_t)text.bytes[i]);
+        value = json_string(escaped.bytes != NULL ? escaped.bytes : "");
+        text_deinit(&escaped);
+    }
+    text_deinit(&text);
+    return value;
+}
+
+static bool is_char(const struct type_table *table, uint32_t index)
+{
+    const struct type *type = &table->types[type_strip(table, index)];
+    return type->kind == TYPE_INTEGER && type->size == 1 &&
+           strcmp(type->name, "char") == 0;
+}
+
+// array_string makes a string of a char array of size bytes.
+static json_t *array_string(const struct making *m, uint64_t address, uint64_t size)
+{
+    char bytes[TYPE_VALUE_STRING + 1] = "";
+    size_t length = size < TYPE_VALUE_STRING ? (size_t)size : TYPE_VALUE_STRING;
+    if (memory_read(m->how->memory, address, bytes, length) != CH_OK)
+        return error_object(m);
+    return string_value(m, bytes, size > length && strlen(bytes) == length);
+}
+
+// pointed_string makes the value of a char pointer.
+static json_t *pointed_string(const struct making *m, const struct item *item,
+                              uint64_t address)
+{
+    char bytes[TYPE_VALUE_STRING + 1] = "";
+    enum ch_status status =
+        memory_read_string(m->how->memory, address, bytes, sizeof(bytes));
+    if (item->secret)
+        return pointer_object(address, "value", masked_value());
+    // What came before a hole is worth showing; nothing at all is not.
+    if (status == CH_ERR_FAULT && bytes[0] == 0)
+        return m->how->pointers == 0
+                   ? address_value(address)
+                   : pointer_object(address, "error",
+                                    error_value(m, item->place.address));
+    return pointer_object(address, "value", string_value(m, bytes, status != CH_OK));
+}
+
+static json_t *pointer_value(struct making *m, const struct item *item)
+{
+    const struct type_table *table = m->how->table;
+    uint64_t address;
+    if (memory_read_word(m->how->memory, item->place.address, &address) != CH_OK)
+        return error_object(m);
+    if (address == 0)
+        return json_null();
+    uint32_t pointer = type_strip(table, item->place.type);
+    uint32_t target = complete(table, table->types[pointer].target);
+    uint64_t size = 0;
+    uint8_t first;
+    if (is_char(table, target))
+        return pointed_string(m, item, address);
+    bool shown = type_size(table, target, &size) == CH_OK && size != 0;
+    if (!shown || is_hidden(m, item, target) || item->pointers >= m->how->pointers)
+        return address_value(address);
+    if (note_seen(m, address, target))
+        return pointer_object(address, "seen", json_true());
+    if (memory_read(m->how->memory, address, &first, sizeof(first)) != CH_OK)
+        return pointer_object(address, "error", error_value(m, item->place.address));
+    json_t *object = json_pack("{s:o}", "address", address_value(address));
+    const struct item next = { .container = object,
+                               .key = "value",
+                               .place = { .type = target, .address = address },
+                               .pointers = item->pointers + 1 };
+    if (object != NULL)
+        push(m, &next);
+    return object;
+}
+
+// push_members lists the members of a structure for object. Nameless structures give
+// theirs to it, those with a name become objects of their own, here and now, so that
+// members stay in order.
+static void push_members(struct making *m, const struct item *item, json_t *object)
+{
+    const struct type_table *table = m->how->table;
+    uint32_t index = type_strip(table, item->place.type);
+    json_t *containers[TYPE_MEMBERS_DEPTH + 1] = { object };
+    int depth = 0;
+    struct type_members members;
+    struct type_member member;
+    type_members_init(&members, table, &table->types[index]);
+    while (type_members_next(&members, &member)) {
+        depth -= member.closes;
+        const char *name = member.part->name;
+        struct item next = { .container = containers[depth],
+                             .key = name,
+                             .place = { .type = member.part->type,
+                                        .address = item->place.address +
+                                                   member.offset_bits / 8,
+                                        .shift = member.offset_bits % 8 },
+                             .pointers = item->pointers };
+        note_name(m->how, name, &next);
+        bool secret = is_hidden(m, &next, member.part->type);
+        if (member.opens)
+            containers[depth + 1] = containers[depth];
+        if (member.opens && name[0] != 0)
+            containers[depth + 1] = next.ready = json_object();
+        depth += member.opens;
+        if (secret && next.ready != NULL) {
+            json_decref(next.ready);
+            containers[depth] = m->hidden;
+        }
+        if (secret && next.ready != NULL)
+            next.ready = masked_value();
+        if (name[0] != 0)
+            push(m, &next);
+    }
+}
+
+static json_t *structure_value(struct making *m, const struct item *item)
+{
+    json_t *object = json_object();
+    if (object != NULL)
+        push_members(m, item, object);
+    return object;
+}
+
+// The dimensions of an array as C writes them: arrays directly in each other stand the
+// other way round in a table.
+struct dimensions {
+    uint32_t counts[TYPE_CHAIN_MAX];
+    int count;
+    uint32_t element;
+    uint64_t element_size;
+};
+
+static bool find_dimensions(const struct type_table *table, uint32_t index,
+                            struct dimensions *out)
+{
+    uint32_t nested[TYPE_CHAIN_MAX];
+    *out = (struct dimensions){ .element = index };
+    while (table->types[out->element].kind == TYPE_ARRAY &&
+           out->count < TYPE_CHAIN_MAX) {
+        nested[out->count++] = table->types[out->element].count;
+        out->element = table->types[out->element].target;
+    }
+    for (int i = 0; i < out->count; i++)
+        out->counts[i] = nested[out->count - 1 - i];
+    return type_size(table, out->element, &out->element_size) == CH_OK;
+}
+
+static json_t *array_value(struct making *m, const struct item *item)
+{
+    struct dimensions d;
+    uint32_t index = type_strip(m->how->table, item->place.type);
+    if (!find_dimensions(m->how->table, index, &d) || item->dimension >= d.count)
+        return json_null();
+    uint64_t count = d.counts[item->dimension];
+    uint64_t stride = d.element_size;
+    bool last = item->dimension + 1 == d.count;
+    for (int i = item->dimension + 1; i < d.count; i++)
+        stride *= d.counts[i];
+    if (last && is_char(m->how->table, d.element))
+        return array_string(m, item->place.address, count);
+    json_t *array = json_array();
+    for (uint64_t i = 0; array != NULL && i < count && i < TYPE_VALUE_ELEMENTS; i++) {
+        const struct item next = { .container = array,
+                                   .place = { .type = last ? d.element : index,
+                                              .address =
+                                                  item->place.address + i * stride },
+                                   .pointers = item->pointers,
+                                   .dimension = last ? 0 : item->dimension + 1 };
+        push(m, &next);
+    }
+    const struct item rest = {
+        .container = array,
+        .ready = json_pack("{s:I}", "more", (json_int_t)(count - TYPE_VALUE_ELEMENTS))
+    };
+    if (array != NULL && count > TYPE_VALUE_ELEMENTS)
+        push(m, &rest);
+    else
+        json_decref(rest.ready);
+    return array;
+}
+
+// make_value makes the value of item, and lists what it is made of.
+static json_t *make_value(struct making *m, const struct item *item)
+{
+    uint32_t index = type_strip(m->how->table, item->place.type);
+    json_t *value;
+    if (item->ready != NULL)
+        return item->ready;
+    enum type_kind kind = m->how->table->types[index].kind;
+    if (kind != TYPE_POINTER && is_hidden(m, item, index))
+        return masked_value();
+    switch (kind) {
+    case TYPE_STRUCT:
+    case TYPE_UNION:
+        return structure_value(m, item);
+    case TYPE_ARRAY:
+        return array_value(m, item);
+    case TYPE_POINTER:
+        return pointer_value(m, item);
+    case TYPE_INTEGER:
+    case TYPE_FLOAT:
+    case TYPE_ENUM:
+    case TYPE_SLICE:
+        value = type_scalar_value(m->how->table, m->how->memory, &item->place);
+        return value != NULL ? value : error_object(m);
+    default:
+        return json_null();
+    }
+}
+
+// attach puts value where it belongs. What others are still to be put in is kept until
+// all is done: a hostile type has two members of one name, and one takes the other's
+// place.
+static void attach(struct making *m, const struct item *item, json_t *value)
+{
+    if (json_is_object(value) || json_is_array(value))
+        (void)json_array_append(m->kept, value);
+    // Without memory a value is missing; jansson takes NULL for that.
+    if (item->key != NULL)
+        (void)json_object_set_new_nocheck(item->container, item->key, value);
+    else
+        (void)json_array_append_new(item->container, value);
+}
+
+static json_t *make_all(struct making *m, const struct item *root)
+{
+    push(m, root);
+    for (; m->first < m->count; m->first++) {
+        const struct item item = m->items[m->first]; // making it may move the others
+        json_t *value;
+        bool limited = item.ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
+        value = limited ? json_pack("{s:s}", "error", "limit") : make_value(m, &item);
+        attach(m, &item, value);
+    }
+    return json_incref(json_array_get(root->container, 0));
+}
+
+json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
+                        const char *name)
+{
+    struct making m = { .how = how, .hidden = json_object(), .kept = json_array() };
+    json_t *holder = json_array();
+    json_t *value = NULL;
+    if (m.hidden != NULL && m.kept != NULL && holder != NULL) {
+        struct item root = { .container = holder,
+                             .place = { .type = type, .address = address } };
+        note_name(how, name, &root);
+        if (how->pointers > 0)
+            (void)note_seen(&m, address, type_strip(how->table, type));
+        value = make_all(&m, &root);
+    }
+    json_decref(holder);
+    json_decref(m.hidden);
+    json_decref(m.kept);
+    free(m.items);
+    free(m.seen);
+    return value;
+}
