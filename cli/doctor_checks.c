@@ -17,13 +17,10 @@
 #include "agent/attach.h"
 #include "agent/read_file.h"
 #include "cli/installed.h"
-#include "upload/probe.h"
-#include "upload/target.h"
 
 enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };
 
-// await gives the exit code of a child, or 128 and the signal that ended it.
-static int await(pid_t pid)
+int doctor_await(pid_t pid)
 {
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -63,7 +60,7 @@ static int trace_sibling(const struct session *session, pid_t target)
             attach_report(target, &session->settings, NULL, &report, NULL);
         _exit(status == CH_OK ? 0 : errno != 0 ? errno : EIO);
     }
-    return pid > 0 ? await(pid) : errno;
+    return pid > 0 ? doctor_await(pid) : errno;
 }
 
 static void append_yama(struct text *line)
@@ -75,24 +72,27 @@ static void append_yama(struct text *line)
     text_deinit(&scope);
 }
 
-enum doctor_verdict doctor_ptrace(struct session *session, struct text *line)
+enum doctor_verdict doctor_ptrace(struct doctor *doctor, struct doctor_finding *out)
 {
+    struct session *session = doctor->session;
     pid_t target = start_target();
     int error = target > 0 ? trace_sibling(session, target) : errno;
     if (target > 0) {
         kill(target, SIGKILL);
-        await(target);
+        doctor_await(target);
     }
     if (error == 0) {
-        text_append_string(line, "a crashed process can be stopped and read");
-        append_yama(line);
+        text_append_string(&out->line, "a crashed process can be stopped and read");
+        append_yama(&out->line);
         return DOCTOR_FINE;
     }
-    text_appendf(line, "a crashed process cannot be stopped: %s",
+    text_appendf(&out->line, "a crashed process cannot be stopped: %s",
                  error > 0 ? strerror(error) : "the attempt was killed");
-    append_yama(line);
-    text_append_string(line, "; allow ptrace (CAP_SYS_PTRACE, or "
-                             "kernel.yama.ptrace_scope below 3)");
+    append_yama(&out->line);
+    text_append_string(&out->line, "; allow ptrace (CAP_SYS_PTRACE, or "
+                                   "kernel.yama.ptrace_scope below 3)");
+    if (access("/proc/sys/kernel/yama/ptrace_scope", F_OK) == 0)
+        text_append_string(&out->fix, "sysctl -w kernel.yama.ptrace_scope=1\n");
     return DOCTOR_TROUBLE;
 }
 
@@ -108,47 +108,39 @@ static long status_value(const char *key)
     return value;
 }
 
-enum doctor_verdict doctor_confinement(struct session *session, struct text *line)
+enum doctor_verdict doctor_confinement(struct doctor *doctor,
+                                       struct doctor_finding *out)
 {
-    (void)session;
+    (void)doctor;
     bool filtered = status_value("\nSeccomp:") == 2;
     bool bounded = status_value("\nNoNewPrivs:") == 1;
     if (!filtered && !bounded) {
-        text_append_string(line, "no seccomp filter, no no_new_privs");
+        text_append_string(&out->line, "no seccomp filter, no no_new_privs");
         return DOCTOR_FINE;
     }
-    text_appendf(line, "%s%s%s: what the other lines say holds in here",
+    text_appendf(&out->line, "%s%s%s: what the other lines say holds in here",
                  filtered ? "a seccomp filter" : "", filtered && bounded ? " and " : "",
                  bounded ? "no_new_privs" : "");
     return DOCTOR_NOTE;
 }
 
-enum doctor_verdict doctor_library(struct session *session, struct text *line)
+enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding *out)
 {
     char path[PATH_MAX];
-    (void)session;
+    (void)doctor;
     if (!installed_library(path)) {
-        text_append_string(line,
+        text_append_string(&out->line,
                            "the library of the handler is not beside this program; "
                            "install it again");
         return DOCTOR_TROUBLE;
     }
-    text_append_string(line, path);
+    text_append_string(&out->line, path);
     return DOCTOR_FINE;
 }
 
-enum doctor_verdict doctor_agent(struct session *session, struct text *line)
+// Without a channel to a crashed process it has nothing to do, and says so by 1.
+bool doctor_agent_runs(const char *agent)
 {
-    char path[PATH_MAX];
-    const char *agent = session->settings.agent;
-    if (agent == NULL && installed_agent(path))
-        agent = path;
-    if (agent == NULL) {
-        text_append_string(line, "crashhook-agent is not where it should be; install "
-                                 "it again or set CRASHHOOK_AGENT");
-        return DOCTOR_TROUBLE;
-    }
-    // Without a channel to a crashed process it has nothing to do, and says so by 1.
     pid_t pid = fork();
     if (pid == 0) {
         close(3);
@@ -156,16 +148,35 @@ enum doctor_verdict doctor_agent(struct session *session, struct text *line)
         execl(agent, "crashhook-agent", (char *)NULL);
         _exit(127);
     }
-    int code = pid > 0 ? await(pid) : -1;
-    text_append_string(line, agent);
-    if (code == 1)
+    return pid > 0 && doctor_await(pid) == 1;
+}
+
+enum doctor_verdict doctor_agent(struct doctor *doctor, struct doctor_finding *out)
+{
+    struct session *session = doctor->session;
+    char path[PATH_MAX];
+    const char *agent = session->settings.agent;
+    if (agent == NULL && installed_agent(path))
+        agent = path;
+    if (agent == NULL) {
+        text_append_string(&out->line,
+                           "crashhook-agent is not where it should be; install "
+                           "it again or set CRASHHOOK_AGENT");
+        return DOCTOR_TROUBLE;
+    }
+    text_append_string(&out->line, agent);
+    if (doctor_agent_runs(agent))
         return DOCTOR_FINE;
-    text_append_string(line, " cannot be run; set CRASHHOOK_AGENT to one that can");
+    text_append_string(&out->line,
+                       " cannot be run; set CRASHHOOK_AGENT to one that can");
+    text_append_string(
+        &out->fix, session->settings.agent != NULL ? "unset CRASHHOOK_AGENT\n" : "");
     return DOCTOR_TROUBLE;
 }
 
-enum doctor_verdict doctor_spool(struct session *session, struct text *line)
+enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *out)
 {
+    struct session *session = doctor->session;
     struct statvfs room;
     char id[REPORT_ID_SIZE];
     int fd;
@@ -173,19 +184,22 @@ enum doctor_verdict doctor_spool(struct session *session, struct text *line)
         settings_spool_path(&session->settings, session_getenv, NULL,
                             session->spool_path, sizeof(session->spool_path));
     if (status != CH_OK) {
-        text_append_string(line, "no spool: set CRASHHOOK_SPOOL or HOME");
+        text_append_string(&out->line, "no spool: set CRASHHOOK_SPOOL or HOME");
         return DOCTOR_TROUBLE;
     }
     report_id_make((uint64_t)time(NULL) * 1000, id);
     status = spool_open(session->spool_path, SPOOL_CREATE, &session->spool);
     if (status == CH_OK)
         status = spool_create(&session->spool, id, &fd);
-    text_append_string(line, session->spool_path);
+    text_append_string(&out->line, session->spool_path);
     if (status != CH_OK) {
-        text_appendf(line,
+        text_appendf(&out->line,
                      " cannot be written to: %s; set CRASHHOOK_SPOOL to a folder "
                      "that can",
                      spool_why(status));
+        text_appendf(&out->fix, "install -d -m 700 -o %u -g %u ", geteuid(), getegid());
+        doctor_quote(session->spool_path, &out->fix);
+        text_append_string(&out->fix, "\n");
         return DOCTOR_TROUBLE;
     }
     spool_discard(&session->spool, id);
@@ -193,114 +207,41 @@ enum doctor_verdict doctor_spool(struct session *session, struct text *line)
     if (fstatvfs(session->spool.folder_fd, &room) != 0)
         return DOCTOR_FINE;
     uint64_t left = (uint64_t)room.f_bavail * room.f_frsize;
-    text_appendf(line, ", %llu MiB free", (unsigned long long)(left >> 20));
+    text_appendf(&out->line, ", %llu MiB free", (unsigned long long)(left >> 20));
     return left < LOW_SPACE_BYTES ? DOCTOR_NOTE : DOCTOR_FINE;
 }
 
-static void note_refused(void *context, const char *shown)
+// core_reader writes the program that a core_pattern pipes cores to; false: to none.
+static bool core_reader(const char *pattern, char out[static PATH_MAX])
 {
-    text_appendf(context, "'%s' is no target; ", shown);
+    if (pattern[0] != '|')
+        return false;
+    pattern += 1 + strspn(pattern + 1, " ");
+    snprintf(out, PATH_MAX, "%.*s", (int)strcspn(pattern, " \n"), pattern);
+    return out[0] != 0;
 }
 
-enum doctor_verdict doctor_targets(struct session *session, struct text *line)
+enum doctor_verdict doctor_core(struct doctor *doctor, struct doctor_finding *out)
 {
-    struct target_list targets;
-    bool reachable = true;
-    if (session->settings.url == NULL) {
-        text_append_string(line, "CRASHHOOK_URL is not set: reports stay in the spool");
+    struct text CH_CLEANUP(text_deinit) pattern = { 0 };
+    char reader[PATH_MAX];
+    (void)doctor;
+    if (read_file("/proc/sys/kernel/core_pattern", SMALL_LIMIT_BYTES, &pattern) !=
+        CH_OK) {
+        text_append_string(&out->line, "kernel.core_pattern cannot be read");
         return DOCTOR_NOTE;
     }
-    if (target_list_parse(session->settings.url, note_refused, line, &targets) != CH_OK)
-        return DOCTOR_TROUBLE;
-    bool refused = line->size != 0;
-    for (size_t i = 0; i < targets.count; i++) {
-        char why[256];
-        bool answers = probe_target(&targets.targets[i], why, sizeof(why)) == CH_OK;
-        text_appendf(line, "%s%s %s", i != 0 ? "; " : "", targets.targets[i].shown,
-                     why);
-        reachable = reachable && answers;
+    text_appendf(&out->line, "kernel.core_pattern is '%.*s'",
+                 (int)strcspn(pattern.bytes, "\n"), pattern.bytes);
+    bool piped = core_reader(pattern.bytes, reader);
+    if (piped && access(reader, X_OK) != 0) {
+        text_append_string(&out->line, ", a program that is not there: cores are lost");
+        text_append_string(&out->fix, "sysctl -w kernel.core_pattern=core\n");
+        return DOCTOR_NOTE;
     }
-    target_list_deinit(&targets);
-    // What cannot be sent waits in the spool, so nothing is lost yet.
-    return refused || !reachable ? DOCTOR_TROUBLE : DOCTOR_FINE;
-}
-
-enum doctor_verdict doctor_core(struct session *session, struct text *line)
-{
-    struct text pattern = { 0 };
-    (void)session;
-    if (read_file("/proc/sys/kernel/core_pattern", SMALL_LIMIT_BYTES, &pattern) ==
-        CH_OK)
-        text_appendf(line,
-                     "kernel.core_pattern is '%.*s'; crashhook leaves them as "
-                     "they are",
-                     (int)strcspn(pattern.bytes, "\n"), pattern.bytes);
-    text_deinit(&pattern);
-    return DOCTOR_FINE;
-}
-
-// run_test_crash runs `crashhook run -- crashhook doctor test-crash` with a spool of
-// its own and gives its exit code.
-static int run_test_crash(const char *self, const char *spool)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-        unsetenv("CRASHHOOK_URL");
-        execl(self, "crashhook", "run", "--enable", "yes", "--signals", "SEGV",
-              "--spool", spool, "--symbolize", "fast", "--", self, "doctor",
-              "test-crash", (char *)NULL);
-        _exit(127);
-    }
-    return pid > 0 ? await(pid) : -1;
-}
-
-// count_and_remove empties the spool folder and gives how many reports it held.
-static size_t count_and_remove(const char *folder)
-{
-    struct spool spool;
-    struct spool_listing listing = { 0 };
-    if (spool_open(folder, SPOOL_WRITE, &spool) != CH_OK)
-        return 0;
-    enum ch_status status = spool_list(&spool, &listing);
-    size_t count = status == CH_OK ? listing.count : 0;
-    for (size_t i = 0; i < count; i++)
-        (void)!spool_remove(&spool, listing.entries[i].id);
-    spool_listing_deinit(&listing);
-    spool_close(&spool);
-    return count;
-}
-
-enum doctor_verdict doctor_crash(struct session *session, struct text *line)
-{
-    enum { DIED_BY_SEGV = 128 + SIGSEGV };
-    char folder[] = "/tmp/crashhook-doctor.XXXXXX";
-    char self[PATH_MAX];
-    struct timespec begin;
-    struct timespec end;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    (void)session;
-    if (length <= 0 || mkdtemp(folder) == NULL) {
-        text_appendf(line, "cannot be tried: %s", strerror(errno));
-        return DOCTOR_TROUBLE;
-    }
-    self[length] = 0;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    int code = run_test_crash(self, folder);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    size_t reports = count_and_remove(folder);
-    rmdir(folder);
-    if (code != DIED_BY_SEGV || reports != 1) {
-        text_appendf(line,
-                     "a program that crashed ended with %d and left %zu reports "
-                     "(expected: %d and 1)",
-                     code, reports, DIED_BY_SEGV);
-        return DOCTOR_TROUBLE;
-    }
-    long ms =
-        (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
-    text_appendf(line, "a program crashed and was reported within %ld ms", ms);
+    bool ours = piped && strstr(pattern.bytes, "crashhook core") != NULL;
+    text_append_string(&out->line,
+                       ours ? ": programs without the handler are reported, too"
+                            : "; crashhook leaves them as they are");
     return DOCTOR_FINE;
 }

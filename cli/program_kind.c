@@ -187,22 +187,33 @@ static bool find_runtime(const struct elf_view *file, char out[static NAME_MAX +
     return false;
 }
 
-// exports_sanitizer: a runtime that is linked into the program exports its interface.
-static bool exports_sanitizer(const struct elf_view *file)
+// has_dynamic_name is whether one of names is a whole string of .dynstr.
+static bool has_dynamic_name(const struct elf_view *file, const char *const *names)
 {
-    static const char *const names[] = { "__asan_init", "__tsan_init", "__lsan_init",
-                                         "__msan_init", "__hwasan_init" };
     struct elf_section strings;
     if (elf_view_find_section(file, ".dynstr", &strings, NULL) != CH_OK)
         return false;
     struct cursor c = elf_section_cursor(file, &strings);
     size_t size = cursor_left(&c);
-    const void *bytes = cursor_take(&c, size);
-    for (size_t i = 0; bytes != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (memmem(bytes, size, names[i], strlen(names[i]) + 1) != NULL)
-            return true;
+    const uint8_t *bytes = cursor_take(&c, size);
+    for (; bytes != NULL && *names != NULL; names++) {
+        const uint8_t *at = bytes;
+        while ((at = memmem(at, size - (size_t)(at - bytes), *names,
+                            strlen(*names) + 1)) != NULL) {
+            if (at > bytes && at[-1] == 0)
+                return true;
+            at++;
+        }
     }
     return false;
+}
+
+// exports_sanitizer: a runtime that is linked into the program exports its interface.
+static bool exports_sanitizer(const struct elf_view *file)
+{
+    static const char *const names[] = { "__asan_init", "__tsan_init",   "__lsan_init",
+                                         "__msan_init", "__hwasan_init", NULL };
+    return has_dynamic_name(file, names);
 }
 
 static enum program_kind kind_of_elf(const struct elf_view *file, struct program *out)
@@ -282,6 +293,26 @@ void program_look(const char *command, struct program *out)
     }
     for (int i = 0; i < SCRIPTS_MAX && look_at(out); i++)
         continue;
+}
+
+bool program_has_name(const struct program *program, const char *const *names)
+{
+    struct elf_view view;
+    struct stat file;
+    bool found = false;
+    int fd = open(program->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        found = bytes != MAP_FAILED &&
+                elf_view_init(&view, bytes, (size_t)file.st_size) == CH_OK &&
+                has_dynamic_name(&view, names);
+        if (bytes != MAP_FAILED)
+            (void)munmap(bytes, (size_t)file.st_size);
+    }
+    (void)close(fd);
+    return found;
 }
 
 const char *program_kind_words(enum program_kind kind)

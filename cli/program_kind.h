@@ -31,5 +31,10 @@ struct program {
 // program_look finds out what `command` would execute.
 void program_look(const char *command, struct program *out);
 
+// program_has_name is whether one of names, a list that ends with NULL, is among the
+// dynamic strings of the program: those of functions that it takes from libraries or
+// gives to them, and of its libraries.
+bool program_has_name(const struct program *program, const char *const *names);
+
 // program_kind_words says what kind is, as in "it is statically linked".
 const char *program_kind_words(enum program_kind kind);

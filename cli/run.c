@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/trace.h"
 #include "cli/command.h"
 #include "cli/installed.h"
 #include "cli/preload_path.h"
@@ -208,31 +207,14 @@ static int run_by_trace(const struct options *options)
     return run_traced(agent, options->arguments, kept);
 }
 
-// is_traced is what `auto` makes of the program.
-static bool is_traced(const struct program *program)
-{
-    char library[PATH_MAX];
-    switch (program->kind) {
-    case PROGRAM_DYNAMIC:
-    case PROGRAM_UNKNOWN:
-        return !installed_library(library);
-    case PROGRAM_SANITIZED:
-    case PROGRAM_HAS_HANDLER:
-        return false;
-    case PROGRAM_PRIVILEGED:
-        return trace_keeps_privileges();
-    default:
-        return true;
-    }
-}
-
 static int run_by_auto(const struct options *options, const struct session *session)
 {
     struct program program;
     program_look(options->arguments[0], &program);
-    if (is_traced(&program))
+    enum run_way way = run_way_of(&program);
+    if (way == RUN_WAY_TRACE)
         return run_by_trace(options);
-    if (program.kind == PROGRAM_PRIVILEGED) {
+    if (way == RUN_WAY_UNWATCHED) {
         (void)command_fail(
             "'%s' gains privileges, which tracing would take from it; it "
             "runs without being watched",

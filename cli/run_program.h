@@ -4,9 +4,19 @@
 // preloaded handler, with a process of ours that stands in for the program, or from
 // outside, by a tracer that nobody sees, the program in our own place.
 #pragma once
+#include "cli/program_kind.h"
 #include "cli/session.h"
 
 enum { RUN_NO_PERMISSION = 126, RUN_NO_COMMAND = 127 };
+
+enum run_way {
+    RUN_WAY_PRELOAD,
+    RUN_WAY_TRACE,
+    RUN_WAY_UNWATCHED, // both would take from the program what it needs
+};
+
+// run_way_of is how `--via auto` watches program.
+enum run_way run_way_of(const struct program *program);
 
 // run_failed says why arguments could not be executed, and returns the status that a
 // shell would.

@@ -28,13 +28,18 @@ void collector_judge(const struct http_reply *reply, const char *id,
         verdict_down(out, "its answer is not a collector's; is the address right?");
 }
 
+void collector_write_url(const struct target *target, struct text *out)
+{
+    text_appendf(out, "%s/api/v1/reports", target->url);
+}
+
 void collector_send(const struct target *target, const struct shipment *shipment,
                     struct verdict *out)
 {
     struct text CH_CLEANUP(text_deinit) packed = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    text_appendf(&url, "%s/api/v1/reports", target->url);
+    collector_write_url(target, &url);
     verdict_begin(out);
     if (packing_zstd(shipment->json, shipment->size, &packed) != CH_OK ||
         !text_ok(&url)) {

@@ -11,6 +11,9 @@
 void collector_send(const struct target *target, const struct shipment *shipment,
                     struct verdict *out);
 
+// collector_write_url appends where target takes reports.
+void collector_write_url(const struct target *target, struct text *out);
+
 // collector_judge judges an answer to the report called id.
 void collector_judge(const struct http_reply *reply, const char *id,
                      struct verdict *out);

@@ -48,9 +48,10 @@ void otlp_judge(const struct http_reply *reply, struct verdict *out)
         verdict_refused(reply, "the report", report_string(answer, "message"), out);
 }
 
-// write_url appends where records go; who gave the whole address meant it.
-static void write_url(const char *base, struct text *out)
+// Who gave the whole address meant it.
+void otlp_write_url(const struct target *target, struct text *out)
 {
+    const char *base = target->url;
     size_t length = strlen(base);
     size_t suffix = strlen(INTAKE);
     bool whole = length > suffix && strcmp(base + length - suffix, INTAKE) == 0;
@@ -70,7 +71,7 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
                                     .progress = shipment->progress,
                                     .context = shipment->context };
     verdict_begin(out);
-    write_url(target->url, &url);
+    otlp_write_url(target, &url);
     enum ch_status status =
         otlp_logs_write(shipment->report, (int64_t)time(NULL) * 1000, &body);
     if (status == CH_OK)

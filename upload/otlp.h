@@ -11,5 +11,8 @@
 void otlp_send(const struct target *target, const struct shipment *shipment,
                struct verdict *out);
 
+// otlp_write_url appends where target takes records.
+void otlp_write_url(const struct target *target, struct text *out);
+
 // otlp_judge judges an answer.
 void otlp_judge(const struct http_reply *reply, struct verdict *out);

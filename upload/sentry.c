@@ -55,6 +55,16 @@ void sentry_judge(const struct http_reply *reply, const char *id, struct verdict
         out->wait_s = WAIT_UNSAID_S;
 }
 
+void sentry_write_request(const struct target *target, struct text *out_url,
+                          struct text *out_headers)
+{
+    text_appendf(out_url, "%s/api/%s/envelope/", target->url, target->project);
+    text_appendf(out_headers,
+                 "X-Sentry-Auth: Sentry sentry_key=%s, sentry_version=7, "
+                 "sentry_client=crashhook/" CRASHHOOK_VERSION,
+                 target->key);
+}
+
 // post sends the envelope, with the report in it or without.
 static enum ch_status post(const struct target *target, const struct shipment *shipment,
                            bool attach, struct http_reply *reply)
@@ -68,11 +78,7 @@ static enum ch_status post(const struct target *target, const struct shipment *s
                                     .timeout_ms = shipment->timeout_ms,
                                     .progress = shipment->progress,
                                     .context = shipment->context };
-    text_appendf(&url, "%s/api/%s/envelope/", target->url, target->project);
-    text_appendf(&key,
-                 "X-Sentry-Auth: Sentry sentry_key=%s, sentry_version=7, "
-                 "sentry_client=crashhook/" CRASHHOOK_VERSION,
-                 target->key);
+    sentry_write_request(target, &url, &key);
     enum ch_status status =
         sentry_envelope_write(shipment->report, attach ? shipment->json : NULL,
                               shipment->size, (int64_t)time(NULL) * 1000, &envelope);

@@ -12,5 +12,10 @@
 void sentry_send(const struct target *target, const struct shipment *shipment,
                  struct verdict *out);
 
+// sentry_write_request appends where target takes envelopes, and the header that lets
+// one in.
+void sentry_write_request(const struct target *target, struct text *out_url,
+                          struct text *out_headers);
+
 // sentry_judge judges an answer to the report called id.
 void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+#include "report/spool.h"
+
+enum { DIED_BY_SEGV = 128 + SIGSEGV };
+
+// run_test_crash runs `crashhook run -- crashhook doctor test-crash` with a spool of
+// its own and gives its exit code.
+static int run_test_crash(const char *self, const char *spool, const char *user)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        unsetenv("CRASHHOOK_URL");
+        execl(self, "crashhook", "run", "--enable", "yes", "--signals", "SEGV",
+              "--spool", spool, "--symbolize", "fast", "--via", "preload", "--", self,
+              "doctor", user != NULL ? "--user" : "test-crash", user, "test-crash",
+              (char *)NULL);
+        _exit(127);
+    }
+    return pid > 0 ? doctor_await(pid) : -1;
+}
+
+// count_and_remove empties the spool folder and gives how many reports it held.
+static size_t count_and_remove(const char *folder)
+{
+    struct spool spool;
+    struct spool_listing listing = { 0 };
+    if (spool_open(folder, SPOOL_WRITE, &spool) != CH_OK)
+        return 0;
+    enum ch_status status = spool_list(&spool, &listing);
+    size_t count = status == CH_OK ? listing.count : 0;
+    for (size_t i = 0; i < count; i++)
+        (void)!spool_remove(&spool, listing.entries[i].id);
+    spool_listing_deinit(&listing);
+    spool_close(&spool);
+    return count;
+}
+
+enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *out)
+{
+    char folder[] = "/tmp/crashhook-doctor.XXXXXX";
+    char self[PATH_MAX];
+    struct timespec begin;
+    struct timespec end;
+    // Another user than ours can be tried by root alone.
+    const char *user = geteuid() == 0 ? doctor->user : NULL;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0 || mkdtemp(folder) == NULL) {
+        text_appendf(&out->line, "cannot be tried: %s", strerror(errno));
+        return DOCTOR_TROUBLE;
+    }
+    self[length] = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int code = run_test_crash(self, folder, user);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    size_t reports = count_and_remove(folder);
+    rmdir(folder);
+    text_appendf(&out->line, "a program%s%s ", user != NULL ? " that became " : "",
+                 user != NULL ? user : "");
+    if (code != DIED_BY_SEGV || reports != 1) {
+        text_appendf(&out->line,
+                     "which crashes ended with %d and left %zu reports (expected: %d "
+                     "and 1)",
+                     code, reports, DIED_BY_SEGV);
+        return DOCTOR_TROUBLE;
+    }
+    long ms =
+        (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
+    text_appendf(&out->line, "crashed and was reported within %ld ms", ms);
+    return DOCTOR_FINE;
+}

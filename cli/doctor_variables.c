@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+
+#define OURS "CRASHHOOK_"
+
+enum { NAME_BYTES = 32, SLIPS_MAX = 3 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// slips is how many letters have to be put in, taken out or replaced to make b of a.
+static size_t slips(const char *a, const char *b)
+{
+    size_t row[NAME_BYTES + 1];
+    size_t width = strlen(b);
+    if (width > NAME_BYTES)
+        return SIZE_MAX;
+    for (size_t i = 0; i <= width; i++)
+        row[i] = i;
+    for (size_t line = 1; a[line - 1] != 0; line++) {
+        size_t before = row[0]; // of the line above, one to the left
+        row[0] = line;
+        for (size_t i = 1; i <= width; i++) {
+            size_t replaced = before + (a[line - 1] != b[i - 1]);
+            before = row[i];
+            row[i] = least(least(row[i], row[i - 1]) + 1, replaced);
+        }
+    }
+    return row[width];
+}
+
+// nearest is the variable that somebody may have meant by name, and whether it is the
+// same; NULL: none.
+static const char *nearest(const char *name, bool *out_same)
+{
+    size_t count;
+    size_t fewest = SLIPS_MAX + 1;
+    const char *found = NULL;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = slips(name, variables[i].name);
+        if (distance < fewest) {
+            fewest = distance;
+            found = variables[i].name;
+        }
+    }
+    *out_same = fewest == 0;
+    return found;
+}
+
+static void note(struct doctor_finding *out)
+{
+    text_append_string(&out->line, out->line.size != 0 ? "; " : "");
+}
+
+// note_unknown notes a variable that there is none of. true: another was meant, and
+// what that says is lost.
+static bool note_unknown(const char *variable, struct doctor_finding *out)
+{
+    char name[2 * NAME_BYTES];
+    bool same;
+    size_t length = strcspn(variable, "=");
+    if (length >= sizeof(name))
+        length = sizeof(name) - 1;
+    memcpy(name, variable, length);
+    name[length] = 0;
+    const char *meant = nearest(name, &same);
+    if (same)
+        return false;
+    note(out);
+    text_appendf(&out->line, "there is no %s", name);
+    if (meant == NULL)
+        return false;
+    text_appendf(&out->line, " (%s?)", meant);
+    if (name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")] ==
+        0)
+        text_appendf(&out->fix, "export %s=\"$%s\"; unset %s\n", meant, name, name);
+    return true;
+}
+
+static void note_misunderstood(void *context, const char *variable, const char *value,
+                               const char *accepted)
+{
+    struct doctor_finding *out = context;
+    note(out);
+    text_appendf(&out->line, "%s='%s' is not understood: it takes %s", variable, value,
+                 accepted);
+}
+
+static void note_relative(const char *variable, const char *path,
+                          struct doctor_finding *out)
+{
+    if (path == NULL || path[0] == '/')
+        return;
+    note(out);
+    text_appendf(&out->line,
+                 "%s='%s' means another file in each folder that a program "
+                 "is started in",
+                 variable, path);
+    text_appendf(&out->fix, "export %s=\"$PWD\"/", variable);
+    doctor_quote(path, &out->fix);
+    text_append_string(&out->fix, "\n");
+}
+
+static void note_paths(const struct settings *settings, struct doctor_finding *out)
+{
+    const char *log = settings->log;
+    note_relative("CRASHHOOK_SPOOL", settings->spool, out);
+    note_relative("CRASHHOOK_AGENT", settings->agent, out);
+    note_relative("CRASHHOOK_TOKEN_FILE", settings->token_file, out);
+    if (log != NULL && strcmp(log, "stdout") == 0) {
+        note(out);
+        text_append_string(&out->line, "CRASHHOOK_LOG='stdout' is a file of that name; "
+                                       "it takes a path, or stderr");
+        text_append_string(&out->fix, "export CRASHHOOK_LOG=stderr\n");
+    } else if (log != NULL && strcmp(log, "stderr") != 0) {
+        note_relative("CRASHHOOK_LOG", log, out);
+    }
+}
+
+enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)
+{
+    struct settings settings;
+    bool lost = false;
+    for (char **at = environ; *at != NULL; at++) {
+        if (strncmp(*at, OURS, sizeof(OURS) - 1) == 0)
+            lost = note_unknown(*at, out) || lost;
+    }
+    settings_read(&settings, session_getenv, note_misunderstood, out);
+    note_paths(&doctor->session->settings, out);
+    if (out->line.size != 0)
+        return lost ? DOCTOR_TROUBLE : DOCTOR_NOTE;
+    text_append_string(&out->line, "all that are set are understood");
+    return DOCTOR_FINE;
+}

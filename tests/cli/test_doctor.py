@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashhook doctor: it tries what a report needs, and says what would stop one.
+
+import http.server
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import threading
+import unittest
+
+import cli_scene
+from cli_scene import BUILD, Scene
+
+sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "collector"))
+sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "support"))
+import running
+from place import needs_root
+
+COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
+NOBODY = 65534
+
+
+class Server:
+    """A server of somebody else's, which answers every POST alike and keeps it."""
+
+    def __init__(self, status, body=b"{}", needs=None):
+        seen = self.seen = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                data = self.rfile.read(int(self.headers["Content-Length"]))
+                seen.append((self.path, dict(self.headers), data))
+                refused = needs is not None and self.headers.get(needs[0]) != needs[1]
+                self.send_response(401 if refused else status)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def host(self):
+        return "127.0.0.1:%d" % self.server.server_port
+
+
+class Doctor(unittest.TestCase):
+    def found(self, scene, *arguments, **variables):
+        """The findings by their name, as (verdict, text, fix)."""
+        done = scene.run("doctor", "--json", *arguments, **variables)
+        answer = json.loads(done.stdout)
+        troubles = [c for c in answer["checks"] if c["verdict"] == "trouble"]
+        self.assertEqual(answer["ok"], not troubles)
+        self.assertEqual(done.returncode, 1 if troubles else 0, done.stdout + done.stderr)
+        return {c["name"]: (c["verdict"], c["text"], c["fix"]) for c in answer["checks"]}
+
+
+class Targets(Doctor):
+    def target(self, url, **variables):
+        with Scene() as scene:
+            return self.found(scene, "--url", url, **variables)["targets"]
+
+    def test_a_collector_is_asked_with_the_token_and_stores_nothing(self):
+        with running.Collector(COLLECTOR, tokens=["marigold"]) as collector:
+            verdict, text, _ = self.target(collector.url, CRASHHOOK_TOKEN="marigold")
+            self.assertEqual((verdict, text), ("ok", collector.url + " takes reports"))
+            status, answer = collector.json("GET", "/api/v1/reports")
+            self.assertEqual((status, answer["reports"]), (200, []))
+
+    def test_a_wrong_token_and_none_are_trouble(self):
+        with running.Collector(COLLECTOR, tokens=["marigold"]) as collector:
+            verdict, text, fix = self.target(collector.url, CRASHHOOK_TOKEN="tulip")
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("lets no report in: it answered 401", text)
+            self.assertNotIn("tulip", text)
+            verdict, text, fix = self.target(collector.url)
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("no token is set", text)
+            self.assertIn("CRASHHOOK_TOKEN_FILE", fix[0])
+
+    def test_a_token_file_that_cannot_be_used_is_trouble(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "token")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("marigold")
+            os.chmod(path, 0o666)
+            verdict, text, _ = self.found(scene, "--url", "http://127.0.0.1:1",
+                                          CRASHHOOK_TOKEN_FILE=path)["targets"]
+        self.assertEqual(verdict, "trouble")
+        self.assertIn("cannot use the token", text)
+
+    def test_a_server_that_is_no_collector_is_trouble(self):
+        for status in (200, 404, 400):
+            with self.subTest(status=status), Server(status) as server:
+                verdict, text, _ = self.target("http://" + server.host)
+                self.assertEqual(verdict, "trouble")
+                self.assertIn(f"is no collector: it answers {status}", text)
+
+    def test_sentry_is_asked_by_an_envelope_without_an_event(self):
+        with Server(200) as server:
+            verdict, text, _ = self.target(f"sentry+http://peony@{server.host}/7")
+            self.assertEqual(verdict, "ok", text)
+            self.assertNotIn("peony", text)
+            (path, headers, body), = server.seen
+        self.assertEqual(path, "/api/7/envelope/")
+        self.assertIn("sentry_key=peony", headers["X-Sentry-Auth"])
+        kinds = [json.loads(line).get("type") for line in body.splitlines()]
+        self.assertEqual(kinds, [None, "client_report", None])
+
+    def test_a_key_that_sentry_refuses_is_trouble(self):
+        with Server(403, b'{"detail":"bad sentry DSN public key"}') as server:
+            verdict, text, _ = self.target(f"sentry+http://peony@{server.host}/7")
+        self.assertEqual(verdict, "trouble")
+        self.assertIn("403: bad sentry DSN public key", text)
+
+    def test_a_log_intake_is_asked_without_a_record_and_with_its_headers(self):
+        with Server(200, needs=("X-Api-Key", "lilac")) as server:
+            url = f"otlp+http://{server.host}"
+            verdict, text, fix = self.target(url)
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("401", text)
+            self.assertIn("OTEL_EXPORTER_OTLP_HEADERS", fix[0])
+            verdict, text, _ = self.target(url, OTEL_EXPORTER_OTLP_HEADERS="X-Api-Key=lilac")
+            self.assertEqual(verdict, "ok", text)
+            path, _, body = server.seen[-1]
+        self.assertEqual((path, json.loads(body)), ("/v1/logs", {"resourceLogs": []}))
+
+    def test_of_several_targets_each_is_named(self):
+        with Server(200) as server:
+            verdict, text, _ = self.target(f"otlp+http://{server.host} http://127.0.0.1:1 ftp://x")
+        self.assertEqual(verdict, "trouble")
+        self.assertIn("takes reports; http://127.0.0.1:1 does not answer", text)
+        self.assertIn("'ftp://x'", text)
+
+
+class Programs(Doctor):
+    def build(self, scene, *flags, compiler="cc", source="int main(void) { return 0; }"):
+        path = os.path.join(scene.folder, "program")
+        done = subprocess.run([compiler, *flags, "-x", "c", "-", "-o", path], input=source,
+                              text=True, stderr=subprocess.PIPE, check=False)
+        if done.returncode != 0:
+            self.skipTest(f"{compiler} {' '.join(flags)}: {done.stderr.splitlines()[:1]}")
+        return path
+
+    def program(self, scene, path, verdict, *words):
+        found = self.found(scene, "--", path)["program"]
+        self.assertEqual(found[0], verdict, found)
+        for word in words:
+            self.assertIn(word, found[1])
+        return found
+
+    def test_a_program_of_this_c_library_is_preloaded(self):
+        with Scene() as scene:
+            found = self.program(scene, self.build(scene), "note", "`crashhook run` preloads",
+                                 "without `run` nothing of it is reported")
+            self.assertEqual(found[2], [f"crashhook run -- '{scene.folder}/program'"])
+
+    def test_a_program_that_holds_the_handler_needs_no_run(self):
+        with Scene() as scene:
+            library = os.path.join(BUILD, "lib", "libcrashhook.so")
+            path = self.build(scene, "-Wl,--no-as-needed", library)
+            self.program(scene, path, "ok", "it holds the handler")
+
+    def test_static_programs_are_traced(self):
+        for flag in ("-static", "-static-pie"):
+            with self.subTest(flag=flag), Scene() as scene:
+                self.program(scene, self.build(scene, flag), "note", "statically linked", "traces it")
+
+    def test_programs_of_musl_are_traced(self):
+        if shutil.which("musl-gcc") is None:
+            self.skipTest("there is no musl-gcc")
+        with Scene() as scene:
+            path = self.build(scene, compiler="musl-gcc")
+            self.program(scene, path, "note", "another C library", "traces it")
+
+    def test_programs_with_a_sanitizer_are_preloaded_after_its_runtime(self):
+        for compiler in ("gcc", "clang"):
+            with self.subTest(compiler=compiler), Scene() as scene:
+                path = self.build(scene, "-fsanitize=address", compiler=compiler)
+                self.program(scene, path, "note", "sanitizer", "preloads the handler")
+
+    def test_go_programs_are_traced(self):
+        if shutil.which("go") is None:
+            self.skipTest("there is no go")
+        with Scene() as scene:
+            source = os.path.join(scene.folder, "main.go")
+            with open(source, "w", encoding="ascii") as file:
+                file.write("package main\nfunc main() {}\n")
+            path = os.path.join(scene.folder, "program")
+            subprocess.run(["go", "build", "-o", path, source], check=True, cwd=scene.folder,
+                           env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod",
+                                "GOCACHE": os.path.join(BUILD, "tests", "go-cache")})
+            self.program(scene, path, "note", "it is a Go program", "traces it")
+
+    def test_programs_of_another_machine_are_told(self):
+        with Scene() as scene:
+            path = self.build(scene)
+            with open(path, "r+b") as file: # e_machine: EM_386
+                file.seek(18)
+                file.write(b"\x03\x00")
+            self.program(scene, path, "note", "of another machine")
+
+    def test_handlers_of_its_own_are_told_by_what_it_imports(self):
+        source = "#include <signal.h>\nint main(void) { return signal(SIGSEGV, SIG_DFL) == SIG_ERR; }"
+        with Scene() as scene:
+            self.program(scene, self.build(scene, source=source), "note",
+                         "may set handlers of its own")
+        with Scene() as scene:
+            self.assertNotIn("handlers of its own",
+                             self.program(scene, self.build(scene), "note")[1])
+
+    @needs_root
+    def test_a_setuid_program_and_one_with_file_capabilities_are_told(self):
+        with Scene() as scene:
+            path = self.build(scene)
+            os.chown(path, NOBODY, NOBODY)
+            os.chmod(path, 0o4755)
+            self.program(scene, path, "note", f"setuid to user {NOBODY}", "gains privileges")
+            os.chmod(path, 0o755)
+            # version 2, effective: CAP_NET_BIND_SERVICE
+            os.setxattr(path, "security.capability", bytes.fromhex("01000002" "00040000" + 24 * "0"))
+            self.program(scene, path, "note", "file capabilities")
+
+    @needs_root
+    def test_a_program_that_nobody_could_watch_is_trouble(self):
+        with Scene() as scene:
+            path = self.build(scene)
+            os.chmod(path, 0o4755)
+            os.chmod(scene.folder, 0o755)
+            os.chown(scene.spool, NOBODY, NOBODY)
+            copied = os.path.join(scene.folder, "product")
+            library = os.readlink(os.path.join(BUILD, "lib", "libcrashhook.so"))
+            for part in ("bin/crashhook", "libexec/crashhook/crashhook-agent", "lib/" + library):
+                os.makedirs(os.path.dirname(os.path.join(copied, part)), exist_ok=True)
+                shutil.copy(os.path.join(BUILD, part), os.path.join(copied, part))
+            done = subprocess.run(
+                [os.path.join(copied, "bin/crashhook"), "doctor", "--json", "--", path],
+                cwd="/", env=scene.environment({}), timeout=60,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                user=NOBODY, group=NOBODY, extra_groups=[], check=False)
+            checks = {c["name"]: c for c in json.loads(done.stdout)["checks"]}
+        self.assertEqual(done.returncode, 1)
+        troubles = [name for name in checks if checks[name]["verdict"] == "trouble"]
+        self.assertEqual(troubles, ["program"])
+        self.assertIn("leaves it unwatched", checks["program"]["text"])
+        self.assertIn("crashhook-core-pattern install", checks["program"]["fix"][0])
+
+    def test_a_script_stands_for_its_interpreter(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "script")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\n")
+            os.chmod(path, 0o755)
+            self.program(scene, path, "note", "'/bin/sh'")
+
+    def test_what_cannot_be_run_is_trouble(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "file")
+            with open(path, "wb") as file:
+                file.write(b"\x7fELF nothing")
+            self.program(scene, path, "trouble", "cannot be executed")
+            os.chmod(path, 0o755)
+            self.program(scene, path, "trouble", "no program that can be read")
+            self.program(scene, "./none", "trouble", "'./none' is not found")
+            self.program(scene, "crashhook-none", "trouble", "is not found")
+
+
+class Users(Doctor):
+    @needs_root
+    def test_a_user_that_may_write_the_spool_is_no_trouble(self):
+        with Scene() as scene:
+            os.chmod(scene.folder, 0o755)
+            os.chown(scene.spool, NOBODY, NOBODY)
+            name = pwd.getpwuid(NOBODY).pw_name
+            found = self.found(scene, "--user", name)
+        self.assertEqual(found["user"][:2], ("ok", f"{name}: reports go to '{scene.spool}'"))
+        self.assertEqual(found["test crash"][0], "ok")
+        self.assertIn(f"became {name} crashed and was reported", found["test crash"][1])
+
+    @needs_root
+    def test_a_user_that_may_not_is_told_where_its_reports_go_instead(self):
+        with Scene() as scene:
+            there = os.path.exists(f"/tmp/crashhook-{NOBODY}")
+            verdict, text, _ = self.found(scene, "--user", str(NOBODY))["user"]
+            self.assertIn(f"'{scene.spool}' cannot be written to", text)
+            self.assertRegex(text, "reports go to '(/var/lib/crashhook-drop|/tmp/crashhook-65534)'")
+            self.assertIn(verdict, ("ok", "note"))
+            self.assertEqual(os.path.exists(f"/tmp/crashhook-{NOBODY}"), there)
+
+    @needs_root
+    def test_an_agent_that_the_user_cannot_run_is_trouble(self):
+        with Scene() as scene:
+            agent = os.path.join(scene.folder, "agent")
+            shutil.copy(os.path.join(BUILD, "libexec", "crashhook", "crashhook-agent"), agent)
+            found = self.found(scene, "--user", str(NOBODY), CRASHHOOK_AGENT=agent)
+        self.assertEqual(found["user"][0], "trouble")
+        self.assertIn("the agent cannot be run", found["user"][1])
+
+    def test_a_user_that_is_not_there_is_trouble(self):
+        with Scene() as scene:
+            verdict, text, _ = self.found(scene, "--user", "no-such-user")["user"]
+        self.assertEqual((verdict, text), ("trouble", "there is no user 'no-such-user'"))
+
+
+class Variables(Doctor):
+    def test_a_name_that_is_nearly_one_is_trouble_and_the_fix_renames_it(self):
+        with Scene() as scene:
+            verdict, text, fix = self.found(scene, CRASHHOOK_RELASE="1.2")["variables"]
+        self.assertEqual(verdict, "trouble")
+        self.assertIn("there is no CRASHHOOK_RELASE (CRASHHOOK_RELEASE?)", text)
+        done = subprocess.run(["sh", "-c", fix[0] + "; env"], env={"CRASHHOOK_RELASE": "1.2"},
+                              stdout=subprocess.PIPE, text=True, check=True)
+        self.assertIn("CRASHHOOK_RELEASE=1.2", done.stdout.splitlines())
+        self.assertNotIn("RELASE", done.stdout)
+
+    def test_a_name_that_is_like_none_is_a_note(self):
+        with Scene() as scene:
+            verdict, text, fix = self.found(scene, CRASHHOOK_FAVOURITE_COLOUR="red")["variables"]
+        self.assertEqual((verdict, text, fix),
+                         ("note", "there is no CRASHHOOK_FAVOURITE_COLOUR", []))
+
+    def test_a_name_that_a_shell_would_carry_out_is_in_no_fix(self):
+        with Scene() as scene:
+            _, text, fix = self.found(scene, **{"CRASHHOOK_UR$(x)": "1"})["variables"]
+        self.assertIn("CRASHHOOK_UR$(x)", text)
+        self.assertEqual(fix, [])
+
+    def test_relative_paths_and_a_log_on_stdout_are_told(self):
+        with Scene() as scene:
+            verdict, text, fix = self.found(scene, CRASHHOOK_LOG="stdout",
+                                            CRASHHOOK_SPOOL="it's here")["variables"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("CRASHHOOK_LOG='stdout' is a file of that name", text)
+        self.assertIn("means another file in each folder", text)
+        done = subprocess.run(["sh", "-c", "\n".join(fix) + "\nenv"], cwd="/tmp", check=True,
+                              stdout=subprocess.PIPE, text=True)
+        self.assertIn("CRASHHOOK_SPOOL=/tmp/it's here", done.stdout.splitlines())
+
+    def test_a_value_that_is_not_understood_is_a_note(self):
+        with Scene() as scene:
+            verdict, text, _ = self.found(scene, CRASHHOOK_LIMIT="many")["variables"]
+        self.assertEqual(verdict, "note")
+        self.assertIn("CRASHHOOK_LIMIT='many' is not understood", text)
+
+
+class Printing(Doctor):
+    def test_fix_prints_the_commands_alone_below_what_they_are_for(self):
+        with Scene() as scene:
+            done = scene.run("doctor", "--fix", CRASHHOOK_URl="http://h")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout,
+                         "# variables: there is no CRASHHOOK_URl (CRASHHOOK_URL?)\n"
+                         'export CRASHHOOK_URL="$CRASHHOOK_URl"; unset CRASHHOOK_URl\n')
+
+    def test_what_is_set_is_printed_without_secrets(self):
+        with Scene() as scene:
+            done = scene.run("doctor", CRASHHOOK_TOKEN="marigold",
+                             CRASHHOOK_TAGS="password=tulip77",
+                             CRASHHOOK_URL="http://ann:peony77@127.0.0.1:1")
+        for secret in ("marigold", "tulip77", "peony77"):
+            self.assertNotIn(secret, done.stdout + done.stderr)
+        self.assertIn("CRASHHOOK_TOKEN=***", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
