@@ -45,6 +45,12 @@ struct target_crash {
     uint64_t thread_pointer;    // of the thread; 0: not known
     int channel;                // to the handler that waits; 0: none does
     uint64_t watches;           // where the table of watched objects is; 0: nowhere
+
+    // What a handler of the program's did about the crash: the signal that it raised
+    // (si_signo 0: none), or the status that it was exiting with.
+    siginfo_t then;
+    bool exits;
+    int32_t exit_status;
 };
 
 // A part of the report that could not be had, and why: partial is a result.
@@ -70,6 +76,7 @@ struct capture {
     const struct settings *settings;
     const char *home;                 // masked in paths; NULL: nothing is
     const struct target_crash *crash; // NULL: a live process
+    struct target_crash first;        // what crash is where a fault came first
     const char *tier; // NULL: by how the process could be stopped and read
     const struct unwind_arch *arch;
     struct stop stop;

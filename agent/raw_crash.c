@@ -90,6 +90,30 @@ static void write_verdict(struct json_writer *w, const struct capture *capture,
     text_deinit(&summary);
 }
 
+// write_then keeps what the program's own handler did about the crash.
+static void write_then(struct json_writer *w, const struct target_crash *crash)
+{
+    const siginfo_t *then = &crash->then;
+    if (then->si_signo == 0 && !crash->exits)
+        return;
+    json_write_key(w, "then");
+    json_write_array(w);
+    json_write_object(w);
+    if (then->si_signo != 0) {
+        raw_write_count(w, "signal", (uint64_t)then->si_signo);
+        raw_write_string(w, "name", signal_name(then->si_signo));
+        json_write_key(w, "code");
+        json_write_int(w, then->si_code);
+        if (then->si_code > 0)
+            raw_write_address(w, "address", (uint64_t)(uintptr_t)then->si_addr);
+    } else {
+        json_write_key(w, "exit_status");
+        json_write_int(w, crash->exit_status);
+    }
+    json_write_end(w, '}');
+    json_write_end(w, ']');
+}
+
 void raw_crash_write(struct json_writer *w, const struct capture *capture,
                      const struct crash_examination *crash)
 {
@@ -111,5 +135,6 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     write_memory(w, &facts->memory);
     write_operation(w, facts);
     write_instruction(w, capture, crash);
+    write_then(w, capture->crash);
     json_write_end(w, '}');
 }

@@ -8,6 +8,7 @@
 
 #include "agent/context.h"
 #include "agent/crash_examine.h"
+#include "agent/first_fault.h"
 #include "agent/flight_report.h"
 #include "agent/near_memory.h"
 #include "agent/raw_crash.h"
@@ -266,6 +267,7 @@ enum ch_status raw_report_write(struct capture *capture,
     enum ch_status status = raw_threads_init(&threads, capture);
     if (status != CH_OK)
         return status;
+    (void)first_fault_find(capture, threads.space);
     if (capture->crash != NULL) {
         crash_examine(capture, &crash);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,

@@ -94,6 +94,9 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         out->exception_globals =
             page->thread_pointer + (uint64_t)page->exception_globals;
     memcpy(&out->info, page->siginfo, sizeof(out->info));
+    memcpy(&out->then, page->then, sizeof(out->then));
+    out->exits = page->exit_status >= 0;
+    out->exit_status = (int32_t)page->exit_status;
     read_registers(page->registers, out);
 }
 

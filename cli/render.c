@@ -112,6 +112,12 @@ static void write_summary(const struct render *render)
         pen_plain(pen, "\n");
     }
     write_message(pen, report_unsaid_message(crash));
+    struct text CH_CLEANUP(text_deinit) then = { 0 };
+    report_then(crash, &then);
+    if (then.size != 0) {
+        pen_text(pen, then.bytes);
+        pen_plain(pen, "\n");
+    }
 }
 
 // write_field writes "Label    value", the labels in one column.

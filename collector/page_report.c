@@ -165,6 +165,10 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     page_write_summary(out, summary != NULL ? summary : viewed->title);
     if (message != NULL)
         html_write(out, "<pre class=\"message\">%s</pre>", message);
+    struct text CH_CLEANUP(text_deinit) then = { 0 };
+    report_then(crash, &then);
+    if (then.size != 0)
+        html_write(out, "<p>%s.</p>", then.bytes);
     write_facts(out, report);
     html_write(out,
                "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""

@@ -375,6 +375,19 @@ const char *report_unsaid_message(const json_t *crash)
     return strcasestr(summary, message) == NULL ? message : NULL;
 }
 
+void report_then(const json_t *crash, struct text *out)
+{
+    const json_t *then = json_array_get(json_object_get(crash, "then"), 0);
+    const char *name = report_string(then, "name");
+    if (name != NULL && report_integer(then, "code", 0) > 0)
+        text_appendf(out, "Then the program's own handler failed with %s", name);
+    else if (name != NULL)
+        text_appendf(out, "Then the program's own handler raised %s", name);
+    else if (json_is_integer(json_object_get(then, "exit_status")))
+        text_appendf(out, "Then the program's own handler exited with %lld",
+                     (long long)report_integer(then, "exit_status", 0));
+}
+
 json_t *report_crashed_thread(const json_t *report)
 {
     const json_t *threads = json_object_get(report, "threads");

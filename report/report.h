@@ -72,6 +72,10 @@ bool report_address(const json_t *object, const char *key, uint64_t *out);
 // none or the summary says it already.
 const char *report_unsaid_message(const json_t *crash);
 
+// report_then appends what the program's own handler did about the crash, a sentence
+// without its full stop, or nothing where there was none.
+void report_then(const json_t *crash, struct text *out);
+
 // report_crashed_thread is the thread that crashed, or NULL in a report of a live
 // process.
 json_t *report_crashed_thread(const json_t *report);

@@ -3,13 +3,16 @@
 // A library to be preloaded into a program that is not ours (FAULT_IN names it): a
 // thread writes through a null pointer as soon as the program's runtime has set its
 // handler for SIGSEGV, or has had the time to. With FAULT_FORKED a child of the program
-// does, one that it has made without executing another.
+// does, one that it has made without executing another; FAULT_UNLESS is an argument
+// that the program does not have.
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void wait_ms(long ms)
 {
@@ -41,10 +44,23 @@ static void start(void)
         pthread_detach(thread);
 }
 
+// has_argument: one of the program's arguments contains text.
+static int has_argument(const char *text)
+{
+    char words[4096];
+    int fd = open("/proc/self/cmdline", O_RDONLY);
+    ssize_t length = fd >= 0 ? read(fd, words, sizeof(words)) : 0;
+    if (fd >= 0)
+        close(fd);
+    return length > 0 && memmem(words, (size_t)length, text, strlen(text)) != NULL;
+}
+
 __attribute__((constructor)) static void start_where_wanted(void)
 {
     const char *name = getenv("FAULT_IN");
-    if (name == NULL || strcmp(name, program_invocation_short_name) != 0)
+    const char *unless = getenv("FAULT_UNLESS");
+    if (name == NULL || strcmp(name, program_invocation_short_name) != 0 ||
+        (unless != NULL && has_argument(unless)))
         return;
     if (getenv("FAULT_FORKED") != NULL)
         pthread_atfork(NULL, NULL, start);

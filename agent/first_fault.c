@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/first_fault.h"
+
+#include <string.h>
+
+#include "unwind/unwind_state.h"
+
+enum {
+    // How much deeper than the frame of the return from a signal its context may be.
+    SEARCHED = 1024,
+    // A walk that looks for frames of signals ends here.
+    WALKED = 4096,
+};
+
+// What the kernel saves, by machine: offsets in its ucontext (arch/*/include/uapi/asm).
+struct signal_layout {
+    enum unwind_arch_id arch;
+    int32_t siginfo; // from the context
+    uint16_t pc;
+    uint16_t sp;
+    uint16_t flags;
+    uint16_t error; // of the processor; 0: there is none
+    uint16_t trap;
+    uint16_t address;
+};
+
+static const struct signal_layout layouts[] = {
+    { UNWIND_ARCH_AMD64, 304, 168, 160, 176, 192, 200, 216 },
+    { UNWIND_ARCH_AARCH64, -128, 440, 432, 448, 0, 0, 176 },
+};
+
+// A walk, and the last frame of a signal that it came by and that was a fault.
+struct fault_search {
+    const struct capture *capture;
+    const struct signal_layout *layout;
+    uint64_t below; // the stack pointer of the frame before
+    size_t frames;
+    bool found;
+    struct target_crash first;
+};
+
+static const struct signal_layout *layout_of(const struct unwind_arch *arch)
+{
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        if (layouts[i].arch == arch->id)
+            return &layouts[i];
+    }
+    return NULL;
+}
+
+static uint64_t word_at(const struct fault_search *search, uint64_t address)
+{
+    uint64_t word = 0;
+    return memory_read_word(&search->capture->reader, address, &word) == CH_OK ? word
+                                                                               : 0;
+}
+
+// find_context is where the kernel has saved the registers of this frame; 0: nowhere.
+static uint64_t find_context(const struct fault_search *search, uint64_t pc,
+                             uint64_t sp)
+{
+    for (uint64_t at = search->below; at - search->below < SEARCHED; at += 8) {
+        if (word_at(search, at + search->layout->pc) == pc &&
+            word_at(search, at + search->layout->sp) == sp)
+            return at;
+    }
+    return 0;
+}
+
+static bool is_fault(int number, int code)
+{
+    bool by_kernel = code > 0 && code <= SI_KERNEL;
+    return by_kernel && (number == SIGSEGV || number == SIGBUS || number == SIGILL ||
+                         number == SIGFPE || number == SIGTRAP || number == SIGSYS);
+}
+
+// has_siginfo: the kernel leaves the place as it was for a handler that has not asked
+// for one.
+static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_t *out)
+{
+    return memory_read(&search->capture->reader, at, out, sizeof(*out)) == CH_OK &&
+           out->si_errno == 0 && is_fault(out->si_signo, out->si_code);
+}
+
+// is_after_call is whether the instruction before pc is a system call, as it is where a
+// signal was raised: the processor's words in the context are then those of the fault
+// before.
+static bool is_after_call(const struct fault_search *search, uint64_t pc)
+{
+    static const uint8_t system_call[] = { 0x0f, 0x05 };
+    uint8_t bytes[2] = { 0, 0 };
+    return memory_read(&search->capture->reader, pc - sizeof(bytes), bytes,
+                       sizeof(bytes)) == CH_OK &&
+           memcmp(bytes, system_call, sizeof(bytes)) == 0;
+}
+
+// infer_siginfo tells a page fault by what the processor has said of it.
+static bool infer_siginfo(const struct fault_search *search, uint64_t context,
+                          uint64_t pc, siginfo_t *out)
+{
+    enum { PAGE_FAULT = 14, PRESENT = 1 };
+    const struct signal_layout *layout = search->layout;
+    if (layout->trap == 0 || word_at(search, context + layout->trap) != PAGE_FAULT ||
+        is_after_call(search, pc))
+        return false;
+    bool present = (word_at(search, context + layout->error) & PRESENT) != 0;
+    memset(out, 0, sizeof(*out));
+    out->si_signo = SIGSEGV;
+    out->si_code = present ? SEGV_ACCERR : SEGV_MAPERR;
+    out->si_addr = (void *)(uintptr_t)word_at(search, context + layout->address);
+    return true;
+}
+
+static void note_fault(struct fault_search *search, const struct unwind_state *state,
+                       uint64_t pc)
+{
+    const struct unwind_arch *arch = search->capture->arch;
+    const struct signal_layout *layout = search->layout;
+    uint64_t context = find_context(search, pc, state->registers.value[arch->sp]);
+    siginfo_t info;
+    if (context == 0 ||
+        (!has_siginfo(search, context + (uint64_t)(int64_t)layout->siginfo, &info) &&
+         !infer_siginfo(search, context, pc, &info)))
+        return;
+    search->found = true;
+    search->first.info = info;
+    search->first.registers = state->registers;
+    search->first.flags = word_at(search, context + layout->flags);
+    search->first.fault_error =
+        layout->error != 0 ? word_at(search, context + layout->error) : 0;
+    search->first.fault_trap =
+        layout->trap != 0 ? word_at(search, context + layout->trap) : 0;
+}
+
+static bool look_at_frame(void *context, const struct unwind_frame *frame,
+                          const struct unwind_state *state)
+{
+    struct fault_search *search = context;
+    const struct unwind_arch *arch = search->capture->arch;
+    if (frame->kind == UNWIND_KIND_PC && search->frames != 0 &&
+        frame->trust == UNWIND_TRUST_CFI)
+        note_fault(search, state, frame->address);
+    search->below = state->registers.value[arch->sp];
+    return ++search->frames < WALKED;
+}
+
+bool first_fault_find(struct capture *capture, struct unwind_space *space)
+{
+    const struct target_crash *crash = capture->crash;
+    struct fault_search search = { .capture = capture,
+                                   .layout = layout_of(capture->arch) };
+    // Where the handler of ours is in the program, it has told of the fault already.
+    if (crash == NULL || crash->signal_only || crash->info.si_code > 0 ||
+        search.layout == NULL)
+        return false;
+    search.first = *crash;
+    (void)unwind_walk(space, &crash->registers, capture->settings->unwind,
+                      look_at_frame, &search);
+    if (!search.found)
+        return false;
+    if (search.first.then.si_signo == 0 && !crash->exits)
+        search.first.then = crash->info;
+    capture->first = search.first;
+    capture->crash = &capture->first;
+    return true;
+}
