@@ -13,5 +13,5 @@
 
 // first_fault_find makes the outermost fault on the crashed thread's stack the crash
 // that is told (capture->crash), and what the capture had for the crash what followed
-// it. Nothing changes where the stack has no such frame.
-void first_fault_find(struct capture *capture, struct unwind_space *space);
+// it. false: the stack has no such frame, and nothing changes.
+bool first_fault_find(struct capture *capture, struct unwind_space *space);
