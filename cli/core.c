@@ -19,6 +19,7 @@
 #include "agent/raw_report.h"
 #include "cli/command.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 
 static const struct option core_options[] = {
     { .name = "exe", .value = "FILE", .help = "the program that left the core" },
@@ -251,7 +252,7 @@ static int run_core(const struct options *options)
     command.options.settings = &command.session.settings;
     if (pid != NULL && !command_parse_pid(pid, &command.options.pid))
         return command_misused("core: '%s' is no process id", pid);
-    if (command.store && session_open_spool(&command.session, SPOOL_CREATE) != CH_OK)
+    if (command.store && session_spool_open(&command.session, SPOOL_CREATE) != CH_OK)
         return COMMAND_FAILED;
     mask_home(&command);
     int result = find_places(&command, options);

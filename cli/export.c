@@ -7,6 +7,7 @@
 #include "cli/export_fdr.h"
 #include "cli/render.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 #include "report/report.h"
 #include "upload/otlp_logs.h"
 #include "upload/sentry_envelope.h"
@@ -77,7 +78,7 @@ static int run_export(const struct options *options)
     for (size_t i = 0; format != NULL && i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (strcmp(format, forms[i].name) != 0)
             continue;
-        if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
+        if (session_spool_report(&session, options->arguments[0], &report) != CH_OK)
             return COMMAND_FAILED;
         return forms[i].run(report, options);
     }

@@ -20,6 +20,7 @@
 #include "cli/crash_records.h"
 #include "cli/delivery.h"
 #include "cli/render.h"
+#include "cli/session_spool.h"
 #include "report/report.h"
 
 static void drop_json(json_t *const *value)
@@ -253,7 +254,7 @@ static int run_finish(const struct options *options)
         return command_misused("finish: it takes --id ID");
     umask(077);
     (void)signal(SIGPIPE, SIG_IGN); // who reads our stderr may be gone
-    if (session_open_spool(&finish.session, SPOOL_WRITE) != CH_OK)
+    if (session_spool_open(&finish.session, SPOOL_WRITE) != CH_OK)
         return COMMAND_FAILED;
     enum ch_status status = hold(&finish, options_value(options, "lock-fd"));
     if (status != CH_OK) {

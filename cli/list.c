@@ -9,6 +9,7 @@
 #include "cli/crash_records.h"
 #include "cli/pen.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 #include "report/report.h"
 #include "report/spool_state.h"
 
@@ -112,7 +113,7 @@ static int run_list(const struct options *options)
     json_t *CH_CLEANUP(drop_json) rows = json_array();
     bool complete = true;
     session_init(&session, options);
-    if (session_open_spool(&session, SPOOL_READ) != CH_OK)
+    if (session_spool_open(&session, SPOOL_READ) != CH_OK)
         return COMMAND_FAILED;
     crash_records_take(&session);
     collect_take(&session);

@@ -14,6 +14,7 @@
 #include "cli/program_kind.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 
 enum {
     OPTIONS_MAX = 32,
@@ -116,7 +117,7 @@ static bool open_spool(struct session *session)
     bool enabled = session->settings.enable == SETTING_YES ||
                    (session->settings.enable == SETTING_TTY && isatty(STDERR_FILENO));
     if (enabled)
-        (void)!session_open_spool(session, SPOOL_CREATE);
+        (void)!session_spool_open(session, SPOOL_CREATE);
     return enabled;
 }
 

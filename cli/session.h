@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the commands that work with reports share: the settings, the spool they name,
-// and the argument REPORT|ID. Where a function fails it has said why on stderr.
+// and what is done with a report. Where a function fails it has said why on stderr.
 #pragma once
 #include <jansson.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 struct session {
     struct settings settings;
     char spool_path[PATH_MAX];
-    struct spool spool;    // folder_fd is -1 until session_open_spool
+    struct spool spool;    // folder_fd is -1 until session_spool_open
     const char *sysroot;   // as symbolizer_options has them; NULL: none
     const char *exe;       //
     const char *debug_dir; // looked in before the usual places; NULL: none
@@ -35,16 +35,6 @@ void session_deinit(struct session *session);
 
 // session_getenv is getenv in the form of settings_get_fn.
 const char *session_getenv(void *context, const char *variable);
-
-// session_open_spool opens the spool that --spool, the variables or the user's home
-// name.
-CH_CHECKED enum ch_status session_open_spool(struct session *session,
-                                             enum spool_access access);
-
-// session_read_report reads the report that argument names: a file, `-` for stdin, or
-// the id of one in the spool or enough of its beginning.
-CH_CHECKED enum ch_status session_read_report(struct session *session,
-                                              const char *argument, json_t **out);
 
 // session_symbolize adds names to a report as the settings say, notes how long that
 // took, and computes its fingerprint anew. What went wrong is among its problems.

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/session.h"
+#include "cli/session_spool.h"
 #include "report/report.h"
 
 static void drop_json(json_t *const *value)
@@ -31,7 +32,7 @@ static int run_show(const struct options *options)
     json_t *CH_CLEANUP(drop_json) report = NULL;
     const char *threads = options_value(options, "threads");
     session_init(&session, options);
-    if (session_read_report(&session, options->arguments[0], &report) != CH_OK)
+    if (session_spool_report(&session, options->arguments[0], &report) != CH_OK)
         return COMMAND_FAILED;
 
     if (options_given(options, "as-sent"))

@@ -16,6 +16,7 @@
 #include "cli/crash_records.h"
 #include "cli/delivery.h"
 #include "cli/progress.h"
+#include "cli/session_spool.h"
 
 // What the person at the terminal sees. A target that stays down is one line, however
 // often it is asked.
@@ -165,7 +166,7 @@ static int watch_folder(struct delivery *delivery, int watch_fd)
     struct session *session = delivery->session;
     if (is_gone(session)) {
         spool_close(&session->spool);
-        if (session_open_spool(session, SPOOL_CREATE) != CH_OK)
+        if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
             return COMMAND_FAILED;
     }
     if (inotify_add_watch(watch_fd, session->spool_path,
@@ -223,7 +224,7 @@ static int run_upload(const struct options *options)
                             "target");
     // Who watches may be there before the first crash.
     bool watch = options_given(options, "watch");
-    if (session_open_spool(&session, watch ? SPOOL_CREATE : SPOOL_WRITE) != CH_OK ||
+    if (session_spool_open(&session, watch ? SPOOL_CREATE : SPOOL_WRITE) != CH_OK ||
         delivery_init(&delivery, &session, say_line, &said) != CH_OK)
         return COMMAND_FAILED;
     if (delivery.queue.targets.count == 0)

@@ -54,8 +54,6 @@ KNOWN_CIRCLES = {
     ("agent/core_images", "agent/core_sections"),
     ("agent/stop", "agent/stop_registers"),
     ("agent/trace", "agent/trace_state"),
-    ("cli/collect", "cli/session"),
-    ("cli/crash_records", "cli/session"),
     ("collector/store", "collector/store_internal"),
     ("handler/actions", "handler/install"),
     ("handler/crash", "handler/crash_action"),
