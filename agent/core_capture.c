@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core_capture.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,12 +138,16 @@ static void set_host(struct core_capture *all, pid_t pid)
              all->core.machine == ELF_X86_64 ? "x86_64" : "aarch64");
 }
 
-static void set_process(struct core_capture *all, pid_t pid)
+static void set_process(struct core_capture *all, const struct core_options *options)
 {
     const struct core_process *process = &all->core.process;
     struct process_facts *facts = &all->capture.process;
-    if (pid != 0) {
-        facts_read_process(facts, pid, pid);
+    if (options->facts != NULL) {
+        *facts = *options->facts;
+        return;
+    }
+    if (options->pid != 0) {
+        facts_read_process(facts, options->pid, options->pid);
         return;
     }
     const char *executable = all->images.executable;
@@ -163,8 +168,14 @@ static void set_source(struct core_capture *all, pid_t pid)
     capture->stop.pid = (pid_t)all->core.process.pid;
     // While the process is in /proc under the number it knows itself by, the names of
     // its threads are there too.
-    if (pid == 0 || pid != capture->stop.pid)
+    if (pid == 0 || pid != capture->stop.pid) {
         capture->core_name = all->core.process.name;
+        return;
+    }
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    capture->stop.tasks_fd = fd > 0 ? fd : 0;
 }
 
 static enum ch_status read_all(struct core_capture *all, int fd,
@@ -199,7 +210,7 @@ static enum ch_status read_all(struct core_capture *all, int fd,
         return status;
     set_source(all, options->pid);
     set_crash(all, &info);
-    set_process(all, options->pid);
+    set_process(all, options);
     set_host(all, options->pid);
     all->capture.timings.capture_us = capture_clock_us() - begin;
     return CH_OK;

@@ -24,6 +24,7 @@ struct core_options {
     const char *home; // masked in paths; NULL: nothing is
     struct core_places places;
     pid_t pid; // the dying process, still in /proc; 0: only the core is left
+    const struct process_facts *facts; // of it, where they were read before; else NULL
 };
 
 // core_capture_open reads the core behind fd into a capture, which raw_report_write

@@ -65,35 +65,44 @@ static ssize_t fill_piece(int from, uint8_t *piece)
     return (ssize_t)size;
 }
 
-static int open_nameless(const char *folder, struct keeping *keeping)
+bool core_input_open(const char *folder, struct core_input *out)
 {
-    keeping->limit_bytes = CORE_INPUT_LIMIT_BYTES;
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-    if (fd >= 0)
-        return fd;
-    keeping->limit_bytes = CORE_INPUT_MEMORY_BYTES;
-    return memfd_create("crashhook-core", MFD_CLOEXEC);
+    out->limit_bytes = fd >= 0 ? CORE_INPUT_LIMIT_BYTES : CORE_INPUT_MEMORY_BYTES;
+    out->fd = fd >= 0 ? fd : memfd_create("crashhook-core", MFD_CLOEXEC);
+    return out->fd >= 0;
+}
+
+enum ch_status core_input_fill(const struct core_input *input, int from)
+{
+    struct keeping keeping = { .fd = input->fd, .limit_bytes = input->limit_bytes };
+    uint8_t *piece = malloc(PIECE_BYTES);
+    if (piece == NULL)
+        return CH_ERR_NO_MEMORY;
+    ssize_t size = fill_piece(from, piece);
+    while (size > 0 && put(&keeping, piece, (size_t)size))
+        size = fill_piece(from, piece);
+    int error = errno;
+    free(piece);
+    errno = error;
+    // The size makes trailing holes part of the file.
+    if (size < 0 || ftruncate(keeping.fd, (off_t)keeping.size) != 0)
+        return CH_ERR_IO;
+    return CH_OK;
 }
 
 enum ch_status core_input_keep(int from, const char *folder, int *out_fd)
 {
-    struct keeping keeping = { .fd = -1 };
-    uint8_t *piece = malloc(PIECE_BYTES);
-    if (piece == NULL)
-        return CH_ERR_NO_MEMORY;
-    keeping.fd = open_nameless(folder, &keeping);
-    ssize_t size = keeping.fd >= 0 ? fill_piece(from, piece) : -1;
-    while (size > 0 && put(&keeping, piece, (size_t)size))
-        size = fill_piece(from, piece);
-    free(piece);
-    // The size makes trailing holes part of the file.
-    if (size < 0 || ftruncate(keeping.fd, (off_t)keeping.size) != 0) {
-        int error = errno;
-        if (keeping.fd >= 0)
-            close(keeping.fd);
-        errno = error;
+    struct core_input input;
+    if (!core_input_open(folder, &input))
         return CH_ERR_IO;
+    enum ch_status status = core_input_fill(&input, from);
+    if (status == CH_OK) {
+        *out_fd = input.fd;
+        return CH_OK;
     }
-    *out_fd = keeping.fd;
-    return CH_OK;
+    int error = errno;
+    close(input.fd);
+    errno = error;
+    return status;
 }

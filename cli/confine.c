@@ -159,15 +159,15 @@ void confine_reader(void)
     confine_free_phase();
     if (!CRASHHOOK_SANITIZED)
         limit(RLIMIT_DATA, memory);
-    limit(RLIMIT_FSIZE, 0); // pipes have no size
     refuse_writing();
     install_filter(refused_reader, REFUSED_READER);
 }
 
-bool confine_become(uid_t user, gid_t group)
+bool confine_become(uid_t user, gid_t group, const gid_t *groups, size_t count)
 {
-    return setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 &&
-           setresuid(user, user, user) == 0 && (user == 0 || setuid(0) != 0);
+    return user != 0 && setgroups(count, groups) == 0 &&
+           setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0 &&
+           setuid(0) != 0;
 }
 
 bool confine_become_nobody(void)
@@ -175,5 +175,6 @@ bool confine_become_nobody(void)
     enum { NOBODY = 65534 };
     const struct passwd *found = getpwnam("crashhook");
     bool ours = found != NULL && found->pw_uid != 0 && found->pw_gid != 0;
-    return confine_become(ours ? found->pw_uid : NOBODY, ours ? found->pw_gid : NOBODY);
+    return confine_become(ours ? found->pw_uid : NOBODY, ours ? found->pw_gid : NOBODY,
+                          NULL, 0);
 }

@@ -6,6 +6,7 @@
 // There is no way back, for this process and those it forks.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 // confine_free_phase limits the time and memory of this process, keeps it from gaining
@@ -19,9 +20,9 @@ void confine_free_phase(void);
 // removing and writing files (Landlock), and more than a gigabyte of memory.
 void confine_reader(void);
 
-// confine_become has a process of root's go on as the user and group alone, without
-// other groups or capabilities. False: it could not.
-bool confine_become(uid_t user, gid_t group);
+// confine_become has a process of root's go on as that user with these groups alone,
+// without capabilities. False: it could not, or the user is root.
+bool confine_become(uid_t user, gid_t group, const gid_t *groups, size_t count);
 
 // confine_become_nobody does so with a user that owns nothing: the system's user
 // `crashhook` where there is one (the package makes it), else nobody, whose files and

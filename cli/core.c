@@ -15,9 +15,10 @@
 
 #include "agent/core_capture.h"
 #include "agent/core_input.h"
-#include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "cli/command.h"
+#include "cli/confine.h"
+#include "cli/core_store.h"
 #include "cli/session.h"
 #include "cli/session_spool.h"
 
@@ -72,11 +73,9 @@ static const char *why_not(enum ch_status status)
 }
 
 // input_folder is where a core from a pipe is kept meanwhile.
-static const char *input_folder(const struct core_command *command)
+static const char *input_folder(void)
 {
     const char *temporary = getenv("TMPDIR");
-    if (command->store)
-        return command->session.spool_path;
     return temporary != NULL && *temporary != 0 ? temporary : "/var/tmp";
 }
 
@@ -91,11 +90,15 @@ static int open_core(struct core_command *command)
         return command_fail("cannot open '%s': %s", command->name, strerror(errno));
     if (!is_stdin && !S_ISREG(info.st_mode))
         return command_fail("cannot read '%s': not a regular file", command->name);
+    if (command->store)
+        return COMMAND_DONE; // it is kept where it is read
+    // What is read from here on was made by whatever crashed.
+    confine_free_phase();
     if (!S_ISREG(info.st_mode))
-        status = core_input_keep(STDIN_FILENO, input_folder(command), &command->fd);
+        status = core_input_keep(STDIN_FILENO, input_folder(), &command->fd);
     if (status != CH_OK)
-        return command_fail("cannot keep the core of stdin in '%s': %s",
-                            input_folder(command), strerror(errno));
+        return command_fail("cannot keep the core of stdin in '%s': %s", input_folder(),
+                            strerror(errno));
     return COMMAND_DONE;
 }
 
@@ -163,51 +166,6 @@ static void fill_descriptors(void)
     (void)close(log);
 }
 
-// become_finish goes on as the command that takes over after any crash.
-static int become_finish(const struct core_command *command,
-                         const struct finish *finish)
-{
-    char lock[16];
-    char held[16];
-    (void)snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
-    (void)snprintf(held, sizeof(held), "%d", finish->held_fd);
-    (void)fcntl(finish->lock_fd, F_SETFD, 0);
-    if (finish->held_fd >= 0)
-        (void)fcntl(finish->held_fd, F_SETFD, 0);
-    (void)alarm(0);
-    // The kernel lets the process go once its pipe is closed.
-    int null = open("/dev/null", O_RDWR);
-    if (null >= 0)
-        (void)dup2(null, STDIN_FILENO);
-    execl("/proc/self/exe", "crashhook", "finish", "--spool",
-          command->session.spool_path, "--id", finish->id, "--lock-fd", lock,
-          "--held-fd", held, (char *)NULL);
-    return command_fail("cannot finish report %s: %s", finish->id, strerror(errno));
-}
-
-static int store_core(struct core_command *command, struct capture *capture)
-{
-    const struct spool *spool = &command->session.spool;
-    struct text CH_CLEANUP(text_deinit) held = { 0 };
-    struct finish finish = { .lock_fd = -1, .held_fd = -1 };
-    capture->held = &held;
-    report_id_make(now_ms(), finish.id);
-    enum ch_status status = spool_create(spool, finish.id, &finish.lock_fd);
-    if (status == CH_OK) {
-        status = raw_report_write(capture, finish.id, finish.lock_fd, NULL);
-        if (status == CH_OK)
-            status = spool_publish(spool, finish.id);
-        if (status != CH_OK)
-            spool_discard(spool, finish.id);
-    }
-    capture->held = NULL;
-    if (status != CH_OK)
-        return command_fail("cannot write report %s to spool '%s': %s", finish.id,
-                            command->session.spool_path, spool_why(status));
-    finish_keep(&finish, &held);
-    return become_finish(command, &finish);
-}
-
 // mask_home masks the home of whose process it was: the kernel's helper is root's.
 static void mask_home(struct core_command *command)
 {
@@ -229,15 +187,21 @@ static void mask_home(struct core_command *command)
 static int report_core(struct core_command *command, bool as_json)
 {
     struct core_capture core;
-    if (command->store)
-        (void)alarm((unsigned)(command->session.settings.timeout_ms / 1000 + 1));
     enum ch_status status = core_capture_open(&core, command->fd, &command->options);
     if (status != CH_OK)
         return command_fail("cannot read '%s': %s", command->name, why_not(status));
-    int result = command->store ? store_core(command, &core.capture)
-                                : print_core(command, &core.capture, as_json);
+    int result = print_core(command, &core.capture, as_json);
     core_capture_close(&core);
     return result;
+}
+
+static int store_core(struct core_command *command)
+{
+    struct core_store store = { .session = &command->session,
+                                .options = command->options,
+                                .name = command->name,
+                                .fd = command->fd };
+    return core_store_report(&store);
 }
 
 static int run_core(const struct options *options)
@@ -258,6 +222,8 @@ static int run_core(const struct options *options)
     int result = find_places(&command, options);
     if (result == COMMAND_DONE)
         result = open_core(&command);
+    if (result == COMMAND_DONE && command.store)
+        return store_core(&command);
     if (result == COMMAND_DONE)
         result = report_core(&command, options_given(options, "json"));
     return result;

@@ -243,6 +243,16 @@ static void clean_up(struct finish *finish)
         (void)delivery_prune(&delivery, finish->id);
 }
 
+// add_names completes a raw report with what needs debug files and other files.
+static enum ch_status add_names(struct finish *finish, const struct options *options)
+{
+    note_write_time(finish->report, options_value(options, "write-us"));
+    attachments_fill(finish->report, &finish->session.settings);
+    session_symbolize(&finish->session, finish->report);
+    add_values(finish, options_value(options, "held-fd"));
+    return rewrite(finish);
+}
+
 static int run_finish(const struct options *options)
 {
     struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1 };
@@ -266,11 +276,9 @@ static int run_finish(const struct options *options)
     if (read_report(&finish) != CH_OK)
         return COMMAND_FAILED;
 
-    note_write_time(finish.report, options_value(options, "write-us"));
-    attachments_fill(finish.report, &finish.session.settings);
-    session_symbolize(&finish.session, finish.report);
-    add_values(&finish, options_value(options, "held-fd"));
-    status = rewrite(&finish);
+    // Of a core, whoever read that has added the names.
+    if (report_integer(finish.report, "revision", 0) == 0)
+        status = add_names(&finish, options);
     named = json_incref(finish.report);
     // What is too large to be kept is too large to be sent.
     if (status != CH_ERR_LIMIT || read_report(&finish) == CH_OK)

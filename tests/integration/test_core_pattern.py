@@ -4,6 +4,8 @@
 # setting is changed where the full counts run: it is one for the whole machine.
 
 import os
+import pwd
+import shutil
 import subprocess
 import sys
 import time
@@ -99,6 +101,43 @@ class CorePatternCommand(unittest.TestCase):
             self.assertEqual(run().returncode, 2)
 
 
+def owner_of_nothing():
+    """The numbers of the user that reads cores of root's processes."""
+    try:
+        user = pwd.getpwnam("crashhook")
+    except KeyError:
+        return ("65534", "65534")
+    return (str(user.pw_uid), str(user.pw_gid))
+
+
+def confined_child(pid):
+    """What /proc says of the child of pid once it is confined, else None."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        children = file.read().split()
+    for child in children:
+        with open(f"/proc/{child}/status", encoding="utf-8") as file:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in file
+                          if ":\t" in line)
+        if status.get("Seccomp") == "2" and waits_for_input(child):
+            return status
+    return None
+
+
+def waits_for_input(pid):
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+        return "pipe_read" in file.read()
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value is not None:
+            return value
+        time.sleep(0.01)
+    raise AssertionError("it did not come")
+
+
 class StoredCores(unittest.TestCase):
     def check(self, scene, pid):
         reports = scene.reports()
@@ -127,6 +166,53 @@ class StoredCores(unittest.TestCase):
             shown = scene.command("show", scene.report_paths()[0])
             self.assertIn("core_threads.c", shown.stdout)
 
+    def read_core_of(self, scene, core, **identity):
+        """Has the core read as that of a process with that identity, and gives the lines
+        of /proc/PID/status of whoever waits for its first byte."""
+        dying = subprocess.Popen(["sleep", "infinity"], **identity)
+        reader = subprocess.Popen(
+            [harness.CRASHHOOK, "core", "-", "--store", "--spool", scene.spool, "--pid",
+             str(dying.pid)], stdin=subprocess.PIPE, env=scene.environment({}))
+        try:
+            status = wait_for(lambda: confined_child(reader.pid))
+            with open(core, "rb") as file:
+                shutil.copyfileobj(file, reader.stdin)
+            reader.stdin.close()
+            self.assertEqual(reader.wait(timeout=60), 0)
+        finally:
+            reader.kill()
+            dying.kill()
+            dying.wait()
+        return status
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_no_byte_of_a_core_is_read_with_more_rights_than_its_process_had(self):
+        nobody = owner_of_nothing()
+        cases = [({"user": 4711, "group": 4712, "extra_groups": [4713]},
+                  ("4711", "4712", "4713")),
+                 ({}, (*nobody, "")),  # of root's
+                 ({"preexec_fn": lambda: os.setresuid(4711, 0, 0)}, (*nobody, ""))]
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([program("core_threads_pie"), "3"], core=True)
+            for number, (identity, wanted) in enumerate(cases):
+                with self.subTest(identity):
+                    status = self.read_core_of(scene, scene.core(ended.pid), **identity)
+                    self.assertEqual(set(status["Uid"].split()), {wanted[0]})
+                    self.assertEqual(set(status["Gid"].split()), {wanted[1]})
+                    self.assertEqual(status["Groups"].strip(), wanted[2])
+                    for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                        self.assertEqual(int(status[kind], 16), 0)
+                    self.assertEqual(status["NoNewPrivs"], "1")
+                    self.assertEqual(status["Seccomp"], "2")
+                    reports = scene.reports()
+                    self.assertEqual(len(reports), number + 1)
+                    for report in reports:
+                        self.assertEqual(names_of(crashed_thread(report))[:2],
+                                         ["crash", "descend"])
+                    file = os.stat(scene.report_paths()[-1])
+                    self.assertEqual((file.st_uid, file.st_mode & 0o777), (0, 0o600))
+
     @unittest.skipUnless(harness.FULL and os.geteuid() == 0 and os.access(PATTERN, os.W_OK),
                          "changes a setting of the whole machine")
     def test_the_kernel_hands_over_a_crash(self):
@@ -138,14 +224,27 @@ class StoredCores(unittest.TestCase):
                 self.assertEqual(installed.stderr, "")
                 # Without a limit's leave there is no core file, but there is a pipe.
                 ended = scene.run([program("core_threads_pie"), "3"])
+                os.chmod(scene.folder, 0o755)
+                worker = subprocess.Popen([program("core_threads_pie"), "3"], user=4711,
+                                          group=4711, cwd="/", env=scene.environment({}))
+                worker.wait(timeout=60)
                 deadline = time.monotonic() + 30
-                while not scene.report_paths() and time.monotonic() < deadline:
+                wanted = {ended.pid, worker.pid}
+                while time.monotonic() < deadline and not wanted <= {
+                        report["process"]["pid"] for report in scene.reports()}:
                     time.sleep(0.05)
             finally:
                 removed = run("remove")
             self.assertEqual(removed.stderr, "")
             self.assertEqual(read(PATTERN), before)
-            report = self.check(scene, ended.pid)
+            by_pid = {r["process"]["pid"]: r for r in scene.reports()}
+            # Others on this machine may crash meanwhile.
+            self.assertLessEqual({ended.pid, worker.pid}, set(by_pid))
+            self.assertEqual(by_pid[worker.pid]["process"]["uid"], 4711)
+            for pid in (ended.pid, worker.pid):
+                found = by_pid[pid]
+                self.assertEqual(names_of(crashed_thread(found))[:2], ["crash", "descend"])
+            report = by_pid[ended.pid]
             # What the core does not have comes from /proc.
             self.assertEqual(report["process"]["working_directory"], scene.folder)
             self.assertEqual(report["host"]["hostname"], os.uname().nodename)

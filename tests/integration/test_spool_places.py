@@ -153,6 +153,7 @@ class GaveUpRoot(unittest.TestCase):
                 server = machine.start(["memcached", "-u", "nobody", "-p", "0", "-s", socket])
                 wait_for(lambda: os.path.exists(socket))
                 wait_for(lambda: user_of(server.pid) == NOBODY)
+                wait_for(lambda: waits_for_events(server.pid))
                 server.send_signal(signal.SIGSEGV)
                 server.communicate(timeout=BOUND_S)
                 self.assertEqual(server.returncode, -signal.SIGSEGV)
@@ -342,6 +343,11 @@ def is_locked(path):
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
+
+
+def waits_for_events(pid):
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+        return "poll" in file.read()
 
 
 def user_of(pid):

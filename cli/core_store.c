@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/core_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/core_input.h"
+#include "agent/raw_report.h"
+#include "agent/read_file.h"
+#include "cli/command.h"
+#include "cli/confine.h"
+#include "cli/delivery.h"
+#include "report/report.h"
+#include "symbolizer/guarded_child.h"
+
+enum { GROUPS_MAX = 64 };
+
+// Whose rights the core is read with.
+struct core_owner {
+    bool is_safe; // the user and groups below; else those of nobody
+    uid_t user;
+    gid_t group;
+    gid_t groups[GROUPS_MAX];
+    size_t group_count;
+};
+
+// What the child works on.
+struct core_work {
+    struct core_store *store;
+    struct core_owner owner;
+    struct core_input input; // fd is negative where the core is a file
+    char id[REPORT_ID_SIZE];
+};
+
+static void drop_json(json_t *const *value)
+{
+    json_decref(*value);
+}
+
+// read_ids reads the numbers after key in /proc/PID/status; it returns how many.
+static size_t read_ids(const struct text *status, const char *key, unsigned *out,
+                       size_t room)
+{
+    const char *at = status->bytes != NULL ? strstr(status->bytes, key) : NULL;
+    size_t count = 0;
+    if (at == NULL)
+        return 0;
+    at += strlen(key);
+    while (count < room) {
+        char *end;
+        at += strspn(at, " \t");
+        unsigned long id = strtoul(at, &end, 10);
+        if (end == at)
+            break;
+        out[count++] = (unsigned)id;
+        at = end;
+    }
+    return count;
+}
+
+// all_equal: of a process that changed its user or group they differ.
+static bool all_equal(const unsigned ids[static 4], size_t count)
+{
+    return count == 4 && ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
+}
+
+// find_owner reads who the dying process was. One that must not be dumped for its user
+// has files of root's in /proc.
+static void find_owner(pid_t pid, struct core_owner *out)
+{
+    enum { STATUS_LIMIT_BYTES = 16 << 10 };
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
+    struct stat folder;
+    char path[64];
+    unsigned users[4];
+    unsigned groups[4];
+    *out = (struct core_owner){ 0 };
+    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
+    if (pid == 0 || stat(path, &folder) != 0)
+        return;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    if (read_file(path, STATUS_LIMIT_BYTES, &status) != CH_OK ||
+        !all_equal(users, read_ids(&status, "\nUid:", users, 4)) ||
+        !all_equal(groups, read_ids(&status, "\nGid:", groups, 4)))
+        return;
+    out->user = users[0];
+    out->group = groups[0];
+    out->group_count = read_ids(&status, "\nGroups:", out->groups, GROUPS_MAX);
+    out->is_safe = users[0] != 0 && folder.st_uid == users[0];
+}
+
+static bool become_owner(const struct core_owner *owner)
+{
+    if (geteuid() != 0)
+        return true;
+    if (owner->is_safe)
+        return confine_become(owner->user, owner->group, owner->groups,
+                              owner->group_count);
+    return confine_become_nobody();
+}
+
+// let_go closes the pipe: the kernel waits for that before the process is gone.
+static void let_go(int fd)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0)
+        (void)dup2(null, fd);
+}
+
+// read_core makes the raw report. In the child.
+static enum ch_status read_core(struct core_work *work, struct text *raw,
+                                struct text *held)
+{
+    struct core_store *store = work->store;
+    struct core_capture core;
+    enum ch_status status = CH_OK;
+    if (work->input.fd >= 0)
+        status = core_input_fill(&work->input, store->fd);
+    if (status == CH_OK)
+        status = core_capture_open(
+            &core, work->input.fd >= 0 ? work->input.fd : store->fd, &store->options);
+    if (status != CH_OK)
+        return status;
+    core.capture.held = held;
+    status = raw_report_write(&core.capture, work->id, -1, raw);
+    core.capture.held = NULL;
+    core_capture_close(&core);
+    return status;
+}
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t count = write(fd, bytes + done, size - done);
+        if (count < 0 && errno != EINTR)
+            return false;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+// core_in_child gives back the report with its names.
+static enum ch_status core_in_child(void *context, int to_parent)
+{
+    struct core_work *work = context;
+    const struct session *session = work->store->session;
+    struct text CH_CLEANUP(text_deinit) raw = { 0 };
+    struct text CH_CLEANUP(text_deinit) held = { 0 };
+    struct text CH_CLEANUP(text_deinit) named = { 0 };
+    struct report_error error;
+    json_t *CH_CLEANUP(drop_json) report = NULL;
+    spool_close(&work->store->session->spool);
+    if (!become_owner(&work->owner))
+        return CH_ERR_IO;
+    confine_reader();
+    enum ch_status status = read_core(work, &raw, &held);
+    let_go(work->store->fd);
+    if (status == CH_OK)
+        status = report_parse_shared(raw.bytes, raw.size, &report, &error);
+    if (status != CH_OK)
+        return status;
+    session_symbolize(session, report);
+    session_add_values(session, report, held.bytes, held.size);
+    (void)json_object_set_new(report, "revision", json_integer(1));
+    status = report_print_kept(report, &named);
+    const struct text *best = status == CH_OK ? &named : &raw;
+    return write_all(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
+}
+
+static const char *core_why(enum ch_status status)
+{
+    switch (status) {
+    case CH_ERR_MALFORMED:
+        return "not a core file";
+    case CH_ERR_UNSUPPORTED:
+        return "a core of a machine other than x86-64 and aarch64";
+    case CH_ERR_TRUNCATED:
+        return "it ends inside its header";
+    case CH_ERR_FAULT:
+        return "reading it crashed";
+    case CH_ERR_LIMIT:
+        return "reading it took too long";
+    case CH_ERR_NO_MEMORY:
+        return strerror(ENOMEM);
+    default:
+        return "it cannot be read";
+    }
+}
+
+// become_finish prints and sends, as after any crash. It reads the report again, so it
+// is run only where somebody has asked for that.
+static int become_finish(const struct core_store *store, const char *id, int lock_fd)
+{
+    char lock[16];
+    (void)snprintf(lock, sizeof(lock), "%d", lock_fd);
+    (void)fcntl(lock_fd, F_SETFD, 0);
+    (void)alarm(0);
+    execl("/proc/self/exe", "crashhook", "finish", "--spool",
+          store->session->spool_path, "--id", id, "--lock-fd", lock, (char *)NULL);
+    return command_fail("cannot finish report %s: %s", id, strerror(errno));
+}
+
+static void say_nothing(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+// keep_report puts what the child gave back into the spool, and keeps that within its
+// caps.
+static int keep_report(const struct core_work *work, const struct text *report)
+{
+    struct core_store *store = work->store;
+    const struct settings *settings = &store->session->settings;
+    struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
+    int lock_fd = -1;
+    enum ch_status status = spool_replace(&store->session->spool, work->id,
+                                          report->bytes, report->size, &lock_fd);
+    if (status != CH_OK)
+        return command_fail("cannot write report %s to spool '%s': %s", work->id,
+                            store->session->spool_path, spool_why(status));
+    if (settings->url != NULL || settings->print == SETTING_YES)
+        return become_finish(store, work->id, lock_fd);
+    if (delivery_init(&delivery, store->session, say_nothing, NULL) == CH_OK)
+        (void)delivery_prune(&delivery, work->id);
+    (void)close(lock_fd);
+    return COMMAND_DONE;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int core_store_report(struct core_store *store)
+{
+    struct core_work work = { .store = store, .input = { .fd = -1 } };
+    struct text CH_CLEANUP(text_deinit) report = { .limit_bytes = REPORT_MAX_BYTES };
+    struct process_facts facts;
+    struct stat info;
+    int64_t time_ms = 2 * (int64_t)store->session->settings.timeout_ms;
+    find_owner(store->options.pid, &work.owner);
+    report_id_make(now_ms(), work.id);
+    if (fstat(store->fd, &info) != 0)
+        return command_fail("cannot read '%s': %s", store->name, strerror(errno));
+    if (!S_ISREG(info.st_mode) &&
+        !core_input_open(store->session->spool_path, &work.input))
+        return command_fail("cannot keep the core of stdin in '%s': %s",
+                            store->session->spool_path, strerror(errno));
+    // What the kernel says of the process, while we may still ask.
+    if (store->options.pid != 0) {
+        facts_read_process(&facts, store->options.pid, store->options.pid);
+        store->options.facts = &facts;
+    }
+    struct guarded_child child;
+    int64_t deadline_ms = guarded_child_now_ms() + time_ms;
+    enum ch_status status =
+        guarded_child_start(core_in_child, &work, deadline_ms, &child);
+    if (status == CH_OK) {
+        let_go(store->fd); // it is the child's alone
+        status = guarded_child_finish(&child, deadline_ms, &report);
+    }
+    if (store->options.facts != NULL)
+        facts_deinit_process(&facts);
+    if (status != CH_OK || report.size == 0)
+        return command_fail("cannot read '%s': %s", store->name, core_why(status));
+    return keep_report(&work, &report);
+}
