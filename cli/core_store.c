@@ -17,7 +17,7 @@
 #include "cli/confine.h"
 #include "cli/delivery.h"
 #include "report/report.h"
-#include "symbolizer/guarded_child.h"
+#include "symbolizer/names/guarded_child.h"
 
 enum { GROUPS_MAX = 64 };
 
