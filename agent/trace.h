@@ -13,7 +13,8 @@
 // Nobody waits for the tracer and it holds nothing of the program. Where it dies, the
 // program goes on without it (no PTRACE_O_EXITKILL).
 //
-// trace.c has the loop, trace_signal.c what becomes of a signal, trace_hold.c the
+// trace.c has the loop, trace_signal.c what becomes of a signal,
+// trace_caught.c what a handler of the program was given, trace_hold.c the
 // processes that are held for a report, trace_exec.c what exec takes from a traced
 // program.
 #pragma once

@@ -66,12 +66,31 @@ static uint64_t guess_trap(const siginfo_t *info)
                                                                    : 0;
 }
 
+// find_first is the signal that a handler was at work on when the process was ended by
+// what was raised: in the thread that is ended, else in another. NULL: none was.
+static const struct trace_caught *find_first(const struct trace *trace,
+                                             const struct trace_crash *crash,
+                                             const struct stopped_thread *crashed,
+                                             const struct stop *stop)
+{
+    const struct trace_caught *first = trace_caught_open(trace, crashed);
+    bool raised = crash->info.si_code <= 0 && crash->info.si_pid == crash->process;
+    for (size_t i = 0; first == NULL && raised && i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_STOPPED)
+            first = trace_caught_open(trace, &stop->threads[i]);
+    }
+    // A fault of the handler's own is the crash, unless it could not be called.
+    bool own_fault = first != NULL && crash->info.si_code > 0 && crash->signal != 0 &&
+                     crash->info.si_code != SI_KERNEL;
+    return own_fault ? NULL : first;
+}
+
 // fill_request says of the crash what the handler would.
-static void fill_request(struct agent_request *out, const struct stop *stop,
+static void fill_request(struct agent_request *out, pid_t process,
                          const struct stopped_thread *thread, const siginfo_t *info)
 {
     *out = (struct agent_request){
-        .pid = stop->pid,
+        .pid = process,
         .crash = { .tid = thread->tid,
                    .info = *info,
                    .realtime_ns = clock_ns(CLOCK_REALTIME),
@@ -82,6 +101,22 @@ static void fill_request(struct agent_request *out, const struct stop *stop,
                    .thread_pointer = thread->thread_pointer,
                    .dies = true },
     };
+}
+
+// free_thread gives the thread whose crash it is the state in which a handler's is: the
+// report has its registers from the request.
+static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
+                        pid_t tid)
+{
+    for (size_t i = 0; tid != crashed->tid && i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->tid == crashed->tid) {
+            *thread = *crashed;
+            thread->state = STOP_STOPPED;
+        }
+        if (thread->tid == tid)
+            thread->state = STOP_FREE;
+    }
 }
 
 // become_reporter is what the new process does: it is no tracer, and sees to its own
@@ -134,36 +169,46 @@ static bool make_room(struct trace *trace)
     return true;
 }
 
-enum trace_next trace_hold_begin(struct trace *trace, pid_t process, pid_t tid,
-                                 const siginfo_t *info, int signal, bool dies)
+// report_in_child returns in the child, or says whether there is one.
+static enum trace_next report_in_child(struct trace *trace, struct trace_hold *hold,
+                                       const struct stopped_thread *crashed)
 {
-    struct stopped_thread crashed = { .tid = tid };
+    struct trace_report *out = trace->out;
+    out->memory_fd = open_memory(crashed->tid);
+    hold->reporter = fork();
+    if (hold->reporter == 0) {
+        free_thread(&hold->stop, crashed, out->request.crash.tid);
+        become_reporter(trace, hold);
+        return TRACE_REPORT;
+    }
+    if (out->memory_fd >= 0)
+        close(out->memory_fd);
+    return TRACE_GO_ON;
+}
+
+enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *crash)
+{
+    struct stopped_thread crashed = { .tid = crash->tid };
     struct trace_hold hold = {
-        .tid = tid, .signal = signal, .held = true, .dies = dies
+        .tid = crash->tid, .signal = crash->signal, .held = true, .dies = crash->dies
     };
     if (!make_room(trace) || !stop_registers_read(&crashed)) {
-        trace_continue(tid, signal);
+        trace_continue(crash->tid, crash->signal);
         return TRACE_GO_ON;
     }
-    note_reported(trace, process);
-    enum ch_status status = stop_traced(&hold.stop, process, tid, TRACE_STOP_BUDGET_MS);
-    // A process of one thread has no other to stop.
-    if (status == CH_OK || status == CH_ERR_NOT_FOUND) {
-        fill_request(&trace->out->request, &hold.stop, &crashed, info);
-        trace->out->memory_fd = open_memory(tid);
-        hold.reporter = fork();
-        if (hold.reporter == 0) {
-            become_reporter(trace, &hold);
-            return TRACE_REPORT;
-        }
-        if (trace->out->memory_fd >= 0)
-            close(trace->out->memory_fd);
-        if (hold.reporter > 0) {
-            trace->holds[trace->hold_count++] = hold;
-            return TRACE_GO_ON;
-        }
-    }
-    return trace_hold_release(trace, &hold);
+    note_reported(trace, crash->process);
+    // A process of one thread has no other to stop; then this fails.
+    (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
+    const struct trace_caught *first = find_first(trace, crash, &crashed, &hold.stop);
+    fill_request(&trace->out->request, crash->process,
+                 first != NULL ? &first->thread : &crashed,
+                 first != NULL ? &first->info : &crash->info);
+    if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
+        return TRACE_REPORT;
+    if (hold.reporter < 0)
+        return trace_hold_release(trace, &hold);
+    trace->holds[trace->hold_count++] = hold;
+    return TRACE_GO_ON;
 }
 
 // waits_for_death: a thread that was about to crash too stays where it is while the

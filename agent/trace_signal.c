@@ -84,66 +84,31 @@ static void pass_on(pid_t tid, int signal, struct trace_dispositions *known)
     trace_continue(tid, signal);
 }
 
-static struct trace_caught *caught_of(struct trace *trace, pid_t tid)
-{
-    return &trace->caught[(unsigned)tid % TRACE_CAUGHT];
-}
-
-// remember_caught keeps what a handler is about to be told: where no stack is left for
-// it, the kernel ends the process with a signal that says nothing of the fault.
-static void remember_caught(struct trace *trace, const siginfo_t *info,
-                            const struct stopped_thread *thread)
-{
-    const struct unwind_arch *arch = unwind_arch_native();
-    *caught_of(trace, thread->tid) =
-        (struct trace_caught){ .tid = thread->tid,
-                               .info = *info,
-                               .pc = thread->registers.value[arch->pc],
-                               .sp = thread->registers.value[arch->sp] };
-}
-
-// first_fault puts the fault that a handler could not be called for in place of what
-// the kernel ends the process with.
-static void first_fault(struct trace *trace, pid_t tid, siginfo_t *info)
-{
-    const struct trace_caught *caught = caught_of(trace, tid);
-    const struct unwind_arch *arch = unwind_arch_native();
-    struct stopped_thread thread = { .tid = tid };
-    if (caught->tid != tid || info->si_signo != SIGSEGV || info->si_code != SI_KERNEL ||
-        caught->info.si_code <= 0 || !stop_registers_read(&thread))
-        return;
-    if (thread.registers.value[arch->pc] == caught->pc &&
-        thread.registers.value[arch->sp] == caught->sp)
-        *info = caught->info;
-}
-
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
-    struct stopped_thread thread = { .tid = tid };
-    siginfo_t info;
+    struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
     if (signal >= 32 || (trace->settings->signals >> signal & 1) == 0) {
         pass_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) != 0) {
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
     read_dispositions(tid, &now);
     if (in_set(now.caught, signal)) {
-        if (info.si_code > 0 && stop_registers_read(&thread))
-            remember_caught(trace, &info, &thread);
+        trace_caught_note(trace, tid, &crash.info);
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
     // What is only sent does nothing to the first process of a namespace.
-    if (in_set(now.ignored, signal) || (now.first && info.si_code <= 0)) {
+    if (in_set(now.ignored, signal) || (now.first && crash.info.si_code <= 0)) {
         pass_on(tid, signal, &now);
         return TRACE_GO_ON;
     }
-    first_fault(trace, tid, &info);
-    return trace_hold_begin(trace, now.process, tid, &info, signal, true);
+    crash.process = now.process;
+    return trace_hold_begin(trace, &crash);
 }
 
 static bool was_reported(const struct trace *trace, pid_t process)
@@ -155,31 +120,61 @@ static bool was_reported(const struct trace *trace, pid_t process)
     return false;
 }
 
-// A seccomp filter that kills does so without a signal to be seen: the process, or the
-// thread, exits as of SIGSYS. Of the threads that die with it, the one that was killed
-// has its call's number where the result would be (syscall_rollback), or no result yet.
+// is_killed_by_filter: a seccomp filter that kills does so without a signal to be seen:
+// the process, or the thread, exits as of SIGSYS. Of the threads that die with it, the
+// one that was killed has its call's number where the result would be
+// (syscall_rollback), or no result yet.
+static bool is_killed_by_filter(const struct trace *trace,
+                                const struct stopped_thread *thread, unsigned status)
+{
+    bool result_is_call = true;
+#if defined(__x86_64__)
+    result_is_call = thread->call_result == (uint64_t)thread->call ||
+                     thread->call_result == (uint64_t)-ENOSYS;
+#endif
+    return (status & 0x7f) == SIGSYS && (trace->settings->signals >> SIGSYS & 1) != 0 &&
+           thread->call >= 0 && result_is_call;
+}
+
+// fill_exit says what thread dies of, where that is a crash: a filter's kill, or an
+// exit out of a handler, with a status that is no success.
+static bool fill_exit(const struct trace *trace, const struct stopped_thread *thread,
+                      unsigned status, struct trace_crash *out)
+{
+    const struct trace_caught *caught = NULL;
+    if (is_killed_by_filter(trace, thread, status)) {
+        uint64_t pc = thread->registers.value[unwind_arch_native()->pc];
+        out->info.si_signo = SIGSYS;
+        out->info.si_code = BY_SECCOMP;
+        out->info.si_syscall = (int)thread->call;
+        out->info.si_call_addr = (void *)(uintptr_t)pc;
+        return true;
+    }
+    if ((status & 0x7f) == 0 && status >> 8 != 0)
+        caught = trace_caught_open(trace, thread);
+    if (caught == NULL)
+        return false;
+    out->info = caught->info;
+    return true;
+}
+
 enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
 {
     unsigned long status = 0;
     struct stopped_thread thread = { .tid = tid };
     struct trace_dispositions now;
-    const struct unwind_arch *arch = unwind_arch_native();
-    siginfo_t info = { .si_signo = SIGSYS, .si_code = BY_SECCOMP };
-    bool by_filter = ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status) == 0 &&
-                     (status & 0x7f) == SIGSYS &&
-                     (trace->settings->signals >> SIGSYS & 1) != 0 &&
-                     stop_registers_read(&thread) && thread.call >= 0;
-#if defined(__x86_64__)
-    by_filter = by_filter && (thread.call_result == (uint64_t)thread.call ||
-                              thread.call_result == (uint64_t)-ENOSYS);
-#endif
-    if (by_filter)
-        read_dispositions(tid, &now);
-    if (!by_filter || was_reported(trace, now.process)) {
+    struct trace_crash crash = { .tid = tid };
+    if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status) != 0 || status == 0 ||
+        !stop_registers_read(&thread) ||
+        !fill_exit(trace, &thread, (unsigned)status, &crash)) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;
     }
-    info.si_syscall = (int)thread.call;
-    info.si_call_addr = (void *)(uintptr_t)thread.registers.value[arch->pc];
-    return trace_hold_begin(trace, now.process, tid, &info, 0, false);
+    read_dispositions(tid, &now);
+    if (was_reported(trace, now.process)) {
+        trace_continue(tid, 0);
+        return TRACE_GO_ON;
+    }
+    crash.process = now.process;
+    return trace_hold_begin(trace, &crash);
 }

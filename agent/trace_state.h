@@ -16,16 +16,31 @@
 
 enum {
     TRACE_TIDS = 1 << 22, // PID_MAX_LIMIT (include/linux/threads.h)
-    TRACE_CAUGHT = 64,    // faults that a handler has got, remembered by thread
+    TRACE_CAUGHT = 128,   // threads whose handlers were given a signal, by number
     TRACE_REPORTED = 16,
 };
 
-// A fault that was passed on to the process's own handler.
+// A crash's signal that was passed on to the process's own handler.
 struct trace_caught {
+    siginfo_t info;
+    struct stopped_thread thread; // as it was
+};
+
+// The signals that a thread's handlers were given, the oldest first: a handler that is
+// at work on one may fault, and recover.
+struct trace_caught_list {
+    pid_t tid;
+    size_t count;
+    struct trace_caught items[4];
+};
+
+// A crash that is to be reported.
+struct trace_crash {
+    pid_t process;
     pid_t tid;
     siginfo_t info;
-    uint64_t pc;
-    uint64_t sp;
+    int signal; // what the thread is given afterwards; 0: it is dying already
+    bool dies;  // all of the process does
 };
 
 // A process that is held, or whose report is being finished.
@@ -49,7 +64,7 @@ struct trace {
     struct trace_hold *holds;
     size_t hold_count;
     size_t hold_capacity;
-    struct trace_caught caught[TRACE_CAUGHT];
+    struct trace_caught_list caught[TRACE_CAUGHT];
     pid_t reported[TRACE_REPORTED]; // processes, the latest of them
     size_t reported_count;
     struct trace_report *out;
@@ -78,10 +93,17 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid);
 // trace_exec_stop: tid has become another program.
 void trace_exec_stop(struct trace *trace, pid_t tid);
 
-// trace_hold_begin holds the process of thread tid and starts what makes its report.
-// Where it cannot, the thread is let go at once.
-enum trace_next trace_hold_begin(struct trace *trace, pid_t process, pid_t tid,
-                                 const siginfo_t *info, int signal, bool dies);
+// trace_caught_note remembers that a handler is about to be given info.
+void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info);
+
+// trace_caught_open is the first that a handler of the thread was given and is still at
+// work on, or could not be called for; NULL: nothing. thread is as it is now.
+const struct trace_caught *trace_caught_open(const struct trace *trace,
+                                             const struct stopped_thread *thread);
+
+// trace_hold_begin holds the process of a crash and starts what makes its report. Where
+// it cannot, the thread is let go at once.
+enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *crash);
 
 // trace_hold_of_reporter is the hold whose report pid makes, or NULL.
 struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid);

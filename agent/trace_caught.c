@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Signals that a process's own handler was given, and whether it is still at work on
+// one: where the process then ends by another signal, or exits, the first is the crash.
+// A handler that has returned, or was left by longjmp, has recovered from it.
+//
+// That a handler is at work shows on the stack. The kernel has put the registers that
+// it interrupted there, in a signal frame, outward of where the thread is now; a frame
+// with exactly those registers is looked for. Go's handler returns at once, but has the
+// function that faulted call runtime.sigpanic: that call's frame is then found by
+// following frame pointers, which Go keeps also from one of its stacks to the other.
+#include <signal.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "agent/stop_registers.h"
+#include "agent/trace_state.h"
+
+enum {
+    SCAN_BYTES = 1 << 20, // of the stack, outward
+    CHUNK_BYTES = 64 << 10,
+    FRAMES_MAX = 4096,
+    WORD = sizeof(uint64_t)
+};
+
+// Registers as a signal frame has them, one after the other (struct sigcontext).
+#if defined(__x86_64__)
+static const uint8_t frame_order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5,
+                                       4, 6, 3,  1,  0,  2,  7,  16 };
+#elif defined(__aarch64__)
+static const uint8_t frame_order[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                       11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
+#endif
+enum { FRAME_WORDS = sizeof(frame_order), FRAME_BYTES = FRAME_WORDS * WORD };
+
+static size_t read_thread(pid_t tid, uint64_t address, void *to, size_t size)
+{
+    struct iovec local = { to, size };
+    struct iovec remote = { (void *)(uintptr_t)address, size };
+    ssize_t count = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+    return count > 0 ? (size_t)count : 0;
+}
+
+// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
+// registers.
+static bool has_signal_frame(pid_t tid, uint64_t sp,
+                             const struct unwind_registers *registers)
+{
+    static uint64_t chunk[(CHUNK_BYTES + FRAME_BYTES) / WORD];
+    uint64_t wanted[FRAME_WORDS];
+    uint64_t at = sp & ~(uint64_t)(WORD - 1);
+    for (size_t i = 0; i < FRAME_WORDS; i++)
+        wanted[i] = registers->value[frame_order[i]];
+    for (size_t done = 0; done < SCAN_BYTES; done += CHUNK_BYTES) {
+        size_t words = read_thread(tid, at + done, chunk, sizeof(chunk)) / WORD;
+        for (size_t i = 0; i + FRAME_WORDS <= words; i++) {
+            if (memcmp(&chunk[i], wanted, FRAME_BYTES) == 0)
+                return true;
+        }
+        if (words * WORD < sizeof(chunk))
+            return false;
+    }
+    return false;
+}
+
+// has_injected_call is whether the function that faulted has been made to call another,
+// which has not returned: frame pointers lead to that call's frame.
+static bool has_injected_call(const struct stopped_thread *now,
+                              const struct unwind_registers *registers)
+{
+    const struct unwind_arch *arch = unwind_arch_native();
+    uint64_t pushed = registers->value[arch->sp] - WORD;
+    uint64_t fp = now->registers.value[UNWIND_FP];
+    uint64_t frame[2];
+    if (read_thread(now->tid, pushed, frame, WORD) != WORD ||
+        frame[0] != registers->value[arch->pc])
+        return false;
+    for (int i = 0; i < FRAMES_MAX && fp != 0; i++) {
+        if (fp == pushed - WORD)
+            return true;
+        if (read_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
+            return false;
+        fp = frame[0];
+    }
+    return false;
+}
+
+// is_open is whether a handler is at work on caught, or could not be called for it:
+// then the thread is where it was.
+static bool is_open(const struct trace_caught *caught, const struct stopped_thread *now)
+{
+    const struct unwind_registers *then = &caught->thread.registers;
+    const struct unwind_arch *arch = unwind_arch_native();
+    uint64_t sp = now->registers.value[arch->sp];
+    bool same = sp == then->value[arch->sp] &&
+                now->registers.value[arch->pc] == then->value[arch->pc];
+    return same || has_signal_frame(now->tid, sp, then) || has_injected_call(now, then);
+}
+
+// is_left is whether the thread is now outward of where it was on the same stack, so
+// that no handler is at work there. A fault that happens again is one.
+static bool is_left(const struct trace_caught *caught, const struct stopped_thread *now)
+{
+    const struct unwind_arch *arch = unwind_arch_native();
+    uint64_t was = caught->thread.registers.value[arch->sp];
+    uint64_t sp = now->registers.value[arch->sp];
+    return sp >= was && sp - was < SCAN_BYTES;
+}
+
+// forget_left keeps what is not certainly over; where there is still no room, what is
+// open, and of that the oldest.
+static void forget_left(struct trace_caught_list *list,
+                        const struct stopped_thread *now)
+{
+    enum { ROOM = sizeof(list->items) / sizeof(list->items[0]) };
+    while (list->count != 0 && is_left(&list->items[list->count - 1], now))
+        list->count--;
+    for (size_t i = 0; list->count == ROOM && i < list->count;) {
+        if (is_open(&list->items[i], now)) {
+            i++;
+            continue;
+        }
+        list->count--;
+        memmove(&list->items[i], &list->items[i + 1],
+                (list->count - i) * sizeof(list->items[0]));
+    }
+    if (list->count == ROOM)
+        list->count--;
+}
+
+void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info)
+{
+    struct trace_caught_list *list = &trace->caught[(unsigned)tid % TRACE_CAUGHT];
+    struct stopped_thread thread = { .tid = tid };
+    if (!stop_registers_read(&thread))
+        return;
+    if (list->tid != tid)
+        list->count = 0;
+    list->tid = tid;
+    forget_left(list, &thread);
+    list->items[list->count++] = (struct trace_caught){ *info, thread };
+}
+
+const struct trace_caught *trace_caught_open(const struct trace *trace,
+                                             const struct stopped_thread *thread)
+{
+    const struct trace_caught_list *list =
+        &trace->caught[(unsigned)thread->tid % TRACE_CAUGHT];
+    for (size_t i = 0; list->tid == thread->tid && i < list->count; i++) {
+        if (is_open(&list->items[i], thread))
+            return &list->items[i];
+    }
+    return NULL;
+}
