@@ -103,6 +103,18 @@ static void fill_request(struct agent_request *out, pid_t process,
     };
 }
 
+// note_end says what the handler did that first was given to.
+static void note_end(struct target_crash *out, const struct trace_crash *crash,
+                     const struct trace_caught *first)
+{
+    out->exits = crash->exits;
+    out->exit_status = crash->exit_status;
+    bool again = first != NULL && first->info.si_signo == crash->info.si_signo &&
+                 crash->info.si_code > 0; // the same fault, or the kernel's word for it
+    if (first != NULL && !crash->exits && !again)
+        out->then = crash->info;
+}
+
 // free_thread gives the thread whose crash it is the state in which a handler's is: the
 // report has its registers from the request.
 static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
@@ -203,6 +215,7 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     fill_request(&trace->out->request, crash->process,
                  first != NULL ? &first->thread : &crashed,
                  first != NULL ? &first->info : &crash->info);
+    note_end(&trace->out->request.crash, crash, first);
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;
     if (hold.reporter < 0)

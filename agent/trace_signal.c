@@ -155,6 +155,8 @@ static bool fill_exit(const struct trace *trace, const struct stopped_thread *th
     if (caught == NULL)
         return false;
     out->info = caught->info;
+    out->exits = true;
+    out->exit_status = (int)(status >> 8 & 0xff);
     return true;
 }
 

@@ -41,6 +41,8 @@ struct trace_crash {
     siginfo_t info;
     int signal; // what the thread is given afterwards; 0: it is dying already
     bool dies;  // all of the process does
+    bool exits; // with exit_status, out of a handler
+    int exit_status;
 };
 
 // A process that is held, or whose report is being finished.
