@@ -35,6 +35,12 @@ static bool is_signal(int number)
     return false;
 }
 
+// only puts number alone into an empty set.
+static void only(int number, sigset_t *out)
+{
+    *(uint64_t *)out = bit_of(number);
+}
+
 // set is signal() with the flags that its family differs in.
 static handler_fn *set(int number, handler_fn *handler, int flags, bool blocks_itself)
 {
@@ -44,9 +50,8 @@ static handler_fn *set(int number, handler_fn *handler, int flags, bool blocks_i
         errno = EINVAL;
         return SIG_ERR;
     }
-    sigemptyset(&action.sa_mask);
     if (blocks_itself)
-        sigaddset(&action.sa_mask, number);
+        only(number, &action.sa_mask);
     return actions_exchange(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
@@ -110,22 +115,21 @@ INTERPOSED int sigignore(int number)
 INTERPOSED handler_fn *sigset(int number, handler_fn *handler)
 {
     handler_fn *const hold = (handler_fn *)2; // SIG_HOLD, which not every libc names
-    sigset_t only;
+    sigset_t its = { 0 };
     sigset_t before;
     struct sigaction old;
     bool holds = handler == hold;
 
     if (!is_signal(number))
         return SIG_ERR;
-    sigemptyset(&only);
-    sigaddset(&only, number);
+    only(number, &its);
     if (holds && actions_exchange(number, NULL, &old) != 0)
         return SIG_ERR;
     if (!holds && (old.sa_handler = set(number, handler, 0, false)) == SIG_ERR)
         return SIG_ERR;
-    if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &only, &before) != 0)
+    if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &its, &before) != 0)
         return SIG_ERR;
-    return sigismember(&before, number) ? hold : old.sa_handler;
+    return (*(uint64_t *)&before & bit_of(number)) != 0 ? hold : old.sa_handler;
 }
 
 INTERPOSED int siginterrupt(int number, int interrupts)

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "handler/crash.h"
 #include "handler/go_text.h"
@@ -60,6 +62,23 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
     (void)sys_sigaction(signal, &ours, NULL);
 }
 
+// map_process maps the word that says which process this is, and is empty after a fork.
+static void map_process(void)
+{
+    enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    if (crash_process != NULL)
+        return;
+    void *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, bytes, WIPE_ON_FORK) == 0)
+        crash_process = page;
+    else
+        munmap(page, bytes);
+}
+
 static void note_exit(void)
 {
     crash_report_exit(EXIT_FAILURE, (uintptr_t)__builtin_frame_address(0));
@@ -83,6 +102,7 @@ static void prepare_for(const struct crash_action *theirs)
     if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
         return;
     next_call_find();
+    map_process();
     (void)atexit(note_exit);
     if (__cxa_at_quick_exit != NULL)
         (void)__cxa_at_quick_exit(note_quick_exit, NULL);
@@ -90,15 +110,16 @@ static void prepare_for(const struct crash_action *theirs)
 
 void actions_take(int signal)
 {
+    struct sys_action ours;
     struct sys_action before = { 0 };
-    struct crash_action theirs;
+    struct crash_action theirs = { 0 };
     struct crash_action old;
 
-    if (sys_sigaction(signal, NULL, &before) != 0)
+    crash_action_for_kernel(&theirs, &ours);
+    if (sys_sigaction(signal, &ours, &before) != 0 ||
+        before.handler == (uintptr_t)SIG_DFL)
         return;
     action_from_kernel(&theirs, &before);
-    if (theirs.handler == (uintptr_t)crash_handle)
-        return;
     if (crash_action_calls(&theirs))
         prepare_for(&theirs);
     crash_action_exchange(signal, &theirs, &old);
@@ -151,10 +172,12 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 
 void actions_take_back(void)
 {
-    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
-        if (is_ours(signal) && !is_shared())
-            actions_take(signal);
-    }
+    struct sys_action now = { 0 };
+    bool taken = is_ours(SIGSEGV) && sys_sigaction(SIGSEGV, NULL, &now) == 0 &&
+                 now.handler != (uintptr_t)crash_handle;
+    if (!taken || is_shared() || now.handler == (uintptr_t)SIG_IGN)
+        return;
+    actions_take(SIGSEGV);
 }
 
 // is_mapped: kernels before 5.14 cannot tell, and then it is taken to be.

@@ -16,8 +16,9 @@ void actions_take(int signal);
 // actions_exchange is sigaction, for every signal. Negative: an errno value.
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old);
 
-// actions_take_back takes signals back that somebody has taken by a system call of his
-// own: his handler is called as if he had come through libc.
+// actions_take_back takes SIGSEGV back where somebody has taken it by a system call of
+// his own: his handler is called as if he had come through libc. The other signals are
+// left to whoever takes them so, for asking costs a call each.
 void actions_take_back(void);
 
 // actions_check_handlers notes the handlers that have gone with a library.

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -90,23 +89,6 @@ static void put_in_force(struct crash_plan *plan)
         plan_destroy(old);
 }
 
-// map_process maps the word that says which process this is, and is empty after a fork.
-static void map_process(void)
-{
-    enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
-    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (crash_process != NULL)
-        return;
-    void *page =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, bytes, WIPE_ON_FORK) == 0)
-        crash_process = page;
-    else
-        munmap(page, bytes);
-}
-
 static int install(char *const *environment, const struct crashhook_options *options)
 {
     struct variables variables;
@@ -139,7 +121,6 @@ static int install(char *const *environment, const struct crashhook_options *opt
     if (plan == NULL)
         return ENOMEM;
     threads_init_first(); // without it only a stack overflow goes unreported
-    map_process();
     crash_state.reads_thread_word =
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();

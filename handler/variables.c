@@ -5,33 +5,31 @@
 
 // What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
 // how it reaches a server. Never LD_PRELOAD: what the program was forced to load is not
-// ours.
-static const char *const passed_on[] = {
-    "HOME",
-    "XDG_STATE_HOME",
-    "XDG_CACHE_HOME",
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "NO_COLOR",
-    "TZ",
-    "http_proxy",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-    "no_proxy",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "CURL_CA_BUNDLE",
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
-    "DEBUGINFOD_URLS",
-    "DEBUGINFOD_TIMEOUT",
-    "DEBUGINFOD_CACHE_PATH",
-};
+// ours. One string, which needs nothing of the loader; an empty name ends it.
+static const char passed_on[] = "HOME\0"
+                                "XDG_STATE_HOME\0"
+                                "XDG_CACHE_HOME\0"
+                                "PATH\0"
+                                "LANG\0"
+                                "LC_ALL\0"
+                                "TERM\0"
+                                "NO_COLOR\0"
+                                "TZ\0"
+                                "http_proxy\0"
+                                "https_proxy\0"
+                                "HTTPS_PROXY\0"
+                                "all_proxy\0"
+                                "ALL_PROXY\0"
+                                "no_proxy\0"
+                                "NO_PROXY\0"
+                                "SSL_CERT_FILE\0"
+                                "SSL_CERT_DIR\0"
+                                "CURL_CA_BUNDLE\0"
+                                "OTEL_EXPORTER_OTLP_HEADERS\0"
+                                "OTEL_EXPORTER_OTLP_LOGS_HEADERS\0"
+                                "DEBUGINFOD_URLS\0"
+                                "DEBUGINFOD_TIMEOUT\0"
+                                "DEBUGINFOD_CACHE_PATH\0";
 
 struct option_rule {
     const char *name;
@@ -63,8 +61,8 @@ static bool is_wanted(const struct plan_variable *variable)
     if (variable->name_length >= sizeof(ours) &&
         memcmp(variable->name, ours, sizeof(ours) - 1) == 0)
         return true;
-    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
-        if (passed_on[i][0] == variable->name[0] && is_named(variable, passed_on[i]))
+    for (const char *name = passed_on; *name != 0; name += strlen(name) + 1) {
+        if (*name == variable->name[0] && is_named(variable, name))
             return true;
     }
     return false;
