@@ -25,8 +25,8 @@ enum {
     CRASH_SIGNALS = 32,
     // After CRASHHOOK_TIMEOUT: when a record is no longer waited for, and when the
     // kernel ends the process.
-    CRASH_RECORD_NS = 400000000,
-    CRASH_BOUND_NS = 800000000,
+    CRASH_RECORD_NS = 350000000,
+    CRASH_BOUND_NS = 700000000,
     CRASH_SCRATCH = 8192,
     // What a child needs is a few hundred bytes, and the kernel some thousand for a
     // signal.
@@ -157,9 +157,8 @@ bool crash_start_agent(struct crash_agent *out, char *const *argv);
 // there is none.
 bool crash_ask_daemon(struct crash_agent *out);
 
-// crash_helper_dismiss tells the helper that nothing is left to do; crash_helper_end
-// does and waits for its end.
-void crash_helper_dismiss(void);
+// crash_helper_end tells the helper that nothing is left to do, and where the program
+// goes on waits for its end.
 void crash_helper_end(void);
 
 // crash_helper_run is what the helper does, crash_helper_serve the part of it that

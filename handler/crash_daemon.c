@@ -39,8 +39,8 @@ static long send_descriptor(int socket, int fd)
                                     .msg_iovlen = 1,
                                     .msg_control = &control,
                                     .msg_controllen = sizeof(control) };
-    return machine_call(SYS_sendmsg, socket, (long)&message,
-                        MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+    return machine_call3(SYS_sendmsg, socket, (long)&message,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool crash_ask_daemon(struct crash_agent *out)

@@ -17,7 +17,7 @@
 
 enum { LOOK_EVERY_NS = 100000000 };
 
-static uint32_t load(const uint32_t *word)
+static uint32_t helper_load(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
@@ -28,8 +28,8 @@ static void helper_tell(uint32_t *word, uint32_t value)
     sys_futex_wake_all(word);
 }
 
-// is_slept: a wait on a word was one, or need not have been.
-static bool is_slept(long result)
+// helper_has_slept: a wait on a word was one, or need not have been.
+static bool helper_has_slept(long result)
 {
     return result == 0 || result == -EAGAIN || result == -EINTR || result == -ETIMEDOUT;
 }
@@ -40,11 +40,11 @@ static bool helper_await_change(uint32_t state, uint64_t deadline)
     uint32_t *word = &crash_state.helper.state;
     for (;;) {
         uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
-        if (load(word) != state)
+        if (helper_load(word) != state)
             return true;
         if (now >= deadline)
             return false;
-        if (!is_slept(sys_futex_wait(word, state, deadline - now)))
+        if (!helper_has_slept(sys_futex_wait(word, state, deadline - now)))
             sys_poll(NULL, 0, LOOK_EVERY_NS / 1000);
     }
 }
@@ -53,7 +53,7 @@ static bool helper_await_change(uint32_t state, uint64_t deadline)
 static bool helper_await_end(uint64_t deadline)
 {
     return helper_await_change(CRASH_HELPER_STARTS, deadline) &&
-           (load(&crash_state.helper.state) == CRASH_HELPER_GONE ||
+           (helper_load(&crash_state.helper.state) == CRASH_HELPER_GONE ||
             helper_await_change(CRASH_HELPER_WAITS, deadline));
 }
 
@@ -126,12 +126,13 @@ void crash_helper_serve(void)
     uint64_t end = crash_plan->page->deadline_monotonic_ns + CRASH_BOUND_NS;
 
     helper_tell(&helper->state, CRASH_HELPER_WAITS);
-    while (load(&helper->order) == CRASH_HELPER_WAIT && sys_getppid() == program &&
-           sys_clock_ns(CLOCK_MONOTONIC) < end) {
-        if (!is_slept(sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
+    while (helper_load(&helper->order) == CRASH_HELPER_WAIT &&
+           sys_getppid() == program && sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        if (!helper_has_slept(
+                sys_futex_wait(&helper->order, CRASH_HELPER_WAIT, LOOK_EVERY_NS)))
             return;
     }
-    if (load(&helper->order) == CRASH_HELPER_RECORD)
+    if (helper_load(&helper->order) == CRASH_HELPER_RECORD)
         helper->wrote = crash_write_record(helper->reason);
 }
 
@@ -147,40 +148,50 @@ bool crash_leave_record(enum record_reason reason)
     if (helper->pid == 0 && crash_may_start())
         (void)helper_start(-1, NULL);
     // One that never came to wait has been ended by a filter, or by the machine.
-    if (helper->pid == 0 || load(&helper->state) == CRASH_HELPER_GONE)
+    if (helper->pid == 0 || helper_load(&helper->state) == CRASH_HELPER_GONE)
         return crash_write_record(reason);
     helper_tell(&helper->order, CRASH_HELPER_RECORD);
     return helper_await_end(end) && helper->wrote;
 }
 
-void crash_helper_dismiss(void)
+// helper_dismiss has the helper end, unless it has something to write.
+static void helper_dismiss(void)
 {
-    if (crash_state.helper.pid != 0)
-        helper_tell(&crash_state.helper.order, CRASH_HELPER_END);
+    uint32_t *order = &crash_state.helper.order;
+    if (helper_load(order) == CRASH_HELPER_WAIT)
+        helper_tell(order, CRASH_HELPER_END);
 }
 
-// reap waits for the helper to be gone from the table of processes, which takes it no
-// time: all that it had is closed.
-static void reap(int32_t pid)
+// helper_reap waits for the helper to be gone from the table of processes, which takes
+// it no time: all that it had is closed.
+static void helper_reap(int32_t pid)
 {
     for (int i = 0; i < 100 && sys_wait(pid, 1 /* WNOHANG */) == 0; i++)
         sys_poll(NULL, 0, LOOK_EVERY_NS / 2000);
 }
 
 // The agent becomes an orphan here, which a program that reaps orphans is not to get.
+// One that dies reaps nobody.
 void crash_helper_end(void)
 {
+    const struct request_page *page = crash_plan->page;
+    int32_t pid = crash_state.helper.pid;
     int reaps = 0;
-    if (crash_state.helper.pid == 0)
+    crash_state.helper.pid = 0;
+    if (pid == 0)
         return;
+    if (page->dies) {
+        helper_dismiss();
+        return;
+    }
     sys_prctl(PR_GET_CHILD_SUBREAPER, (unsigned long)&reaps);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 0);
-    if (load(&crash_state.helper.order) == CRASH_HELPER_WAIT)
-        crash_helper_dismiss();
-    if (helper_await_end(crash_plan->page->deadline_monotonic_ns + CRASH_RECORD_NS))
-        reap(crash_state.helper.pid);
+    helper_dismiss();
+    if (helper_await_end(page->deadline_monotonic_ns + CRASH_RECORD_NS))
+        helper_reap(pid);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
-    crash_state.helper.pid = 0;
+    // The helper may have ended before.
+    sys_wait(page->agent_pid, 1 /* WNOHANG */);
 }

@@ -21,10 +21,8 @@ static enum outcome hear(int channel, bool died)
     char answer = 0;
     long count;
     while ((count = sys_receive(channel, &answer, 1)) == 1) {
-        if (answer == REQUEST_WRITTEN) {
+        if (answer == REQUEST_WRITTEN)
             crash_state.record_due = 0;
-            crash_helper_dismiss();
-        }
         if (answer == REQUEST_WHY)
             sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);
         if (answer == REQUEST_READ && !crash_serve_memory(channel))
@@ -70,13 +68,12 @@ static enum outcome ask(const struct crash_agent *agent)
                                        .pid = sys_getpid(),
                                        .tid = page->crashed_tid,
                                        .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0 };
-    sys_send(agent->channel, &message, sizeof(message));
-    enum outcome outcome = await(agent);
+    enum outcome outcome = AGENT_GONE;
+    if (sys_send(agent->channel, &message, sizeof(message)) > 0)
+        outcome = await(agent);
     sys_close(agent->channel);
     if (agent->pidfd >= 0)
         sys_close(agent->pidfd);
-    // Ours only where the program is the reaper of orphans; nobody else should meet it.
-    sys_wait(page->agent_pid, 1 /* WNOHANG */);
     return outcome;
 }
 

@@ -86,6 +86,9 @@ static bool is_for_lines(void)
     struct pollfd room = { .fd = 2, .events = POLLOUT };
     if (sys_status(2, &now) != 0)
         return false;
+    // The disk that keeps the helper may be the one that this file is on.
+    if (S_ISREG(now.st_mode) && crash_state.helper.state != CRASH_HELPER_GONE)
+        return false;
     bool same =
         now.st_dev == crash_plan->error_device && now.st_ino == crash_plan->error_inode;
     bool appended = S_ISREG(now.st_mode) && (sys_file_flags(2) & O_APPEND) != 0;

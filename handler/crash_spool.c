@@ -96,6 +96,8 @@ static int open_place(int index)
     if (index == 1)
         return open_folder(SETTINGS_DROP_FOLDER, false);
     uint32_t user = sys_geteuid();
+    if (user >= UINT32_MAX - 4095) // an error: a filter has refused the call
+        return -EPERM;
     do {
         digits[count++] = (char)('0' + user % 10);
     } while ((user /= 10) != 0);

@@ -14,12 +14,12 @@
 static inline int sys_create(int folder, const char *name)
 {
     enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
-    return (int)machine_call(SYS_openat, folder, (long)name, FLAGS, 0600, 0);
+    return (int)machine_call4(SYS_openat, folder, (long)name, FLAGS, 0600);
 }
 
 static inline void sys_make_folder(const char *path)
 {
-    machine_call(SYS_mkdirat, AT_FDCWD, (long)path, 0700, 0, 0);
+    machine_call3(SYS_mkdirat, AT_FDCWD, (long)path, 0700);
 }
 
 static inline long sys_rename(int folder, const char *from, const char *to)
@@ -29,27 +29,27 @@ static inline long sys_rename(int folder, const char *from, const char *to)
 
 static inline void sys_unlink(int folder, const char *name)
 {
-    machine_call(SYS_unlinkat, folder, (long)name, 0, 0, 0);
+    machine_call3(SYS_unlinkat, folder, (long)name, 0);
 }
 
 static inline long sys_status(int fd, struct stat *out)
 {
-    return machine_call(SYS_fstat, fd, (long)out, 0, 0, 0);
+    return machine_call2(SYS_fstat, fd, (long)out);
 }
 
 static inline long sys_readlink(const char *path, char *to, size_t size)
 {
-    return machine_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)size, 0);
+    return machine_call4(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)size);
 }
 
 static inline long sys_read(int fd, void *to, size_t length)
 {
-    return machine_call(SYS_read, fd, (long)to, (long)length, 0, 0);
+    return machine_call3(SYS_read, fd, (long)to, (long)length);
 }
 
 static inline long sys_read_at(int fd, void *to, size_t length, uint64_t offset)
 {
-    return machine_call(SYS_pread64, fd, (long)to, (long)length, (long)offset, 0);
+    return machine_call4(SYS_pread64, fd, (long)to, (long)length, (long)offset);
 }
 
 // sys_write_at writes what is at address, which need not be there: the result is then
@@ -57,21 +57,21 @@ static inline long sys_read_at(int fd, void *to, size_t length, uint64_t offset)
 static inline long sys_write_at(int fd, uint64_t address, size_t length,
                                 uint64_t offset)
 {
-    return machine_call(SYS_pwrite64, fd, (long)address, (long)length, (long)offset, 0);
+    return machine_call4(SYS_pwrite64, fd, (long)address, (long)length, (long)offset);
 }
 
 static inline void sys_truncate(int fd, uint64_t size)
 {
-    machine_call(SYS_ftruncate, fd, (long)size, 0, 0, 0);
+    machine_call2(SYS_ftruncate, fd, (long)size);
 }
 
 static inline void sys_write(int fd, const void *bytes, size_t length)
 {
-    machine_call(SYS_write, fd, (long)bytes, (long)length, 0, 0);
+    machine_call3(SYS_write, fd, (long)bytes, (long)length);
 }
 
 // sys_file_flags is how fd was opened (O_APPEND and its like).
 static inline long sys_file_flags(int fd)
 {
-    return machine_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0);
+    return machine_call3(SYS_fcntl, fd, F_GETFL, 0);
 }

@@ -21,6 +21,12 @@
 
     .section .text.machine_call, "ax", %progbits
 
+PLACE(machine_call0)
+PLACE(machine_call1)
+PLACE(machine_call2)
+PLACE(machine_call3)
+PLACE(machine_call4)
+
 #if defined(__x86_64__)
 
 FUNCTION(machine_call)

@@ -23,8 +23,14 @@ typedef int machine_child_fn(void *argument);
 
 #pragma GCC visibility push(hidden)
 
-// machine_call makes a system call of up to five arguments.
+// machine_call makes a system call of five arguments, the others one of fewer. They are
+// one function: what a caller does not set the kernel does not look at.
 long machine_call(long number, long a, long b, long c, long d, long e);
+long machine_call0(long number);
+long machine_call1(long number, long a);
+long machine_call2(long number, long a, long b);
+long machine_call3(long number, long a, long b, long c);
+long machine_call4(long number, long a, long b, long c, long d);
 
 // machine_clone starts child(argument) on the stack that ends at stack_end, which is
 // aligned to 16 bytes, and returns its pid. out_word is what the flags have the kernel
@@ -121,7 +127,7 @@ static inline uint64_t machine_frame_pointer(const uint64_t *registers)
 static inline uint64_t machine_thread_pointer(void)
 {
     uint64_t pointer = 0;
-    machine_call(SYS_arch_prctl, ARCH_GET_FS, (long)&pointer, 0, 0, 0);
+    machine_call2(SYS_arch_prctl, ARCH_GET_FS, (long)&pointer);
     return pointer;
 }
 

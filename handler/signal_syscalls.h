@@ -28,43 +28,36 @@ struct sys_action {
 
 static inline int32_t sys_getpid(void)
 {
-    return (int32_t)machine_call(SYS_getpid, 0, 0, 0, 0, 0);
+    return (int32_t)machine_call0(SYS_getpid);
 }
 
 static inline int32_t sys_gettid(void)
 {
-    return (int32_t)machine_call(SYS_gettid, 0, 0, 0, 0, 0);
+    return (int32_t)machine_call0(SYS_gettid);
 }
 
 static inline long sys_sigaction(int signal, const struct sys_action *action,
                                  struct sys_action *out_old)
 {
-    return machine_call(SYS_rt_sigaction, signal, (long)action, (long)out_old,
-                        SYS_SIGSET_BYTES, 0);
+    return machine_call4(SYS_rt_sigaction, signal, (long)action, (long)out_old,
+                         SYS_SIGSET_BYTES);
 }
 
 // sys_sigmask makes mask the thread's set of blocked signals and returns the old one.
-static inline uint64_t sys_sigmask(uint64_t mask)
-{
-    uint64_t old = 0;
-    machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
-                 SYS_SIGSET_BYTES, 0);
-    return old;
-}
+__attribute__((visibility("hidden"))) uint64_t sys_sigmask(uint64_t mask);
 
 // sys_block_all blocks every signal.
 static inline long sys_block_all(uint64_t *out_old)
 {
     const uint64_t all = ~UINT64_C(0);
-    return machine_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8,
-                        0);
+    return machine_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8);
 }
 
 // sys_is_pending: signal waits until it is no longer blocked.
 static inline bool sys_is_pending(int signal)
 {
     uint64_t set = 0;
-    machine_call(SYS_rt_sigpending, (long)&set, SYS_SIGSET_BYTES, 0, 0, 0);
+    machine_call2(SYS_rt_sigpending, (long)&set, SYS_SIGSET_BYTES);
     return (set >> (signal - 1) & 1) != 0;
 }
 
@@ -73,27 +66,27 @@ static inline void sys_take_signal(int signal)
 {
     const uint64_t set = UINT64_C(1) << (signal - 1);
     const struct timespec now = { 0, 0 };
-    machine_call(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES, 0);
+    machine_call4(SYS_rt_sigtimedwait, (long)&set, 0, (long)&now, SYS_SIGSET_BYTES);
 }
 
 static inline void sys_sigaltstack(stack_t *out)
 {
-    machine_call(SYS_sigaltstack, 0, (long)out, 0, 0, 0);
+    machine_call2(SYS_sigaltstack, 0, (long)out);
 }
 
 // sys_queue_signal sends signal with exactly this siginfo to the calling thread.
 static inline long sys_queue_signal(int signal, const void *siginfo)
 {
-    return machine_call(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), signal,
-                        (long)siginfo, 0);
+    return machine_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), signal,
+                         (long)siginfo);
 }
 
 static inline long sys_kill_thread(int signal)
 {
-    return machine_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0, 0);
+    return machine_call3(SYS_tgkill, sys_getpid(), sys_gettid(), signal);
 }
 
 static inline long sys_kill(int32_t pid, int signal)
 {
-    return machine_call(SYS_kill, pid, signal, 0, 0, 0);
+    return machine_call2(SYS_kill, pid, signal);
 }

@@ -19,36 +19,36 @@
 
 static inline int32_t sys_getppid(void)
 {
-    return (int32_t)machine_call(SYS_getppid, 0, 0, 0, 0, 0);
+    return (int32_t)machine_call0(SYS_getppid);
 }
 
 static inline uint32_t sys_getuid(void)
 {
-    return (uint32_t)machine_call(SYS_getuid, 0, 0, 0, 0, 0);
+    return (uint32_t)machine_call0(SYS_getuid);
 }
 
 static inline uint32_t sys_geteuid(void)
 {
-    return (uint32_t)machine_call(SYS_geteuid, 0, 0, 0, 0, 0);
+    return (uint32_t)machine_call0(SYS_geteuid);
 }
 
 static inline void sys_setsid(void)
 {
-    machine_call(SYS_setsid, 0, 0, 0, 0, 0);
+    machine_call0(SYS_setsid);
 }
 
-static inline long sys_prctl(int option, unsigned long value)
-{
-    return machine_call(SYS_prctl, option, (long)value, 0, 0, 0);
-}
+// Those that are called from many places are functions: syscalls.c.
+#pragma GCC visibility push(hidden)
+
+long sys_prctl(int option, unsigned long value);
 
 // sys_clock_ns is the clock's time in nanoseconds.
-static inline uint64_t sys_clock_ns(clockid_t clock)
-{
-    struct timespec now = { 0, 0 };
-    machine_call(SYS_clock_gettime, clock, (long)&now, 0, 0, 0);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+uint64_t sys_clock_ns(clockid_t clock);
+
+// sys_exit_group ends the process, by a signal where a filter refuses that.
+__attribute__((noreturn)) void sys_exit_group(int status);
+
+#pragma GCC visibility pop
 
 static inline struct timespec sys_timespec(uint64_t ns)
 {
@@ -57,37 +57,37 @@ static inline struct timespec sys_timespec(uint64_t ns)
 
 static inline int sys_pidfd_open(int32_t pid)
 {
-    return (int)machine_call(SYS_pidfd_open, pid, 0, 0, 0, 0);
+    return (int)machine_call2(SYS_pidfd_open, pid, 0);
 }
 
 static inline void sys_pidfd_send_signal(int pidfd, int signal)
 {
-    machine_call(SYS_pidfd_send_signal, pidfd, signal, 0, 0, 0);
+    machine_call4(SYS_pidfd_send_signal, pidfd, signal, 0, 0);
 }
 
 // sys_wait reaps the child pid, whatever kind of child it is.
 static inline long sys_wait(int32_t pid, int options)
 {
-    return machine_call(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0, 0);
+    return machine_call4(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0);
 }
 
 // sys_futex_wait sleeps while word has value, at most ns; the kernel too may wake it.
 static inline long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     struct timespec timeout = sys_timespec(ns);
-    return machine_call(SYS_futex, (long)word, 0 /* FUTEX_WAIT */, value,
-                        (long)&timeout, 0);
+    return machine_call4(SYS_futex, (long)word, 0 /* FUTEX_WAIT */, value,
+                         (long)&timeout);
 }
 
 static inline void sys_futex_wake_all(uint32_t *word)
 {
-    machine_call(SYS_futex, (long)word, 1 /* FUTEX_WAKE */, INT32_MAX, 0, 0);
+    machine_call4(SYS_futex, (long)word, 1 /* FUTEX_WAKE */, INT32_MAX, 0);
 }
 
 static inline long sys_socketpair(int *out_ends)
 {
-    return machine_call(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-                        (long)out_ends, 0);
+    return machine_call4(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+                         (long)out_ends);
 }
 
 // sys_send_pieces writes bytes to a socket, and raises no SIGPIPE. What is not there to
@@ -95,19 +95,19 @@ static inline long sys_socketpair(int *out_ends)
 static inline long sys_send_pieces(int fd, struct iovec *pieces, size_t count)
 {
     struct msghdr message = { .msg_iov = pieces, .msg_iovlen = count };
-    return machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL, 0, 0);
+    return machine_call3(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL);
 }
 
-static inline void sys_send(int fd, void *bytes, size_t length)
+static inline long sys_send(int fd, void *bytes, size_t length)
 {
     struct iovec piece = { bytes, length };
-    sys_send_pieces(fd, &piece, 1);
+    return sys_send_pieces(fd, &piece, 1);
 }
 
 // sys_log_socket is one for lines to the log daemon.
 static inline int sys_log_socket(void)
 {
-    return (int)machine_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0);
+    return (int)machine_call3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
 // sys_send_to sends bytes to a place if it has room.
@@ -119,8 +119,7 @@ static inline long sys_send_to(int fd, void *bytes, size_t length, void *place,
                               .msg_namelen = (socklen_t)place_size,
                               .msg_iov = &piece,
                               .msg_iovlen = 1 };
-    return machine_call(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
-                        0);
+    return machine_call3(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // sys_receive reads what has come through a socket and never waits.
@@ -139,59 +138,49 @@ static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
 
 static inline int sys_open(const char *path, int flags)
 {
-    return (int)machine_call(SYS_openat, AT_FDCWD, (long)path, flags, 0, 0);
+    return (int)machine_call3(SYS_openat, AT_FDCWD, (long)path, flags);
 }
 
 static inline void sys_close(int fd)
 {
-    machine_call(SYS_close, fd, 0, 0, 0, 0);
+    machine_call1(SYS_close, fd);
 }
 
 static inline long sys_close_range(unsigned first, unsigned last)
 {
-    return machine_call(SYS_close_range, first, last, 0, 0, 0);
+    return machine_call3(SYS_close_range, first, last, 0);
 }
 
 static inline long sys_dup(int fd)
 {
-    return machine_call(SYS_dup, fd, 0, 0, 0, 0);
+    return machine_call1(SYS_dup, fd);
 }
 
 static inline long sys_dup_to(int fd, int wanted)
 {
-    return machine_call(SYS_dup3, fd, wanted, 0, 0, 0);
+    return machine_call3(SYS_dup3, fd, wanted, 0);
 }
 
 static inline void sys_keep_at_exec(int fd)
 {
-    machine_call(SYS_fcntl, fd, 2 /* F_SETFD */, 0, 0, 0);
+    machine_call3(SYS_fcntl, fd, 2 /* F_SETFD */, 0);
 }
 
 static inline void sys_unshare(int flags)
 {
-    machine_call(SYS_unshare, flags, 0, 0, 0, 0);
+    machine_call1(SYS_unshare, flags);
 }
 
 // sys_limit reads the limit of a resource into out_old and sets it to limit.
-static inline long sys_limit(int resource, const struct rlimit *limit,
-                             struct rlimit *out_old)
-{
-    return machine_call(SYS_prlimit64, 0, resource, (long)limit, (long)out_old, 0);
-}
+__attribute__((visibility("hidden"))) long
+sys_limit(int resource, const struct rlimit *limit, struct rlimit *out_old);
 
 static inline long sys_madvise(uintptr_t address, size_t length, int advice)
 {
-    return machine_call(SYS_madvise, (long)address, (long)length, advice, 0, 0);
+    return machine_call3(SYS_madvise, (long)address, (long)length, advice);
 }
 
 static inline void sys_exec(const char *path, char *const *argv, char *const *envp)
 {
-    machine_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0);
-}
-
-static inline __attribute__((noreturn)) void sys_exit_group(int status)
-{
-    machine_call(SYS_exit_group, status, 0, 0, 0, 0);
-    for (;;)
-        machine_fault(SIGSEGV); // that was refused
+    machine_call3(SYS_execve, (long)path, (long)argv, (long)envp);
 }

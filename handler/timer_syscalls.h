@@ -21,8 +21,7 @@ struct sys_timer_event {
 
 static inline long sys_timer_create(const struct sys_timer_event *event, int *out)
 {
-    return machine_call(SYS_timer_create, CLOCK_MONOTONIC, (long)event, (long)out, 0,
-                        0);
+    return machine_call3(SYS_timer_create, CLOCK_MONOTONIC, (long)event, (long)out);
 }
 
 // sys_timer_set has the timer go off once, in ns nanoseconds; 0: not at all.
@@ -30,10 +29,10 @@ static inline void sys_timer_set(int timer, uint64_t ns)
 {
     const struct itimerspec when = { .it_value = { (time_t)(ns / 1000000000u),
                                                    (long)(ns % 1000000000u) } };
-    machine_call(SYS_timer_settime, timer, 0, (long)&when, 0, 0);
+    machine_call4(SYS_timer_settime, timer, 0, (long)&when, 0);
 }
 
 static inline void sys_timer_delete(int timer)
 {
-    machine_call(SYS_timer_delete, timer, 0, 0, 0, 0);
+    machine_call1(SYS_timer_delete, timer);
 }

@@ -258,11 +258,41 @@ static void without_main_thread(void)
     pthread_exit(NULL);
 }
 
+#if defined(__x86_64__)
+
+// check_alignment has the processor refuse misaligned accesses, in handlers too.
+static void check_alignment(void)
+{
+    __asm__ volatile("pushfq\n\t"
+                     "orl $0x40000, (%%rsp)\n\t"
+                     "popfq" ::
+                         : "memory", "cc");
+}
+
+__attribute__((noinline)) static void misaligned(void)
+{
+    static char bytes[16];
+    check_alignment();
+    __asm__ volatile("movl $1, 1(%0)" ::"r"(bytes) : "memory");
+}
+
+__attribute__((noinline)) static void null_write_checking_alignment(void)
+{
+    check_alignment();
+    __asm__ volatile("movl $1, 0" ::: "memory");
+}
+
+#endif
+
 static const struct {
     const char *name;
     void (*run)(void);
 } ways[] = {
     { "plain", crash },
+#if defined(__x86_64__)
+    { "misaligned", misaligned },
+    { "null-write-checking-alignment", null_write_checking_alignment },
+#endif
     { "without-stack", without_stack },
     { "in-coroutine", in_coroutine },
     { "looping-frames", looping_frames },

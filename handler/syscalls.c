@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/syscalls.h"
+
+#include "handler/poison.h"
+
+long sys_prctl(int option, unsigned long value)
+{
+    return machine_call(SYS_prctl, option, (long)value, 0, 0, 0);
+}
+
+uint64_t sys_clock_ns(clockid_t clock)
+{
+    struct timespec now = { 0, 0 };
+    machine_call2(SYS_clock_gettime, clock, (long)&now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sys_sigmask(uint64_t mask)
+{
+    uint64_t old = 0;
+    machine_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old,
+                  SYS_SIGSET_BYTES);
+    return old;
+}
+
+long sys_limit(int resource, const struct rlimit *limit, struct rlimit *out_old)
+{
+    return machine_call4(SYS_prlimit64, 0, resource, (long)limit, (long)out_old);
+}
+
+__attribute__((noreturn)) void sys_exit_group(int status)
+{
+    machine_call1(SYS_exit_group, status);
+    for (;;)
+        machine_fault(SIGSEGV); // that was refused
+}

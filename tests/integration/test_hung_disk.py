@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The spool is on a disk that does not answer: an ext4 that is frozen, where whoever
+# writes sleeps until it is thawed and no signal reaches it, and a FUSE whose server says
+# nothing. The program dies by its signal in time, with an agent and without one; what was
+# to be written to the frozen disk is there when it is thawed.
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import Scene, example
+
+TIMEOUT = 1.0
+BOUND = TIMEOUT + 1.0
+MISSING = "/nonexistent/crashhook-agent"
+AGENTS = (harness.AGENT, MISSING)
+SIZE = 16 << 20
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, check=False)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to mount")
+class HungDisk(unittest.TestCase):
+    def dies_in_time(self, scene, agent):
+        ended = scene.run([example("null_write")], CRASHHOOK_AGENT=agent,
+                          CRASHHOOK_TIMEOUT=f"{TIMEOUT:.0f}s")
+        self.assertEqual(ended.signal, signal.SIGSEGV)
+        self.assertLess(ended.seconds, BOUND)
+
+    def mount_ext4(self, scene):
+        image = os.path.join(scene.folder, "image")
+        place = os.path.join(scene.folder, "disk")
+        os.mkdir(place)
+        with open(image, "wb") as file:
+            file.truncate(SIZE)
+        for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, place]):
+            done = run(*command)
+            if done.returncode != 0:
+                self.skipTest(f"{command[0]}: {done.stderr.strip()}")
+        return place
+
+    def await_records(self, scene, count):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = [n for n in os.listdir(scene.spool) if n.endswith(".record")]
+            if len(found) >= count:
+                return found
+            time.sleep(0.02)  # nothing tells of a rename by a process that is nobody's
+        return found
+
+    def test_a_frozen_disk_keeps_the_program_no_longer_than_a_crash_may_take(self):
+        with Scene() as scene:
+            place = self.mount_ext4(scene)
+            scene.spool = os.path.join(place, "spool")
+            os.mkdir(scene.spool, 0o700)
+            self.assertEqual(run("fsfreeze", "-f", place).returncode, 0)
+            try:
+                for agent in AGENTS:
+                    with self.subTest(agent):
+                        self.dies_in_time(scene, agent)
+            finally:
+                run("fsfreeze", "-u", place)
+            self.assertEqual(len(self.await_records(scene, len(AGENTS))), len(AGENTS))
+            run("umount", "-l", place)
+
+    def test_a_file_system_that_never_answers_keeps_nobody(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        with Scene() as scene:
+            place = os.path.join(scene.folder, "fuse")
+            os.mkdir(place)
+            try:
+                server = os.open("/dev/fuse", os.O_RDWR)
+            except OSError as error:
+                self.skipTest(f"/dev/fuse: {error.strerror}")
+            options = f"fd={server},rootmode=40000,user_id=0,group_id=0"
+            if libc.mount(b"silent", place.encode(), b"fuse", 0, options.encode()) != 0:
+                os.close(server)
+                self.skipTest(f"mount: {os.strerror(ctypes.get_errno())}")
+            scene.spool = os.path.join(place, "spool")
+            try:
+                for agent in AGENTS:
+                    with self.subTest(agent):
+                        self.dies_in_time(scene, agent)
+            finally:
+                os.close(server)  # who waits for an answer gets an error
+                run("umount", "-l", place)
+
+
+if __name__ == "__main__":
+    harness.main()
