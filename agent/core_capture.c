@@ -205,6 +205,8 @@ static enum ch_status read_all(struct core_capture *all, int fd,
                                         .images = &all->capture.images };
     status = core_images_find(&all->images);
     if (status == CH_OK)
+        core_sections_add(&all->images);
+    if (status == CH_OK)
         status = list_threads(all);
     if (status != CH_OK)
         return status;

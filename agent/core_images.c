@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "agent/core_mappings.h"
-#include "agent/core_sections.h"
 #include "agent/image_outline.h"
 #include "agent/link_map.h"
 #include "base/hex.h"
@@ -432,8 +431,6 @@ enum ch_status core_images_find(struct core_images *all)
     }
     if (status == CH_OK)
         status = images_list_for_unwinder(all->images);
-    if (status == CH_OK)
-        core_sections_add(all);
     return status;
 }
 

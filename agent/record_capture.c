@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/core_sections.h"
 #include "agent/request.h"
 #include "formats/elf.h"
 
@@ -101,6 +102,8 @@ static enum ch_status find_images(struct record_capture *all)
                                         .say_context = &all->problems,
                                         .images = images };
     status = core_images_find(&all->images);
+    if (status == CH_OK)
+        core_sections_add(&all->images);
     all->capture.reader = all->images.reader;
     // Of its memory a record has the stack alone.
     for (size_t i = 0; i < images->count; i++)

@@ -13,30 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/stopped_thread.h"
 #include "base/status.h"
-#include "unwind/unwind.h"
-
-enum stop_state {
-    STOP_ASKED,   // seized and interrupted, not seen stopped
-    STOP_STOPPED, // registers are there
-    STOP_GONE,    // it exited
-    STOP_REFUSED, // we may not trace it
-    STOP_FREE,    // not ours to stop: the thread that crashed
-};
-
-struct stopped_thread {
-    pid_t tid;
-    enum stop_state state;
-    char run_state; // before we stopped it, as /proc names it: R S D T Z; 0: not known
-    int pending_signal; // a signal it was about to receive
-    struct unwind_registers registers;
-    uint64_t flags;          // the processor's flags register
-    bool restart;            // its system call must be restarted by us
-    int wait_status;         // what waitpid said when it stopped
-    int64_t call;            // the system call that it is in; negative: none
-    uint64_t call_result;    // of that call, as far as it has got
-    uint64_t thread_pointer; // 0: not known
-};
 
 struct stop {
     pid_t pid;

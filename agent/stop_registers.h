@@ -5,7 +5,7 @@
 // What differs between processors is here and nowhere else in the agent: where the
 // kernel keeps a register, and which one says that a thread sleeps in a system call.
 #pragma once
-#include "agent/stop.h"
+#include "agent/stopped_thread.h"
 
 // stop_registers_read fills thread's registers, flags, run_state ('R' or 'S') and
 // restart from the stopped thread. False: the thread is gone.

@@ -55,7 +55,7 @@ CASES = [
      "symbolizer/types/ may not include"),
     ("include_rules", "symbolizer/arguments/a.c", '#include "symbolizer/naming.h"\n',
      "symbolizer/arguments/ may not include"),
-    ("include_rules", "base/a.h", HEADER + '#include "base/circle.h"\n',
+    ("include_rules", "base/a.c", '#include "base/circle.h"\n',
      "base/circle.c include each other"),
     ("shape", "base/a.c", function("f", lines(70)), "has 74 lines"),
     ("shape", "base/a.c", function("f", "", "int a, int b, int c, int d, int e, int g, "
@@ -114,7 +114,7 @@ def case_fails(style, lint, path, text, words):
     with tempfile.TemporaryDirectory() as root:
         for name in (".clang-format", ".clang-tidy"):
             shutil.copy(os.path.join(style, name), root)
-        beside = {"base/circle.h": HEADER + '#include "base/a.h"\n'}
+        beside = {"base/circle.c": '#include "base/a.h"\n'}
         status, said = run(lint, root, {path: text, **(beside if "circle" in text else {})})
     if status == 1 and re.search(words, said):
         return True
