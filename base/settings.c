@@ -336,6 +336,10 @@ static bool read_value(const struct variable_rule *rule, const char *value,
             return false;
         break;
     case VALUE_STRING:
+        // What a program writes on stdout is read by others; and as a file it is a
+        // slip.
+        if (rule->member == MEMBER(log) && strcmp(value, "stdout") == 0)
+            return false;
         break;
     }
     *(const char **)member = value;

@@ -109,18 +109,11 @@ static void note_relative(const char *variable, const char *path,
 
 static void note_paths(const struct settings *settings, struct doctor_finding *out)
 {
-    const char *log = settings->log;
     note_relative("CRASHHOOK_SPOOL", settings->spool, out);
     note_relative("CRASHHOOK_AGENT", settings->agent, out);
     note_relative("CRASHHOOK_TOKEN_FILE", settings->token_file, out);
-    if (log != NULL && strcmp(log, "stdout") == 0) {
-        note(out);
-        text_append_string(&out->line, "CRASHHOOK_LOG='stdout' is a file of that name; "
-                                       "it takes a path, or stderr");
-        text_append_string(&out->fix, "export CRASHHOOK_LOG=stderr\n");
-    } else if (log != NULL && strcmp(log, "stderr") != 0) {
-        note_relative("CRASHHOOK_LOG", log, out);
-    }
+    if (settings->log != NULL && strcmp(settings->log, "stderr") != 0)
+        note_relative("CRASHHOOK_LOG", settings->log, out);
 }
 
 enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)

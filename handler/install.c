@@ -40,7 +40,17 @@ const char *crashhook_version(void)
     return CRASHHOOK_VERSION;
 }
 
-// complain writes its line in one call: the program and others may be writing too.
+// write_pieces writes a line in one call: the program and others may be writing too.
+static void write_pieces(const char *const *pieces, size_t count, size_t last_but_one)
+{
+    struct iovec line[8];
+    for (size_t i = 0; i < count; i++)
+        line[i] = (struct iovec){ (void *)(uintptr_t)pieces[i],
+                                  i + 2 == count ? last_but_one : strlen(pieces[i]) };
+    if (writev(STDERR_FILENO, line, (int)count) < 0)
+        return; // nobody listens
+}
+
 static void complain(void *context, const char *variable, const char *value,
                      const char *accepted)
 {
@@ -52,11 +62,26 @@ static void complain(void *context, const char *variable, const char *value,
                              "' is not understood: accepted is ",
                              accepted,
                              "; using the default\n" };
-    struct iovec line[sizeof(pieces) / sizeof(pieces[0])];
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
-        line[i] = (struct iovec){ (void *)(uintptr_t)pieces[i], strlen(pieces[i]) };
-    if (writev(STDERR_FILENO, line, sizeof(line) / sizeof(line[0])) < 0)
-        return; // nobody listens
+    write_pieces(pieces, sizeof(pieces) / sizeof(pieces[0]), strlen(accepted));
+}
+
+// complain_of_name says before, name and after. What an unknown variable says is not
+// repeated: it may be a token under a name with a slip in it.
+static void complain_of_name(const char *before, const char *name, size_t length,
+                             const char *after)
+{
+    const char *pieces[] = { before, name, after };
+    write_pieces(pieces, 3, length);
+}
+
+static void complain_of_unknown(const struct variables *variables)
+{
+    for (size_t i = 0; i < variables->count; i++) {
+        const struct plan_variable *variable = &variables->list[i];
+        if (!variable->asked_for && strncmp(variable->name, "CRASH", 5) == 0)
+            complain_of_name("crashhook: there is no ", variable->name,
+                             variable->name_length, "; see `crashhook doctor`\n");
+    }
 }
 
 static bool stderr_is_wanted(const struct settings *settings)
@@ -89,25 +114,42 @@ static void put_in_force(struct crash_plan *plan)
         plan_destroy(old);
 }
 
+// find_spool writes the spool's path, absolute: the program may go to another folder.
+static bool find_spool(struct variables *variables, const struct settings *settings,
+                       char path[static PATH_MAX])
+{
+    if (settings->spool == NULL || settings->spool[0] == '/')
+        return settings_spool_path(settings, variables_get, variables, path,
+                                   PATH_MAX) == CH_OK;
+    if (!agent_path_absolute(settings->spool, path, PATH_MAX))
+        return false;
+    variables_set(variables, "CRASHHOOK_SPOOL", path);
+    return true;
+}
+
 static int install(char *const *environment, const struct crashhook_options *options)
 {
     struct variables variables;
     struct settings settings;
     char agent[PATH_MAX];
     char spool[PATH_MAX];
+    bool first = !install_done();
 
     variables_collect(&variables, environment, options);
-    settings_read(&settings, variables_get, install_done() ? NULL : complain,
-                  &variables);
+    settings_read(&settings, variables_get, first ? complain : NULL, &variables);
     if (!is_enabled(&settings))
         return ECANCELED;
+    if (first)
+        complain_of_unknown(&variables);
     if (settings.agent == NULL ||
         !agent_path_absolute(settings.agent, agent, sizeof(agent)))
         agent_path_find(agent, sizeof(agent));
+    else if (first && access(agent, X_OK) != 0)
+        complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", agent,
+                         strlen(agent), "'\n");
     variables_set(&variables, "CRASHHOOK_ENABLE", "no"); // for the agent itself
 
-    bool has_spool = settings_spool_path(&settings, variables_get, &variables, spool,
-                                         sizeof(spool)) == CH_OK;
+    bool has_spool = find_spool(&variables, &settings, spool);
     struct plan_wishes wishes = { .agent = agent,
                                   .spool = has_spool ? spool : NULL,
                                   .variables = variables.list,

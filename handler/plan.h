@@ -17,6 +17,7 @@ struct plan_variable {
     const char *name;
     size_t name_length;
     const char *value;
+    bool asked_for; // by whoever reads the settings: there is such a variable
 };
 
 struct plan_wishes {

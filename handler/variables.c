@@ -91,8 +91,10 @@ void variables_collect(struct variables *out, char *const *environment,
         const char *equals = strchr(*environment, '=');
         if (equals == NULL)
             continue;
-        struct plan_variable variable = { *environment, (size_t)(equals - *environment),
-                                          equals + 1 };
+        struct plan_variable variable = { .name = *environment,
+                                          .name_length =
+                                              (size_t)(equals - *environment),
+                                          .value = equals + 1 };
         if (is_wanted(&variable))
             add(out, &variable);
     }
@@ -108,13 +110,18 @@ void variables_collect(struct variables *out, char *const *environment,
 
 const char *variables_get(void *variables, const char *name)
 {
-    const struct plan_variable *found = find(variables, name);
-    return found != NULL ? found->value : NULL;
+    struct plan_variable *found = find(variables, name);
+    if (found == NULL)
+        return NULL;
+    found->asked_for = true;
+    return found->value;
 }
 
 void variables_set(struct variables *variables, const char *name, const char *value)
 {
-    const struct plan_variable wanted = { name, strlen(name), value };
+    const struct plan_variable wanted = { .name = name,
+                                          .name_length = strlen(name),
+                                          .value = value };
     struct plan_variable *found = find(variables, name);
     if (found != NULL)
         *found = wanted;

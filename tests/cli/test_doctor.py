@@ -343,7 +343,7 @@ class Variables(Doctor):
             verdict, text, fix = self.found(scene, CRASHHOOK_LOG="stdout",
                                             CRASHHOOK_SPOOL="it's here")["variables"]
         self.assertEqual(verdict, "note")
-        self.assertIn("CRASHHOOK_LOG='stdout' is a file of that name", text)
+        self.assertIn("CRASHHOOK_LOG='stdout' is not understood: it takes a file, or stderr", text)
         self.assertIn("means another file in each folder", text)
         done = subprocess.run(["sh", "-c", "\n".join(fix) + "\nenv"], cwd="/tmp", check=True,
                               stdout=subprocess.PIPE, text=True)

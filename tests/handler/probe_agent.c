@@ -2,7 +2,7 @@
 //
 // probe_agent stands where the agent stands, and instead of a report writes down what
 // the handler gave it: one line of key=value for each crash, appended to the file that
-// CRASHHOOK_TEST_RECORD names. CRASHHOOK_TEST_AGENT says how it behaves.
+// `record` in the folder that XDG_CACHE_HOME names. NO_COLOR says how it behaves.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -63,6 +63,7 @@ static void print_environment(FILE *to)
     fprintf(to, " enable=%s", getenv("CRASHHOOK_ENABLE"));
     fprintf(to, " release=%s", getenv("CRASHHOOK_RELEASE"));
     fprintf(to, " tags=%s", getenv("CRASHHOOK_TAGS"));
+    fprintf(to, " spool=%s", getenv("CRASHHOOK_SPOOL"));
 }
 
 static void write_record(const struct request_message *message)
@@ -70,11 +71,13 @@ static void write_record(const struct request_message *message)
     struct request_page page = { 0 };
     siginfo_t info;
     char line[8192] = "";
-    const char *path = getenv("CRASHHOOK_TEST_RECORD");
+    char path[256];
+    const char *folder = getenv("XDG_CACHE_HOME");
     bool got = read_page(message, &page);
     FILE *to = fmemopen(line, sizeof(line), "w");
-    if (path == NULL || to == NULL)
+    if (folder == NULL || to == NULL)
         exit(1);
+    snprintf(path, sizeof(path), "%s/record", folder);
 
     memcpy(&info, page.siginfo, sizeof(info));
     fprintf(to, " read=%d pid=%d tid=%d signal=%d code=%d address=%p sender=%d", got,
@@ -97,7 +100,7 @@ static void write_record(const struct request_message *message)
 
 int main(void)
 {
-    const char *how = getenv("CRASHHOOK_TEST_AGENT");
+    const char *how = getenv("NO_COLOR");
     struct request_message message;
     if (how == NULL)
         how = "answer";

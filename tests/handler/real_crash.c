@@ -40,18 +40,16 @@ static void fail(const char *what)
 
 static void set_variables(const struct real_crash *run)
 {
-    char record[128];
     char spool[128];
     char agent[128];
     char library[128];
-    snprintf(record, sizeof(record), "%s/record", run->folder);
     snprintf(spool, sizeof(spool), "%s/spool", run->folder);
     snprintf(agent, sizeof(agent), "%s/probe-agent", run->folder);
     snprintf(library, sizeof(library), "%s/library.so", run->folder);
-    setenv("CRASHHOOK_TEST_RECORD", record, 1);
+    // Two variables that the agent is given and that mean nothing to the program.
+    setenv("XDG_CACHE_HOME", run->folder, 1);
     setenv("CRASHHOOK_SPOOL", spool, 1);
-    setenv("CRASHHOOK_TEST_AGENT", run->agent_way != NULL ? run->agent_way : "answer",
-           1);
+    setenv("NO_COLOR", run->agent_way != NULL ? run->agent_way : "answer", 1);
     setenv("CRASHHOOK_AGENT", run->agent != NULL ? run->agent : agent, 1);
     if (!run->dlopens && !run->bare)
         setenv("LD_PRELOAD", library, 1);

@@ -61,6 +61,44 @@ static void a_value_that_is_not_understood_is_one_line_and_no_more(void **state)
     assert_non_null(strstr(run.errors, "; using the default\n"));
 }
 
+static void a_variable_that_there_is_none_of_is_named_without_its_value(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_TOKN=marigold", SIGSEGV);
+    assert_int_equal(run.record_count, 1);
+    assert_string_equal(run.errors,
+                        "crashhook: there is no CRASHHOOK_TOKN; see `crashhook "
+                        "doctor`\n");
+}
+
+static void nothing_is_said_of_variables_where_it_is_switched_off(void **state)
+{
+    (void)state;
+    run.variables[1] = "CRASHHOOK_TOKN=marigold";
+    crashes_with("null-write", "CRASHHOOK_ENABLE=no", SIGSEGV);
+    assert_string_equal(run.errors, "");
+}
+
+static void a_log_on_stdout_is_refused_aloud(void **state)
+{
+    (void)state;
+    crashes_with("null-write", "CRASHHOOK_LOG=stdout", SIGSEGV);
+    static const char line[] = "crashhook: CRASHHOOK_LOG='stdout' is not understood: "
+                               "accepted is a file, or stderr";
+    assert_memory_equal(run.errors, line, strlen(line));
+}
+
+static void an_agent_that_is_not_there_is_named_when_the_program_starts(void **state)
+{
+    (void)state;
+    run.way = "live";
+    run.agent = "/nonexistent/agent";
+    real_crash(&run);
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.errors, "crashhook: cannot execute CRASHHOOK_AGENT "
+                                    "'/nonexistent/agent'\n");
+}
+
 static void a_program_that_lives_is_left_alone(void **state)
 {
     (void)state;
@@ -83,6 +121,18 @@ static void an_agent_that_is_named_relatively_is_found_from_elsewhere(void **sta
     assert_int_equal(symlink(PROBE_AGENT, path), 0);
     real_crash(&run);
     assert_int_equal(run.record_count, 1);
+}
+
+static void a_spool_that_is_named_relatively_stays_where_it_was_named(void **state)
+{
+    (void)state;
+    char pair[128];
+    run.way = "change-folder";
+    run.variables[0] = "CRASHHOOK_SPOOL=here";
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    snprintf(pair, sizeof(pair), "spool=%s/here", run.folder);
+    assert_true(real_crash_says(&run, pair));
 }
 
 // copy_as_setuid puts a copy of file at path that runs as another user.
@@ -192,6 +242,11 @@ int main(void)
         CRASH_TEST(a_signal_that_is_not_named_is_no_crash),
         CRASH_TEST(a_signal_that_is_named_is_a_crash),
         CRASH_TEST(a_value_that_is_not_understood_is_one_line_and_no_more),
+        CRASH_TEST(a_variable_that_there_is_none_of_is_named_without_its_value),
+        CRASH_TEST(nothing_is_said_of_variables_where_it_is_switched_off),
+        CRASH_TEST(a_log_on_stdout_is_refused_aloud),
+        CRASH_TEST(an_agent_that_is_not_there_is_named_when_the_program_starts),
+        CRASH_TEST(a_spool_that_is_named_relatively_stays_where_it_was_named),
         CRASH_TEST(a_program_that_lives_is_left_alone),
         CRASH_TEST(an_agent_that_is_named_relatively_is_found_from_elsewhere),
         CRASH_TEST(variables_of_a_setuid_program_are_not_read),
