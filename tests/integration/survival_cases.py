@@ -43,6 +43,7 @@ class Case:
     stdout: str = None
     seconds: float = 20
     core: bool = True  # it leaves a core file, where it dies of a signal
+    root: bool = False  # it becomes another user
 
 
 def image_is_mentioned(word):
@@ -127,11 +128,11 @@ CASES = [
     Case("fill-descriptors", victim("fill-descriptors"), SEGV),
     # It is another user by then, to whom the spool does not belong.
     Case("fill-descriptors-for-good", victim("fill-descriptors-for-good"), SEGV, reports=0,
-         core=False),
+         core=False, root=True),
     Case("not-dumpable", victim("not-dumpable"), SEGV,
          core=False),
     Case("no-more-processes", victim("no-more-processes"), SEGV, reports=None,
-         core=False),
+         core=False, root=True),
     Case("without-folder", worst("without-folder"), SEGV, "null-dereference", seen="crash",
          core=False),
     Case("without-main-thread", worst("without-main-thread"), SEGV, "null-dereference",

@@ -6,13 +6,13 @@
 import glob
 import json
 import os
-import shutil
 import signal
 import subprocess
 import unittest
 
 import harness
 from harness import Scene
+from place import needs_rust
 
 PRELOADED = "alone"
 LINKED = ("shared", "static", "all_static")
@@ -132,7 +132,7 @@ class Messages(unittest.TestCase):
                 self.assertRegex(crash["summary"], f"^AddressSanitizer: {words}$")
                 self.assertIn(how, harness.names_of(harness.crashed_thread(reports[0])))
 
-    @unittest.skipUnless(shutil.which("rustc"), "there is no Rust compiler")
+    @needs_rust
     def test_a_rust_panic_is_quoted_and_told_by_its_frames(self):
         source = os.path.join(harness.SOURCE, "tests", "integration", "programs", "panics.rs")
         with Scene() as scene:

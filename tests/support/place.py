@@ -12,8 +12,11 @@ import subprocess
 @functools.cache
 def refusal(*command):
     """Why a command that does nothing cannot be run here; empty where it can."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+    except OSError as error:
+        return str(error)
     if done.returncode == 0:
         return ""
     return done.stdout.strip() or f"{command[0]} ended with {done.returncode}"
@@ -43,6 +46,12 @@ def no_root():
     return "" if os.geteuid() == 0 else "not root"
 
 
+def no_rust():
+    # Its version manager has a rustc without a compiler where HOME is another.
+    return refusal("rustc", "--version")
+
+
 needs_namespaces = _needs(no_namespaces)
 needs_mounts = _needs(no_mounts)
 needs_root = _needs(no_root)
+needs_rust = _needs(no_rust)

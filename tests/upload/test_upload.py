@@ -416,6 +416,7 @@ class Damage(unittest.TestCase):
             self.assertIn("cannot understand the upload state", done.stderr_text)
             self.assertEqual(server.ids(), spool.ids)
 
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
     def test_a_spool_of_another_user_is_refused(self):
         with Spool(1) as spool, FaultServer() as server:
             os.chown(spool.path, 12345, 12345)
