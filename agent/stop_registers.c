@@ -97,7 +97,19 @@ void stop_registers_restart(struct stopped_thread *thread)
            (void *)(intptr_t)-ERESTARTNOHAND);
 }
 
+bool stop_registers_interrupted(pid_t tid)
+{
+    return ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rax), NULL) ==
+           -EINTR;
+}
+
 #elif defined(__aarch64__)
+
+bool stop_registers_interrupted(pid_t tid)
+{
+    struct stopped_thread thread = { .tid = tid };
+    return stop_registers_read(&thread) && thread.restart;
+}
 
 bool stop_registers_read(struct stopped_thread *thread)
 {

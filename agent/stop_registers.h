@@ -15,3 +15,8 @@ bool stop_registers_read(struct stopped_thread *thread);
 // let go. Most calls restart by themselves after a stop; the few that answer EINTR
 // (signal(7), "Interruption of system calls by stop signals") are turned into those.
 void stop_registers_restart(struct stopped_thread *thread);
+
+// stop_registers_interrupted is whether the thread may be one for
+// stop_registers_restart: its system call has answered EINTR. It is for every signal
+// that a tracer passes on, and so asks for no more than that.
+bool stop_registers_interrupted(pid_t tid);

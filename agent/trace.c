@@ -120,6 +120,7 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
             return -1;
         if (next.si_pid == trace->root && next.si_code != CLD_TRAPPED &&
             next.si_code != CLD_STOPPED) {
+            trace_hear_of_stops(true);
             trace->root_ended = true;
             trace->root_ended_ms = trace_clock_ms();
         }
@@ -178,6 +179,13 @@ static bool trace_attach(pid_t pid, int channel)
     return words[1] == 0;
 }
 
+void trace_hear_of_stops(bool hear)
+{
+    const struct sigaction action = { .sa_handler = SIG_DFL,
+                                      .sa_flags = hear ? 0 : SA_NOCLDSTOP };
+    (void)sigaction(SIGCHLD, &action, NULL);
+}
+
 // trace_let_go_of keeps nothing of what the program was started with.
 static void trace_let_go_of(struct trace *trace)
 {
@@ -194,7 +202,7 @@ static void trace_let_go_of(struct trace *trace)
     (void)!chdir("/");
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         (void)signal(ignored[i], SIG_IGN);
-    (void)signal(SIGCHLD, SIG_DFL);
+    trace_hear_of_stops(false);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &child, NULL);

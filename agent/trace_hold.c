@@ -211,6 +211,7 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     note_reported(trace, crash->process);
     // A process of one thread has no other to stop; then this fails.
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
+    trace_hear_of_stops(trace->root_ended);
     const struct trace_caught *first = find_first(trace, crash, &crashed, &hold.stop);
     fill_request(&trace->out->request, crash->process,
                  first != NULL ? &first->thread : &crashed,

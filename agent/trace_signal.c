@@ -71,7 +71,8 @@ static bool ignored_by_default(int signal)
 static void pass_on(pid_t tid, int signal, struct trace_dispositions *known)
 {
     struct stopped_thread thread = { .tid = tid };
-    if (stop_registers_read(&thread) && thread.restart) {
+    if (stop_registers_interrupted(tid) && stop_registers_read(&thread) &&
+        thread.restart) {
         struct trace_dispositions now;
         if (known == NULL) {
             read_dispositions(tid, &now);
