@@ -82,8 +82,8 @@ enum trace_next {
 // trace_handle answers one stop of thread tid and lets it run on, or holds its process.
 enum trace_next trace_handle(struct trace *trace, pid_t tid, int status);
 
-// trace_hear_of_stops has each stop of a thread send us SIGCHLD. waitpid needs none, and
-// all else can do without most of the time.
+// trace_hear_of_stops has each stop of a thread send us SIGCHLD. waitpid needs none,
+// and all else can do without most of the time.
 void trace_hear_of_stops(bool hear);
 
 // trace_continue lets tid run on with signal; one that was killed meanwhile does not
