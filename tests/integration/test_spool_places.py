@@ -12,6 +12,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import time
 import unittest
 
@@ -182,6 +183,200 @@ class GaveUpRoot(unittest.TestCase):
                 finally:
                     server.terminate()
                     server.communicate(timeout=BOUND_S)
+
+
+class HostileFolder(unittest.TestCase):
+    """What one user leaves for root to trip over, whatever fs.protected_* say."""
+
+    @classmethod
+    def setUpClass(cls):
+        with Machine() as machine:
+            machine.daemon()
+            wait_for(machine.reports)
+            name, = [n for n in entries(SPOOL) if len(n) == 41]
+            with open(os.path.join(SPOOL, name), encoding="utf-8") as file:
+                cls.report = json.load(file)
+
+    def leave(self, identity, content, user=WORKER, folder=DROP):
+        """A file of user's in the folder, under a report's name."""
+        path = os.path.join(folder, identity + ".json")
+        if isinstance(content, dict):
+            content = json.dumps({**content, "id": identity}).encode()
+        with open(path, "wb") as file:
+            file.write(content)
+        os.chmod(path, 0o600)
+        os.chown(path, user, user)
+        return path
+
+    def ids(self, machine):
+        rows, said = machine.list()
+        return [row["id"] for row in rows], said
+
+    def test_links_and_devices_lead_root_nowhere(self):
+        with Machine() as machine:
+            secret = self.leave(report_id(1), self.report, user=0, folder=machine.folder)
+            os.symlink(secret, os.path.join(DROP, report_id(1) + ".json"))
+            os.link(self.leave(report_id(2), self.report, folder="/var/lib"),
+                    os.path.join(DROP, report_id(2) + ".json"))
+            os.mkfifo(os.path.join(DROP, report_id(3) + ".json"))
+            os.mkdir(os.path.join(DROP, report_id(4) + ".json"))
+            os.mknod(os.path.join(DROP, report_id(5) + ".json"), stat.S_IFCHR | 0o666,
+                     os.makedev(1, 5))
+            with socket.socket(socket.AF_UNIX) as listening:
+                os.chdir(DROP)
+                listening.bind(report_id(6) + ".json")
+                os.chdir("/")
+            self.leave(report_id(7), self.report)
+            found, said = self.ids(machine)
+            self.assertEqual(found, [report_id(7)])
+            self.assertIn("passed over 6", said)
+            self.assertTrue(os.path.exists(secret))
+            os.unlink("/var/lib/" + report_id(2) + ".json")
+
+    def test_a_file_is_its_owners_whatever_it_says(self):
+        with Machine() as machine:
+            self.leave(report_id(1), {**self.report, "process": {
+                **self.report["process"], "uid": 0}})
+            report, = machine.reports()
+            self.assertEqual(report["process"]["uid"], WORKER)
+            self.assertIn("the report names user 0; its file in",
+                          [p for p in report["problems"] if p["stage"] == "collect"]
+                          [0]["status"])
+
+    def test_what_is_no_report_is_said_and_deleted(self):
+        bombs = {
+            "deep": b'{"schema":' + b"[" * 5000000,
+            "wide": b'{"a":[' + b"{},[]," * 4000000 + b"0]}",
+            "words": b"not a report",
+            "another id": json.dumps(self.report).encode(),
+            "empty": b"",
+            "huge number": b'{"schema":' + b"9" * 30000000 + b"}",
+        }
+        for name, content in bombs.items():
+            with self.subTest(name), Machine() as machine:
+                self.leave(report_id(1), content)
+                self.leave(report_id(2), self.report)
+                began = time.monotonic()
+                found, said = self.ids(machine)
+                self.assertLess(time.monotonic() - began, 60)
+                self.assertEqual(found, [report_id(2)])
+                self.assertIn(f"deleted '{DROP}/{report_id(1)}.json' of user {WORKER}: ", said)
+                self.assertEqual(entries(DROP), [])
+
+    def test_a_file_that_is_too_large_is_not_opened(self):
+        with Machine() as machine:
+            path = self.leave(report_id(1), b"")
+            os.truncate(path, 1 << 40)
+            self.leave(report_id(2), self.report)
+            found, said = self.ids(machine)
+            self.assertEqual(found, [report_id(2)])
+            self.assertIn("passed over 1", said)
+
+    def test_thousands_of_files_of_one_user_crowd_nobody_out(self):
+        count = 5000 if harness.FULL else 1500
+        with Machine() as machine:
+            for number in range(count):
+                self.leave(report_id(number), b"x")
+            self.leave(report_id(count), self.report, user=NOBODY)
+            found, said = self.ids(machine)
+            self.assertEqual(found, [report_id(count)])
+            self.assertIn(f"left {count - 64} in '{DROP}'", said)
+            self.assertEqual(said.count("deleted"), 64)
+            # Nor does asking again within the hour.
+            found, said = self.ids(machine)
+            self.assertNotIn("deleted", said)
+            self.assertEqual(len(entries(DROP)), count - 64)
+
+    def test_a_report_that_is_there_is_not_replaced(self):
+        with Machine() as machine:
+            self.leave(report_id(1), {**self.report, "release": "first"})
+            self.assertEqual(len(machine.reports()), 1)
+            self.leave(report_id(1), {**self.report, "release": "second"})
+            _, said = self.ids(machine)
+            self.assertIn("there is a report of that id already", said)
+            report, = machine.reports()
+            self.assertEqual(report["release"], "first")
+
+    def test_one_that_is_worked_on_stays_until_it_is_free(self):
+        with Machine() as machine:
+            path = self.leave(report_id(1), self.report)
+            with open(path, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                self.assertEqual(self.ids(machine)[0], [])
+            self.assertEqual(self.ids(machine)[0], [report_id(1)])
+
+    def test_a_file_that_changes_while_it_is_read_is_a_report_or_nothing(self):
+        rounds = 40 if harness.FULL else 8
+        whole = json.dumps({**self.report, "id": report_id(1)}).encode()
+        with Machine() as machine:
+            for number in range(rounds):
+                path = self.leave(report_id(1), whole)
+                writer = subprocess.Popen(
+                    [sys.executable, "-c", "import sys, os\n"
+                     "fd = os.open(sys.argv[1], os.O_RDWR)\n"
+                     "size = os.fstat(fd).st_size\n"
+                     "while True:\n"
+                     "    os.pwrite(fd, b'[' * 4096, size // 2)\n"
+                     "    os.ftruncate(fd, size // 3)\n"
+                     "    os.ftruncate(fd, size)\n", path])
+                try:
+                    self.ids(machine)
+                finally:
+                    writer.kill()
+                    writer.wait()
+                for report in machine.reports():
+                    self.assertEqual(report["id"], report_id(1))
+                for name in entries(SPOOL) + entries(DROP):
+                    folder = SPOOL if os.path.exists(os.path.join(SPOOL, name)) else DROP
+                    os.unlink(os.path.join(folder, name))
+
+    def test_files_below_tmp_have_to_be_of_the_folders_user(self):
+        with Machine(package=False) as machine:
+            os.mkdir(own_folder(WORKER), 0o700)
+            os.chown(own_folder(WORKER), WORKER, WORKER)
+            self.leave(report_id(1), self.report, user=NOBODY, folder=own_folder(WORKER))
+            self.leave(report_id(2), self.report, folder=own_folder(WORKER))
+            os.mkdir(own_folder(NOBODY), 0o700)
+            os.chown(own_folder(NOBODY), WORKER, WORKER)  # somebody else's
+            self.leave(report_id(3), self.report, folder=own_folder(NOBODY))
+            self.assertEqual(self.ids(machine)[0], [report_id(2)])
+
+    def test_a_lock_that_another_user_holds_keeps_no_daemon_waiting(self):
+        with Machine() as machine:
+            held = []
+            for name in ("counts", "waits", "prune"):
+                path = os.path.join(DROP, f"{name}-{WORKER}.lock")
+                held.append(open(path, "wb"))  # pylint: disable=consider-using-with
+                os.chmod(path, 0o666)
+                os.chown(path, NOBODY, NOBODY)
+                fcntl.flock(held[-1], fcntl.LOCK_EX)
+            machine.daemon(CRASHHOOK_URL="http://127.0.0.1:1")
+            self.assertEqual(len(wait_for(machine.reports)), 1)
+            for file in held:
+                file.close()
+
+    def test_nothing_of_a_strangers_is_read_as_root(self):
+        with Machine() as machine:
+            self.leave(report_id(1), self.report)
+            log = os.path.join(machine.folder, "calls")
+            subprocess.run(["strace", "-f", "-o", log, "-e", "trace=read,setresuid,seccomp,"
+                            "openat", "-y", harness.CRASHHOOK, "list"], check=True,
+                           env=machine.environment({"LD_PRELOAD": ""}),
+                           stdout=subprocess.DEVNULL)
+            became, read = {}, set()
+            with open(log, encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    pid = line.split()[0]
+                    if "setresuid(" in line:
+                        became[pid] = True
+                    if "read(" in line and DROP in line:
+                        read.add(pid)
+            self.assertTrue(read)
+            self.assertLessEqual(read, set(became))
+
+
+def report_id(number):
+    return f"01a200f1-a884-7a0a-8d5e-{number:012x}"
 
 
 class Unreported(unittest.TestCase):
