@@ -25,8 +25,10 @@
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
+#include "agent/say_unreported.h"
 #include "agent/store.h"
 #include "agent/trace.h"
+#include "agent/trace_state.h"
 #include "base/bounded_write.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
@@ -114,6 +116,21 @@ static void limit_resources(uint64_t timeout_ms)
     }
 }
 
+// say_why_not has the program say it, which may still leave a record; for one that is
+// traced there is nobody but us.
+static void say_why_not(const struct agent *agent)
+{
+    const char *why = agent->store.why_not;
+    if (!agent->traced) {
+        request_why(REQUEST_CHANNEL_FD, why);
+        return;
+    }
+    int fd = trace_standard_error(agent->request.pid);
+    say_unreported(agent->request.pid, agent->request.crash.info.si_signo, fd, why);
+    if (fd >= 0)
+        close(fd);
+}
+
 // make_report writes the raw report; false: there is none, and the handler is told why.
 static bool make_report(struct agent *agent, struct finish *finish)
 {
@@ -126,8 +143,8 @@ static bool make_report(struct agent *agent, struct finish *finish)
     if (store->refused[0] != 0)
         log_line(agent, "cannot write report %s to %s%s%s", finish->id, store->refused,
                  written ? "; it is in " : "", written ? store->path : "");
-    if (!written && !agent->traced)
-        request_why(REQUEST_CHANNEL_FD, store->why_not);
+    if (!written)
+        say_why_not(agent);
     return written;
 }
 

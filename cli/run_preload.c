@@ -22,6 +22,7 @@
 #include "cli/crash_records.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
+#include "cli/unreported.h"
 
 // The program that we stand in for.
 struct wrapped {
@@ -241,5 +242,6 @@ int run_preloaded(const char **arguments, const struct session *session)
     await_reports(session, since_ms);
     if (session->spool.folder_fd >= 0)
         crash_records_take(session);
+    unreported_tell(session, arguments[0], program.status, since_ms);
     return end_as(program.status);
 }

@@ -461,6 +461,59 @@ class Unreported(unittest.TestCase):
             os.close(writing)
 
 
+class Run(unittest.TestCase):
+    def lines(self, ran):
+        return [line for line in ran.stderr.splitlines() if line.startswith("crashhook: ")]
+
+    def test_it_says_that_a_program_it_cannot_be_preloaded_into_left_nothing(self):
+        with Machine() as machine:
+            static = program("core_threads_static")
+            ran = machine.command("run", "--via", "preload", "--", static, "1")
+            self.assertIn(ran.returncode, (139, -11))
+            self.assertEqual(self.lines(ran), [
+                f"crashhook: '{static}' died by SIGSEGV and left no report, since it is "
+                "statically linked; 'crashhook run --via trace' watches it from outside"])
+
+    def test_it_says_where_the_report_is_that_the_spool_did_not_take(self):
+        for package, place in ((True, DROP), (False, own_folder(WORKER))):
+            with self.subTest(place), Machine(package) as machine:
+                os.mkdir(SPOOL, 0o777)
+                os.chmod(SPOOL, 0o777)
+                worker = program("gives_up_root_alone")
+                ran = machine.command("run", "--via", "preload", "--", worker, str(WORKER))
+                self.assertIn("cannot open spool '/var/lib/crashhook'", ran.stderr)
+                self.assertEqual(self.lines(ran)[-1],
+                                 f"crashhook: '{worker}' died by SIGSEGV; the report is "
+                                 f"in '{place}'")
+                self.assertEqual(len(entries(place)), 1)
+
+    def test_a_traced_program_that_nothing_is_left_of_is_said_by_its_tracer(self):
+        with Machine() as machine, SystemLog() as log, closed(DROP):
+            os.mkdir(SPOOL, 0o777)
+            os.chmod(SPOOL, 0o777)
+            os.symlink("/var", own_folder(0))
+            ran = machine.command("run", "--via", "trace", "--",
+                                  program("core_threads_static"), "1")
+            self.assertEqual(ran.returncode, -signal.SIGSEGV)
+            line = self.lines(ran)[-1]
+            self.assertTrue(line.startswith(
+                "crashhook: core_threads_static: SIGSEGV is not reported: cannot write to "
+                f"'{SPOOL}': "), line)
+            self.assertEqual(log.lines(), ["<11>" + line])
+
+    def test_it_says_nothing_of_a_crash_that_is_reported(self):
+        with Machine() as machine:
+            ran = machine.command("run", "--", program("gives_up_root_alone"), str(WORKER))
+            self.assertEqual(self.lines(ran), [])
+            self.assertEqual(len(machine.reports()), 1)
+
+    def test_it_says_nothing_of_a_program_that_was_ended(self):
+        with Machine() as machine:
+            ran = machine.command("run", "--via", "preload", "--", "/bin/sh", "-c",
+                                  "kill -TERM $$")
+            self.assertEqual(self.lines(ran), [])
+
+
 class SystemLog:
     """What a log daemon would hear, in a /dev of our own."""
 
