@@ -160,7 +160,7 @@ static inline void machine_allow_misaligned(void)
 static inline void machine_fault(int signal)
 {
     if (signal == SIGSEGV)
-        __asm__ volatile("ldr xzr, [xzr]");
+        __asm__ volatile("ldr xzr, [%[nowhere]]" ::[nowhere] "r"(0L));
     if (signal == SIGILL)
         __asm__ volatile(".inst 0");
     if (signal == SIGTRAP)
