@@ -81,6 +81,9 @@ static const struct variable_rule rules[] = {
     { "CRASHHOOK_MODE\0" "spawn\0" "spawn or daemon\0"
       "spawn daemon",
       VALUE_WORD, MEMBER(mode) },
+    { "CRASHHOOK_HANDLERS\0" "first\0" "first or last\0"
+      "first last",
+      VALUE_WORD, MEMBER(handlers) },
     { "CRASHHOOK_TIMEOUT\0" "30s\0" "a duration such as 30s, 500ms or 2m\0",
       VALUE_DURATION, MEMBER(timeout_ms) },
     { "CRASHHOOK_PRINT\0" "tty\0" "no, yes or tty\0"

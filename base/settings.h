@@ -29,6 +29,7 @@ enum setting_threads { THREADS_ALL, THREADS_CRASHED };
 enum setting_images { IMAGES_ALL, IMAGES_NONE, IMAGES_MENTIONED };
 enum setting_symbolize { SYMBOLIZE_FULL, SYMBOLIZE_FAST, SYMBOLIZE_OFF };
 enum setting_hold { HOLD_AUTO, HOLD_CAPTURE, HOLD_REPORT, HOLD_UPLOAD };
+enum setting_handlers { HANDLERS_FIRST, HANDLERS_LAST };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
@@ -62,6 +63,7 @@ struct settings {
     enum setting_symbolize symbolize;
     enum setting_hold hold;
     enum setting_mode mode;
+    enum setting_handlers handlers; // of the program's, and our report
     uint64_t timeout_ms;
     enum setting_switch print;
     enum setting_preset preset;

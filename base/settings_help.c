@@ -34,6 +34,10 @@ static const struct {
       "fast: function names; full: inlines and source lines too." },
     { "CRASHHOOK_HOLD", "hold", "How long the crashed process is kept." },
     { "CRASHHOOK_MODE", "mode", "daemon: an agent is started at install and waits." },
+    { "CRASHHOOK_HANDLERS", "handlers",
+      "Whether the program's own handlers of a fault run before it is reported, and "
+      "may "
+      "recover from it, or after." },
     { "CRASHHOOK_TIMEOUT", "timeout", "The process is never held longer." },
     { "CRASHHOOK_PRINT", "print",
       "Whether the report is printed on stderr; tty: when it is a terminal." },

@@ -99,6 +99,7 @@ struct crash_plan {
     size_t mapping_bytes;
     uint64_t signals; // bit N: signal N is a crash
     uint64_t timeout_ns;
+    bool reports_first; // before a handler of the program's is asked
     dev_t error_device; // of standard error at the start
     ino_t error_inode;
 };

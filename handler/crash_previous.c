@@ -137,5 +137,6 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
     machine_registers(context, asked->registers);
     if ((asked->action.flags & SYS_SA_RESETHAND) != 0)
         reset_first(signal, &asked->action);
-    return never_recovers(asked) ? CRASH_ASKS_LATE : CRASH_ASKS;
+    bool first = crash_plan->reports_first && asked->note != NULL;
+    return first || never_recovers(asked) ? CRASH_ASKS_LATE : CRASH_ASKS;
 }

@@ -156,6 +156,7 @@ static int install(char *const *environment, const struct crashhook_options *opt
                                   .variable_count = variables.count,
                                   .signals = settings.signals,
                                   .timeout_ns = settings.timeout_ms * 1000000u,
+                                  .reports_first = settings.handlers == HANDLERS_LAST,
                                   .keep_stderr = stderr_is_wanted(&settings),
                                   .context = context_map() };
     message_places_find(&wishes.messages);

@@ -122,6 +122,7 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
     plan->daemon_argv = daemon_argv;
     plan->envp = envp;
     plan->signals = wishes->signals;
+    plan->reports_first = wishes->reports_first;
     plan->timeout_ns = wishes->timeout_ns;
     return plan;
 }

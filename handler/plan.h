@@ -28,6 +28,7 @@ struct plan_wishes {
     uint64_t signals;
     uint64_t timeout_ns;
     bool keep_stderr;
+    bool reports_first; // before a handler of the program's is asked
     struct message_places messages;
     const struct context_page *context; // NULL: none
 };
