@@ -4,7 +4,7 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo check check-full bench packages check-packages install clean \
+.PHONY: all deps runtimes demo check check-full bench packages check-packages install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 all:
@@ -14,16 +14,20 @@ all:
 deps:
 	packaging/install-packages packaging/debian-packages.txt
 
+# What tests crash besides: nothing that building needs.
+runtimes:
+	packaging/install-packages packaging/runtime-packages.txt
+
 # Crashes the example programs and shows what becomes of it.
 demo: deps all
 	examples/demo
 
 # Every test, the long ones at a reduced count.
-check: deps
+check: deps runtimes
 	tests/check reduced $(JOBS)
 
 # Full counts, every sanitizer and toolchain.
-check-full: deps
+check-full: deps runtimes
 	tests/check full $(JOBS)
 
 # Unit tests under a sanitizer.

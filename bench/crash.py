@@ -185,9 +185,9 @@ def print_handler(build, runs):
     done = subprocess.run(["size", os.path.join(build, "lib", "libcrashhook.so")],
                           stdout=subprocess.PIPE, text=True, check=True)
     text, data, bss = (int(n) for n in done.stdout.split("\n")[1].split()[:3])
-    for what, value, unit, bound in (("install", on[0] - off[0], "µs", 30),
-                                     ("text", text / 1024, "KB", 32),
-                                     ("bss", bss / 1024, "KB", 16),
+    for what, value, unit, bound in (("install", on[0] - off[0], "µs", 35),
+                                     ("text", text / 1024, "KB", 44),
+                                     ("bss", bss / 1024, "KB", 24),
                                      ("heap", on[1] - off[1], "bytes", 0),
                                      ("threads added", on[2] - 1, "", 0),
                                      ("processes resident", on[3], "", 0)):
