@@ -175,6 +175,10 @@ class Calls(unittest.TestCase):
             added = counts if added is None else added & counts
         more = {" ".join(key): times for key, times in added.items()
                 if times > listed.get(key, 0)}
+        added["total", "calls"] = sum(times for key, times in added.items()
+                                      if key[0] in PHASES)
+        if added["total", "calls"] > listed["total", "calls"]:
+            more["total calls"] = added["total", "calls"]
         print("added:", ", ".join(f"{' '.join(key)} {times}"
                                   for key, times in sorted(added.items()) if times),
               file=sys.stderr)
