@@ -210,10 +210,11 @@ static void let_die(struct agent *agent, struct finish *finish)
         make_way(agent->request.pid);
 }
 
+static struct trace_report traced;
+
 // trace is the tracer, and returns in a process of its own for each crash.
 static void trace(struct agent *agent, const char *pid)
 {
-    static struct trace_report traced;
     settings_read(&agent->settings, get_variable, NULL, NULL);
     trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
                 &traced);
@@ -249,6 +250,10 @@ int main(int argc, char **argv)
         return 1;
     }
     bool reported = take_capture(&agent) && make_report(&agent, &finish);
+    if (agent.traced && !reported)
+        trace_unreported(&traced, agent.store.why_not[0] != 0
+                                      ? agent.store.why_not
+                                      : "the process cannot be read\n");
     if (reported && !agent.traced)
         request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;

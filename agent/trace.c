@@ -137,6 +137,12 @@ static enum trace_next trace_reporter_state(struct trace *trace,
 {
     enum trace_next next = TRACE_GO_ON;
     pid_t reporter = hold->reporter;
+    if (hold->held && !WIFSTOPPED(status))
+        trace_say(
+            hold->tid, &trace->standard_error,
+            "crashhook: a crash of process %d is not reported: what made the report "
+            "ended\n",
+            hold->stop.pid);
     if (hold->held)
         next = trace_hold_release(trace, hold);
     if (next != TRACE_GO_ON)

@@ -18,6 +18,8 @@
 // processes that are held for a report, trace_exec.c what exec takes from a traced
 // program.
 #pragma once
+#include <sys/stat.h>
+
 #include "agent/capture.h"
 #include "agent/request.h"
 #include "base/settings.h"
@@ -25,8 +27,9 @@
 // What a process that is to make a report starts from.
 struct trace_report {
     struct agent_request request;
-    struct stop stop; // the threads, held by the tracer
-    int memory_fd;    // /proc/PID/mem; -1: it cannot be opened
+    struct stop stop;           // the threads, held by the tracer
+    int memory_fd;              // /proc/PID/mem; -1: it cannot be opened
+    struct stat standard_error; // the program's, when it was started
 };
 
 // trace_serve traces process pid from now on, having told whoever waits at channel our
@@ -39,6 +42,10 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
 // trace_reported tells the tracer that the report is written, and returns when the
 // process has been let go.
 void trace_reported(void);
+
+// trace_unreported says on the program's standard error and in the system's log that
+// the crash is not reported; why ends the line.
+void trace_unreported(const struct trace_report *report, const char *why);
 
 // trace_keeps_privileges is whether a program that gains privileges still does when
 // this process traces it: without CAP_SYS_PTRACE the kernel starts it without them

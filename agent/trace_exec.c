@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What exec takes from a traced program: the kernel starts a program that would gain
-// privileges without them, unless the tracer has CAP_SYS_PTRACE (ptrace(2)).
+// What is said about a traced program: that a crash is not reported, and what exec
+// takes from it: the kernel starts a program that would gain privileges without them,
+// unless the tracer has CAP_SYS_PTRACE (ptrace(2)).
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "agent/read_file.h"
 #include "agent/trace_state.h"
+#include "report/signal_name.h"
 
 bool trace_keeps_privileges(void)
 {
@@ -32,21 +35,36 @@ int trace_standard_error(pid_t pid)
     return fd;
 }
 
-void trace_say(const struct trace *trace, pid_t pid, const char *format, ...)
+void trace_say(pid_t pid, const struct stat *original, const char *format, ...)
 {
     struct stat now;
     va_list arguments;
     int fd = trace_standard_error(pid);
     if (fd < 0)
         return;
-    if (trace->standard_error.st_ino != 0 && fstat(fd, &now) == 0 &&
-        now.st_dev == trace->standard_error.st_dev &&
-        now.st_ino == trace->standard_error.st_ino) {
+    if (original->st_ino != 0 && fstat(fd, &now) == 0 &&
+        now.st_dev == original->st_dev && now.st_ino == original->st_ino) {
         va_start(arguments, format);
         (void)vdprintf(fd, format, arguments);
         va_end(arguments);
     }
     close(fd);
+}
+
+void trace_unreported(const struct trace_report *report, const char *why)
+{
+    const struct agent_request *request = &report->request;
+    const char *signal = signal_name(request->crash.info.si_signo);
+    struct text path = { 0 };
+    const char *name = "program";
+    if (read_process_link(request->pid, "exe", &path) == CH_OK &&
+        strrchr(path.bytes, '/') != NULL)
+        name = strrchr(path.bytes, '/') + 1;
+    trace_say(request->pid, &report->standard_error,
+              "crashhook: %s: %s is not reported: %s", name, signal, why);
+    syslog(LOG_USER | LOG_ERR, "crashhook: %s: %s is not reported: %s", name, signal,
+           why);
+    text_deinit(&path);
 }
 
 // gains_privileges is whether the program at path would run as somebody else, or may do
@@ -71,7 +89,7 @@ void trace_exec_stop(struct trace *trace, pid_t tid)
         return;
     if (read_process_link(tid, "exe", &name) == CH_OK) {
         trace->told = true;
-        trace_say(trace, tid,
+        trace_say(tid, &trace->standard_error,
                   "crashhook: '%s' runs without the privileges that its file gives, "
                   "because it is traced; `crashhook run --via preload` leaves them\n",
                   name.bytes);

@@ -145,6 +145,7 @@ static void become_reporter(struct trace *trace, struct trace_hold *hold)
     // Without the tracer nobody would let it go on.
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     out->stop = hold->stop;
+    out->standard_error = trace->standard_error;
     int error_fd = trace_standard_error(out->stop.pid);
     bool wanted = settings->print == SETTING_YES ||
                   (settings->print == SETTING_TTY && isatty(error_fd)) ||

@@ -124,9 +124,9 @@ enum trace_next trace_hold_release(struct trace *trace, struct trace_hold *hold)
 // trace_hold_forget: the reporter of hold has ended.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);
 
-// trace_say prints a line where the program's standard error still is what it was when
-// it was started, seen through process pid.
-void trace_say(const struct trace *trace, pid_t pid, const char *format, ...)
+// trace_say prints a line where the standard error of process pid still is original,
+// what it was when the program was started.
+void trace_say(pid_t pid, const struct stat *original, const char *format, ...)
     CH_PRINTF(3, 4);
 
 // trace_standard_error gives a descriptor of process pid's standard error, or -1.

@@ -336,6 +336,13 @@ class Traced(Case):
             self.assertEqual((ended.status, ended.stdout), (3, "healthy\n"))
             self.assertEqual(len(said(ended)), 1)
 
+    def test_a_crash_that_cannot_be_reported_is_told_of(self):
+        with Scene() as scene, open(os.path.join(scene.folder, "file"), "wb") as file:
+            ended = self.watch(scene, [PROGRAMS.compiled("static"), "write"],
+                               CRASHHOOK_SPOOL=os.path.join(file.name, "spool"))
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertTrue(said(ended), ended.stderr)
+
     def test_a_run_inside_a_traced_program_reports_once(self):
         self.crash([CRASHHOOK, "run", "--", PROGRAMS.compiled("static"), "write"],
                    signal.SIGSEGV, "write_through", via="trace")

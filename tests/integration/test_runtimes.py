@@ -31,7 +31,9 @@ import unittest
 import harness
 from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of
 
-WAYS = ("preload",)
+WAYS = ("preload", "trace")
+PRELOAD = ("preload",) # what `run --via auto` does not trace
+TRACE = ("trace",)
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 BOUND_S = 60
 
@@ -61,7 +63,7 @@ def filled(text, folder):
 
 def own_handler(way, end):
     return Row(f"own handler by {way}, ends by {end}", [HANDLERS, way, end],
-               says=["own handler"])
+               says=["own handler"], ways=WAYS if FULL or way == "siginfo" else PRELOAD)
 
 
 def faulty(name, command, thread_of=None, **rest):
@@ -144,7 +146,8 @@ ROWS += [
     Row(f"{compiler} with {name}", ["{folder}/sanitized"], needs=[compiler],
         prepare=compiled(compiler, "-g", "-O1", f"-fsanitize={name}", "-o",
                          "{folder}/sanitized", "{programs}/null_pointer.c"),
-        says=["DEADLYSIGNAL"] if (compiler, name) != ("gcc", "undefined") else [])
+        says=["DEADLYSIGNAL"] if (compiler, name) != ("gcc", "undefined") else [],
+        ways=PRELOAD)
     for compiler in ("gcc", "clang") for name in ("address", "thread", "undefined")]
 ROWS += [
     Row("musl", ["{folder}/program"], needs=["musl-gcc"],
