@@ -32,6 +32,12 @@ static bool find_command(char path[static PATH_MAX])
     return false;
 }
 
+bool finish_is_possible(void)
+{
+    char path[PATH_MAX];
+    return find_command(path);
+}
+
 void finish_keep(struct finish *finish, const struct text *held)
 {
     if (finish->held_fd >= 0 || held->size == 0 || !text_ok(held))

@@ -19,6 +19,10 @@ struct finish {
 // once. Without memory for that, values are missing from the report and nothing else.
 void finish_keep(struct finish *finish, const struct text *held);
 
+// finish_is_possible is whether there is a command to become: in a chroot there may be
+// the agent alone.
+bool finish_is_possible(void);
+
 // finish_exec becomes `crashhook finish`. It returns only when that cannot be run.
 void finish_exec(const struct finish *finish);
 

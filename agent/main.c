@@ -139,6 +139,11 @@ static bool make_report(struct agent *agent, struct finish *finish)
     store->settings = &agent->settings;
     store->get = get_variable;
     store->time_ms = agent->request.crash.realtime_ns / 1000000;
+    if (!finish_is_possible())
+        capture_problem(&agent->capture, "symbolize",
+                        "there is no command crashhook beside the agent: names are "
+                        "missing until it shows or sends the report",
+                        0);
     bool written = store_report(store, finish);
     if (store->refused[0] != 0)
         log_line(agent, "cannot write report %s to %s%s%s", finish->id, store->refused,

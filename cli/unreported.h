@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a program that `crashhook run` has preloaded into and that left nothing: it
-// died by a signal that is a crash, and there is no report of it. User: run.
+// The end of a program that `crashhook run` has preloaded into and that left nothing:
+// it died by a signal that is a crash, and there is no report of it. User: run.
 #pragma once
 #include "cli/session.h"
 

@@ -34,6 +34,11 @@ class HungDisk(unittest.TestCase):
                           CRASHHOOK_TIMEOUT=f"{TIMEOUT:.0f}s")
         self.assertEqual(ended.signal, signal.SIGSEGV)
         self.assertLess(ended.seconds, BOUND)
+        # Whatever is there once the disk answers, by now there is nothing.
+        line, = (said for said in ended.complaints() if "not reported" in said)
+        self.assertTrue(line.startswith("crashhook: null_write: SIGSEGV is not reported: "),
+                        line)
+        self.assertIn("crashhook doctor", line)
 
     def mount_ext4(self, scene):
         image = os.path.join(scene.folder, "image")

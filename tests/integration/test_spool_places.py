@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -75,8 +76,8 @@ class Machine(harness.Scene):
         rows, _ = self.list()
         found = []
         for row in rows:
-            with open(os.path.join(SPOOL, row["id"] + ".json"), encoding="utf-8") as file:
-                found.append(json.load(file))
+            path = os.path.join(SPOOL, row["id"] + ".json")
+            found.append(json.loads(harness.read_when_done(path)))
         return found
 
 
@@ -387,7 +388,9 @@ class Unreported(unittest.TestCase):
         ended = machine.daemon(**variables)
         self.assertEqual(ended.signal, signal.SIGSEGV)
         self.assertLess(ended.seconds, BOUND_S)
-        lines = ended.complaints()
+        # Of an agent that is missing the program has heard at its start.
+        lines = [line for line in ended.complaints() if "is not found" not in line and
+                 "CRASHHOOK_AGENT" not in line]
         self.assertEqual(len(lines), 1, ended.stderr)
         self.assertTrue(lines[0].startswith(
             "crashhook: gives_up_root_alone: SIGSEGV is not reported: "), lines)
@@ -459,6 +462,72 @@ class Unreported(unittest.TestCase):
             self.assertLess(time.monotonic() - began, BOUND_S)
             os.close(reading)
             os.close(writing)
+
+
+class Confined(unittest.TestCase):
+    """Programs that may write or execute nothing, or see another root."""
+
+    def test_under_landlock_one_line_says_so(self):
+        with Machine() as machine, SystemLog() as log:
+            ended = machine.run([program("landlocked")])
+            if ended.status == 77:
+                self.skipTest("this kernel has no Landlock")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.assertLess(ended.seconds, BOUND_S)
+            line, = ended.complaints()
+            self.assertTrue(line.startswith("crashhook: landlocked: SIGSEGV is not reported: "))
+            self.assertEqual(log.lines(), ["<11>" + line])
+
+    def test_under_landlock_an_agent_from_the_start_reports(self):
+        with Machine() as machine:
+            ended = machine.run([program("landlocked")], CRASHHOOK_MODE="daemon")
+            if ended.status == 77:
+                self.skipTest("this kernel has no Landlock")
+            self.assertEqual(ended.complaints(), [])
+            report, = wait_for(machine.reports)
+            self.assertEqual(names_of(crashed_thread(report))[:2], ["parse_input", "main"])
+
+    def jail(self, machine, *copied):
+        """A root that has what is copied, a /tmp and nothing else."""
+        root = os.path.join(machine.folder, "jail")
+        for folder in ("tmp", "lib"):
+            os.makedirs(os.path.join(root, folder))
+        os.chmod(os.path.join(root, "tmp"), 0o1777)
+        for path in copied:
+            shutil.copy(path, os.path.join(root, "lib"))
+        return root
+
+    def test_in_a_chroot_an_agent_from_the_start_reports_outside(self):
+        with Machine() as machine:
+            ended = machine.daemon(self.jail(machine), CRASHHOOK_MODE="daemon")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            report, = wait_for(machine.reports)
+            self.assertEqual(names_of(crashed_thread(report))[:2], ["serve_request", "main"])
+
+    def test_in_a_chroot_without_an_agent_the_record_is_in_the_jail(self):
+        with Machine() as machine:
+            root = self.jail(machine)
+            ended = machine.daemon(root)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            left = os.path.join(root, own_folder(WORKER).lstrip("/"))
+            self.assertEqual([n.endswith(".record") for n in entries(left)], [True])
+
+    def test_an_agent_that_has_no_command_says_why_there_are_no_names(self):
+        with Machine() as machine:
+            root = self.jail(machine, harness.AGENT)
+            os.mkdir(os.path.join(root, "proc"))
+            subprocess.run(["mount", "--bind", "/proc", os.path.join(root, "proc")],
+                           check=True)
+            ended = machine.daemon(root, CRASHHOOK_AGENT="/lib/crashhook-agent")
+            subprocess.run(["umount", "-l", os.path.join(root, "proc")], check=True)
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            left = os.path.join(root, own_folder(WORKER).lstrip("/"))
+            name, = entries(left)
+            with open(os.path.join(left, name), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual(report["revision"], 0)
+            self.assertIn("there is no command crashhook beside the agent",
+                          " ".join(p["status"] for p in report["problems"]))
 
 
 class Run(unittest.TestCase):
