@@ -245,22 +245,35 @@ def problems(row, seen):
     return found
 
 
-def cell(row, seen):
+def describe(seen):
+    """One crash in a word each: signal, seconds, processes, what is left."""
     if not seen.signal:
         return "stays"
-    name = seen.signal.removeprefix("SIG")
-    count = "" if seen.processes is None else f" {seen.processes}"
-    return f"{name} {seen.seconds:.1f}{count} {seen.spool or '-'}"
+    count = "?" if seen.processes is None else seen.processes
+    return (f"{seen.signal.removeprefix('SIG')} {seen.seconds:.1f} {count} "
+            f"{seen.spool or 'nothing'}")
+
+
+def cell(by_threads):
+    """The crashes of one call, mode and answer. Where one thread and three end alike the
+    longer time and the greater number stand for both."""
+    one, three = (by_threads[threads] for threads in THREADS)
+    if (one.signal, one.spool) != (three.signal, three.spool):
+        return f"{describe(one)}; {describe(three)}"
+    both = dataclasses.replace(three, seconds=max(one.seconds, three.seconds))
+    if None not in (one.processes, three.processes):
+        both.processes = max(one.processes, three.processes)
+    return describe(both)
 
 
 def table(results):
-    """The lines of a table: a row for each call, mode and number of threads."""
-    lines = ["| call | mode | threads | " + " | ".join(ANSWERS) + " |\n",
-             "| --- | --- | --- | " + "--- | " * len(ANSWERS) + "\n"]
-    by_place = collections.defaultdict(dict)
+    """The lines of a table: a row for each call and mode."""
+    places = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row, seen in results.items():
-        by_place[(row.call, row.mode, row.threads)][row.answer] = cell(row, seen)
-    for (call, mode, threads), cells in by_place.items():
-        lines.append(f"| {call} | {mode} | {threads} | "
-                     + " | ".join(cells.get(answer, "") for answer in ANSWERS) + " |\n")
-    return [line.replace("| \n", "|\n") for line in lines]
+        places[(row.call, row.mode)][row.answer][row.threads] = seen
+    lines = ["| call | agent | " + " | ".join(ANSWERS) + " |\n",
+             "| --- | --- |" + " --- |" * len(ANSWERS) + "\n"]
+    for (call, mode), by_answer in places.items():
+        cells = " | ".join(cell(by_answer[answer]) for answer in ANSWERS)
+        lines.append(f"| {call} | {mode} | {cells} |\n")
+    return lines
