@@ -123,6 +123,10 @@ void crash_re_enter(const siginfo_t *info);
 // crash_give_up ends the process: the handler itself has crashed.
 __attribute__((noreturn)) void crash_give_up(void);
 
+// crash_return_refused ends the process: a filter has refused the return from a signal,
+// and there is nowhere else to go.
+__attribute__((noreturn)) void crash_return_refused(void);
+
 // crash_bound_set has the kernel kill the process when a crash takes too long;
 // negative: it cannot. crash_bound_renew starts that time again, crash_bound_lift ends
 // it for a program that goes on.

@@ -49,6 +49,13 @@ void crash_give_up(void)
         machine_fault(SIGSEGV);
 }
 
+void crash_return_refused(void)
+{
+    while (!crash_state.dying)
+        machine_fault(SIGSEGV); // which is a crash, and one that does not return
+    crash_give_up();
+}
+
 void crash_re_enter(const siginfo_t *info)
 {
     enum crash_stage stage = crash_state.stage;

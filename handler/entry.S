@@ -79,6 +79,8 @@ crash_handle:
 crash_restore:
     mov $15, %rax
     syscall
+    and $-16, %rsp
+    call crash_return_refused
     .size crash_restore, . - crash_restore
 
 #endif
