@@ -11,6 +11,7 @@ import sys
 BEGUN = re.compile(r"\d+/\d+ Test: (\S+)")
 NAME = re.compile(r"(?:\[ RUN +\] |(?=test_|setUpClass))(\w+)")
 SKIPPED = re.compile(r"skipped ['\"](.*)['\"]$")
+TOLD = "skipped: "  # a test of many rows says so of one
 LEFT_OUT = re.compile(r"\d+ - (\S+) \(Skipped\)")
 
 
@@ -37,6 +38,8 @@ def skipped_inside(lines):
         reason = SKIPPED.search(line)
         if reason:
             yield f"{name}: {reason.group(1)}"
+        elif line.startswith(TOLD):
+            yield line[len(TOLD):]
 
 
 def main():

@@ -30,6 +30,7 @@ import unittest
 
 import harness
 from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of
+from place import no_rust
 
 WAYS = ("preload", "trace")
 PRELOAD = ("preload",) # what `run --via auto` does not trace
@@ -215,7 +216,8 @@ class Runtimes(unittest.TestCase):
         for row in ROWS:
             if not re.search(wanted, row.name):
                 continue
-            missing = [name for name in row.needs if shutil.which(name) is None]
+            missing = [name for name in row.needs if shutil.which(name) is None
+                       or name == "rustc" and no_rust()]
             if missing:
                 self.table.append((row, None, f"not installed: {', '.join(missing)}"))
                 print(f"skipped: {row.name}: {missing[0]} is not installed")
