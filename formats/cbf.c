@@ -49,9 +49,9 @@ enum ch_status cbf_reader_init(struct cbf_reader *reader, const void *bytes,
     return CH_OK;
 }
 
-// read_count reads size bytes as a number and keeps its low 64 bits, as Swift does:
+// cbf_read_count reads size bytes as a number and keeps its low 64 bits, as Swift does:
 // omit has room for 32 bytes, of which a count needs 8.
-static uint64_t read_count(struct cursor *input, size_t size)
+static uint64_t cbf_read_count(struct cursor *input, size_t size)
 {
     if (size > 8) {
         cursor_skip(input, size - 8);
@@ -80,12 +80,12 @@ read_operand(struct cbf_reader *reader, uint8_t op, struct cbf_instruction *out)
         out->op = CBF_OMIT;
         out->value = (op & 0x1f) + 1u;
         if (op & OMIT_BYTES)
-            out->value = read_count(input, (op & 0x1f) + 1u);
+            out->value = cbf_read_count(input, (op & 0x1f) + 1u);
     } else if (op >= OP_REP && op < OP_REP + 0x10) {
         out->op = CBF_REP;
         out->value = (op & 7) + 1u;
         if (op & REP_BYTES)
-            out->value = read_count(input, (op & 7) + 1u);
+            out->value = cbf_read_count(input, (op & 7) + 1u);
     } else if (op <= OP_TRUNC) {
         out->op = op == OP_END ? CBF_END : CBF_TRUNC;
         reader->complete = true;
@@ -192,7 +192,7 @@ static void put_operation(struct cbf_writer *writer, unsigned op, uint64_t opera
         *to++ = (uint8_t)(operand >> (shift - 8));
 }
 
-static unsigned signed_size(uint64_t value)
+static unsigned cbf_signed_size(uint64_t value)
 {
     return (64 - (unsigned)__builtin_clrsbll((long long)value) + 7) / 8;
 }
@@ -202,8 +202,8 @@ static unsigned unsigned_size(uint64_t value)
     return value == 0 ? 1 : (64 - (unsigned)__builtin_clzll(value) + 7) / 8;
 }
 
-// fits is whether size bytes can be added and leave room for the ending.
-static bool fits(const struct cbf_writer *writer, size_t size)
+// cbf_fits is whether size bytes can be added and leave room for the ending.
+static bool cbf_fits(const struct cbf_writer *writer, size_t size)
 {
     return writer->capacity - writer->size > size;
 }
@@ -229,24 +229,24 @@ static void flush_repeats(struct cbf_writer *writer)
     put_operation(writer, OP_REP | REP_BYTES | (size - 1), count, size);
 }
 
-static uint64_t sign_extend(uint64_t value, unsigned bits)
+static uint64_t cbf_sign_extend(uint64_t value, unsigned bits)
 {
     unsigned unused = 64 - bits;
     return (uint64_t)((int64_t)(value << unused) >> unused);
 }
 
-// write_address takes the shorter of both forms, the relative one when they are equal:
-// so does Swift, and it costs nothing.
-static enum ch_status write_address(struct cbf_writer *writer, enum cbf_op kind,
-                                    uint64_t address)
+// cbf_write_address takes the shorter of both forms, the relative one when they are
+// equal: so does Swift, and it costs nothing.
+static enum ch_status cbf_write_address(struct cbf_writer *writer, enum cbf_op kind,
+                                        uint64_t address)
 {
-    uint64_t value = sign_extend(address, writer->word_bits);
-    uint64_t delta = sign_extend(value - writer->address, writer->word_bits);
+    uint64_t value = cbf_sign_extend(address, writer->word_bits);
+    uint64_t delta = cbf_sign_extend(value - writer->address, writer->word_bits);
     bool first = !writer->any_address && writer->dialect == CBF_SPECIFIED;
-    bool absolute = first || signed_size(value) < signed_size(delta);
+    bool absolute = first || cbf_signed_size(value) < cbf_signed_size(delta);
     uint64_t operand = absolute ? value : delta;
-    unsigned size = signed_size(operand);
-    if (!fits(writer, rep_size(writer->repeats) + 1 + size))
+    unsigned size = cbf_signed_size(operand);
+    if (!cbf_fits(writer, rep_size(writer->repeats) + 1 + size))
         return CH_ERR_LIMIT;
 
     flush_repeats(writer);
@@ -263,7 +263,7 @@ static enum ch_status write_omit(struct cbf_writer *writer, uint64_t count)
 {
     bool in_opcode = count - 1 < 31;
     unsigned size = in_opcode ? 0 : unsigned_size(count);
-    if (!fits(writer, rep_size(writer->repeats) + 1 + size))
+    if (!cbf_fits(writer, rep_size(writer->repeats) + 1 + size))
         return CH_ERR_LIMIT;
 
     flush_repeats(writer);
@@ -279,7 +279,7 @@ static enum ch_status write_other_frame(struct cbf_writer *writer, enum cbf_op k
     case CBF_PC:
     case CBF_RETURN_ADDRESS:
     case CBF_ASYNC:
-        return write_address(writer, kind, value);
+        return cbf_write_address(writer, kind, value);
     case CBF_OMIT:
         return write_omit(writer, value);
     default:
@@ -298,9 +298,9 @@ enum ch_status cbf_write_frame(struct cbf_writer *writer, enum cbf_op kind,
     if (writer->ended)
         return CH_OK;
     if (kind != CBF_OMIT)
-        value = sign_extend(value, writer->word_bits);
+        value = cbf_sign_extend(value, writer->word_bits);
     if (kind == writer->last_kind && value == writer->last_value) {
-        if (!fits(writer, rep_size(writer->repeats + 1)))
+        if (!cbf_fits(writer, rep_size(writer->repeats + 1)))
             return CH_ERR_LIMIT;
         writer->repeats++;
         return CH_OK;

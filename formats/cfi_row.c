@@ -86,7 +86,7 @@ static enum ch_status advance_by(struct machine *m, uint64_t delta)
     return advance_to(m, m->at + delta * m->cie->code_align);
 }
 
-static enum ch_status op_nop(struct machine *m)
+static enum ch_status cfi_op_nop(struct machine *m)
 {
     (void)m;
     return CH_OK;
@@ -316,37 +316,24 @@ static enum ch_status op_args_size(struct machine *m)
 }
 
 static operation_fn *const operations[OP_COUNT] = {
-    [0x00] = op_nop,
-    [0x01] = op_set_loc,
-    [0x02] = op_advance_1,
-    [0x03] = op_advance_2,
-    [0x04] = op_advance_4,
-    [0x05] = op_offset,
-    [0x06] = op_restore,
-    [0x07] = op_undefined,
-    [0x08] = op_same_value,
-    [0x09] = op_register,
-    [0x0a] = op_remember,
-    [0x0b] = op_restore_state,
-    [0x0c] = op_def_cfa,
-    [0x0d] = op_def_cfa_register,
-    [0x0e] = op_def_cfa_offset,
-    [0x0f] = op_def_cfa_expression,
-    [0x10] = op_expression,
-    [0x11] = op_offset_signed,
-    [0x12] = op_def_cfa_signed,
-    [0x13] = op_def_cfa_offset_signed,
-    [0x14] = op_value_offset,
-    [0x15] = op_value_offset_signed,
-    [0x16] = op_value_expression,
-    [0x1d] = op_advance_8,
+    [0x00] = cfi_op_nop,          [0x01] = op_set_loc,
+    [0x02] = op_advance_1,        [0x03] = op_advance_2,
+    [0x04] = op_advance_4,        [0x05] = op_offset,
+    [0x06] = op_restore,          [0x07] = op_undefined,
+    [0x08] = op_same_value,       [0x09] = op_register,
+    [0x0a] = op_remember,         [0x0b] = op_restore_state,
+    [0x0c] = op_def_cfa,          [0x0d] = op_def_cfa_register,
+    [0x0e] = op_def_cfa_offset,   [0x0f] = op_def_cfa_expression,
+    [0x10] = op_expression,       [0x11] = op_offset_signed,
+    [0x12] = op_def_cfa_signed,   [0x13] = op_def_cfa_offset_signed,
+    [0x14] = op_value_offset,     [0x15] = op_value_offset_signed,
+    [0x16] = op_value_expression, [0x1d] = op_advance_8,
     [0x2c] = op_sign_return, // with the program counter as a modifier: the same for us
-    [0x2d] = op_sign_return,
-    [0x2e] = op_args_size,
+    [0x2d] = op_sign_return,      [0x2e] = op_args_size,
     [0x2f] = op_offset_negative,
 };
 
-static enum ch_status run_one(struct machine *m)
+static enum ch_status cfi_run_one(struct machine *m)
 {
     uint8_t op = cursor_u8(&m->input);
     uint8_t operand = op & OP_OPERAND;
@@ -364,22 +351,22 @@ static enum ch_status run_one(struct machine *m)
     }
 }
 
-// run executes one program until it ends or the rules wanted are there.
-static enum ch_status run(struct machine *m, const struct cursor *program,
-                          uint64_t address)
+// cfi_run executes one program until it ends or the rules wanted are there.
+static enum ch_status cfi_run(struct machine *m, const struct cursor *program,
+                              uint64_t address)
 {
     m->input = *program;
     m->input_address = address;
     while (!m->found && cursor_left(&m->input) != 0) {
-        enum ch_status status = run_one(m);
+        enum ch_status status = cfi_run_one(m);
         if (status != CH_OK)
             return status;
     }
     return cursor_ok(&m->input) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// write_row sorts the rules into a row.
-static enum ch_status write_row(const struct machine *m, struct unwind_row *out)
+// cfi_write_row sorts the rules into a row.
+static enum ch_status cfi_write_row(const struct machine *m, struct unwind_row *out)
 {
     const struct cfi_processor *processor = m->processor;
     uint64_t ra = m->cie->return_register;
@@ -434,7 +421,7 @@ enum ch_status cfi_find_row(const struct cfi_section *section,
     for (unsigned reg = 0; reg < processor->register_count; reg++)
         m.now.of[reg] = plain_rule(UNWIND_SAME);
 
-    enum ch_status status = run(&m, &cie->instructions, cie->instructions_address);
+    enum ch_status status = cfi_run(&m, &cie->instructions, cie->instructions_address);
     if (status != CH_OK)
         return status;
     initial = m.now;
@@ -443,6 +430,6 @@ enum ch_status cfi_find_row(const struct cfi_section *section,
     m.at = fde->start;
     m.found = false;
     m.end = fde->end;
-    status = run(&m, &fde->instructions, fde->instructions_address);
-    return status == CH_OK ? write_row(&m, out) : status;
+    status = cfi_run(&m, &fde->instructions, fde->instructions_address);
+    return status == CH_OK ? cfi_write_row(&m, out) : status;
 }

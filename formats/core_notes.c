@@ -52,9 +52,10 @@ static void read_arm_registers(struct cursor *c, struct core_thread *out)
     out->flags = cursor_u64(c);
 }
 
-// read_thread reads struct elf_prstatus: both machines share all up to the registers.
-static enum ch_status read_thread(struct cursor *c, uint16_t machine,
-                                  struct core_note *out)
+// notes_read_thread reads struct elf_prstatus: both machines share all up to the
+// registers.
+static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
+                                        struct core_note *out)
 {
     struct core_thread thread = { 0 };
     cursor_skip(c, 12); // pr_info: what siginfo says in its own note
@@ -73,8 +74,8 @@ static enum ch_status read_thread(struct cursor *c, uint16_t machine,
     return CH_OK;
 }
 
-// read_text copies a field that may lack its NUL; size counts out's.
-static void read_text(struct cursor *c, char *out, size_t size)
+// notes_read_text copies a field that may lack its NUL; size counts out's.
+static void notes_read_text(struct cursor *c, char *out, size_t size)
 {
     const uint8_t *bytes = cursor_take(c, size - 1);
     if (bytes != NULL)
@@ -93,8 +94,8 @@ static enum ch_status read_process(struct cursor *c, struct core_note *out)
     process.pid = cursor_u32(c);
     process.ppid = cursor_u32(c);
     cursor_skip(c, 8); // pr_pgrp, pr_sid
-    read_text(c, process.name, sizeof(process.name));
-    read_text(c, process.arguments, sizeof(process.arguments));
+    notes_read_text(c, process.name, sizeof(process.name));
+    notes_read_text(c, process.arguments, sizeof(process.arguments));
     if (!cursor_ok(c))
         return CH_ERR_MALFORMED;
     out->kind = CORE_NOTE_PROCESS;
@@ -102,7 +103,7 @@ static enum ch_status read_process(struct cursor *c, struct core_note *out)
     return CH_OK;
 }
 
-static enum ch_status read_signal(struct cursor *c, struct core_note *out)
+static enum ch_status notes_read_signal(struct cursor *c, struct core_note *out)
 {
     struct core_signal signal = { .signal = (int32_t)cursor_u32(c) };
     cursor_skip(c, 4); // si_errno
@@ -120,7 +121,7 @@ static enum ch_status read_signal(struct cursor *c, struct core_note *out)
     return CH_OK;
 }
 
-static enum ch_status read_files(struct cursor *c, struct core_note *out)
+static enum ch_status notes_read_files(struct cursor *c, struct core_note *out)
 {
     struct core_files files;
     files.count = cursor_u64(c);
@@ -153,13 +154,13 @@ enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
     c.big_endian = notes->big_endian;
     switch (is_core_note(&note) ? note.type : 0) {
     case NT_PRSTATUS:
-        return read_thread(&c, machine, out);
+        return notes_read_thread(&c, machine, out);
     case NT_PRPSINFO:
         return read_process(&c, out);
     case NT_SIGINFO:
-        return read_signal(&c, out);
+        return notes_read_signal(&c, out);
     case NT_FILE:
-        return read_files(&c, out);
+        return notes_read_files(&c, out);
     case NT_AUXV:
         out->kind = CORE_NOTE_AUXV;
         out->auxv = c;

@@ -74,8 +74,8 @@ static const char *limited_string(struct cursor strings)
     return cursor_string(&strings);
 }
 
-// string_at is the string a name refers to, NULL where there is none.
-static const char *string_at(const struct ctf_dict *dict, uint32_t name)
+// ctf_string_at is the string a name refers to, NULL where there is none.
+static const char *ctf_string_at(const struct ctf_dict *dict, uint32_t name)
 {
     bool outside = name & OUTSIDE_BIT;
     struct cursor strings =
@@ -210,8 +210,8 @@ enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
         dict->sections[CTF_FUNCTIONS] = dict->sections[CTF_FUNCTION_NAMES] =
             cursor_over(NULL, 0);
     dict->is_child = parent != 0;
-    dict->parent = string_at(dict, parent);
-    dict->unit = string_at(dict, unit);
+    dict->parent = ctf_string_at(dict, parent);
+    dict->unit = ctf_string_at(dict, unit);
     if (dict->parent == NULL || dict->unit == NULL)
         return CH_ERR_MALFORMED;
     return find_types(dict);
@@ -224,8 +224,8 @@ void ctf_dict_close(struct ctf_dict *dict)
     *dict = (struct ctf_dict){ 0 };
 }
 
-// read_encoding reads how an integer, a float or a slice lies in its bytes.
-static void read_encoding(struct ctf_type *type)
+// ctf_read_encoding reads how an integer, a float or a slice lies in its bytes.
+static void ctf_read_encoding(struct ctf_type *type)
 {
     if (type->kind == CTF_SLICE) {
         type->reference = cursor_u32(&type->parts);
@@ -251,7 +251,7 @@ enum ch_status ctf_dict_type(const struct ctf_dict *dict, uint32_t index,
     enum ch_status status = read_head(&c, &type, &name);
     if (status != CH_OK)
         return status;
-    type.name = string_at(dict, name);
+    type.name = ctf_string_at(dict, name);
     if (type.name == NULL)
         return CH_ERR_MALFORMED;
     if (type.kind == CTF_ARRAY) {
@@ -260,7 +260,7 @@ enum ch_status ctf_dict_type(const struct ctf_dict *dict, uint32_t index,
         type.count = cursor_u32(&type.parts);
     } else if (type.kind == CTF_INTEGER || type.kind == CTF_FLOAT ||
                type.kind == CTF_SLICE) {
-        read_encoding(&type);
+        ctf_read_encoding(&type);
     }
     *out = type;
     return cursor_ok(&type.parts) ? CH_OK : CH_ERR_TRUNCATED;
@@ -295,7 +295,7 @@ enum ch_status ctf_next_part(const struct ctf_dict *dict, struct ctf_type *type,
     }
     if (!cursor_ok(&type->parts))
         return CH_ERR_TRUNCATED;
-    part.name = string_at(dict, name);
+    part.name = ctf_string_at(dict, name);
     if (part.name == NULL)
         return CH_ERR_MALFORMED;
     *out = part;
@@ -369,7 +369,7 @@ static enum ch_status next_entry(struct ctf_symbols *symbols, bool indexed,
         return CH_OK;
     }
     bool lost = name & OUTSIDE_BIT && cursor_left(&dict->outside.strings) == 0;
-    out->name = lost ? NULL : string_at(dict, name);
+    out->name = lost ? NULL : ctf_string_at(dict, name);
     return lost || out->name != NULL ? CH_OK : CH_ERR_MALFORMED;
 }
 

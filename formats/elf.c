@@ -18,7 +18,7 @@ enum {
     NOTE_SEGMENTS_MAX = 64 // looked at in one file
 };
 
-static uint64_t read_word(struct cursor *c, bool is_64)
+static uint64_t elf_read_word(struct cursor *c, bool is_64)
 {
     return is_64 ? cursor_u64(c) : cursor_u32(c);
 }
@@ -42,9 +42,9 @@ enum ch_status elf_read_header(const void *bytes, size_t size, struct elf_header
     header.type = cursor_u16(&c);
     header.machine = cursor_u16(&c);
     cursor_skip(&c, 4); // e_version
-    header.entry = read_word(&c, header.is_64);
-    header.segment_offset = read_word(&c, header.is_64);
-    header.section_offset = read_word(&c, header.is_64);
+    header.entry = elf_read_word(&c, header.is_64);
+    header.segment_offset = elf_read_word(&c, header.is_64);
+    header.section_offset = elf_read_word(&c, header.is_64);
     cursor_skip(&c, 6); // e_flags, e_ehsize
     header.segment_size = cursor_u16(&c);
     header.segment_count = cursor_u16(&c);
@@ -62,14 +62,14 @@ static enum ch_status read_segment(struct cursor c, bool is_64, struct elf_segme
     struct elf_segment segment = { .type = cursor_u32(&c) };
     if (is_64)
         segment.flags = cursor_u32(&c);
-    segment.offset = read_word(&c, is_64);
-    segment.vaddr = read_word(&c, is_64);
-    (void)read_word(&c, is_64); // p_paddr
-    segment.file_size = read_word(&c, is_64);
-    segment.memory_size = read_word(&c, is_64);
+    segment.offset = elf_read_word(&c, is_64);
+    segment.vaddr = elf_read_word(&c, is_64);
+    (void)elf_read_word(&c, is_64); // p_paddr
+    segment.file_size = elf_read_word(&c, is_64);
+    segment.memory_size = elf_read_word(&c, is_64);
     if (!is_64)
         segment.flags = cursor_u32(&c);
-    segment.align = read_word(&c, is_64);
+    segment.align = elf_read_word(&c, is_64);
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
     *out = segment;
@@ -179,9 +179,9 @@ enum ch_status elf_view_find_segment(const struct elf_view *file, uint32_t type,
     return CH_ERR_NOT_FOUND;
 }
 
-// read_section reads a section header; out_name is its name's offset.
-static enum ch_status read_section(const struct elf_view *file, uint32_t index,
-                                   struct elf_section *out, uint32_t *out_name)
+// elf_read_section reads a section header; out_name is its name's offset.
+static enum ch_status elf_read_section(const struct elf_view *file, uint32_t index,
+                                       struct elf_section *out, uint32_t *out_name)
 {
     const struct elf_header *header = &file->header;
     bool is_64 = header->is_64;
@@ -193,14 +193,14 @@ static enum ch_status read_section(const struct elf_view *file, uint32_t index,
 
     uint32_t name = cursor_u32(&c);
     struct elf_section section = { .name = "", .type = cursor_u32(&c) };
-    section.flags = read_word(&c, is_64);
-    section.vaddr = read_word(&c, is_64);
-    section.offset = read_word(&c, is_64);
-    section.size = read_word(&c, is_64);
+    section.flags = elf_read_word(&c, is_64);
+    section.vaddr = elf_read_word(&c, is_64);
+    section.offset = elf_read_word(&c, is_64);
+    section.size = elf_read_word(&c, is_64);
     section.link = cursor_u32(&c);
     section.info = cursor_u32(&c);
-    (void)read_word(&c, is_64); // sh_addralign
-    section.entry_size = read_word(&c, is_64);
+    (void)elf_read_word(&c, is_64); // sh_addralign
+    section.entry_size = elf_read_word(&c, is_64);
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
     *out = section;
@@ -214,7 +214,7 @@ static void read_large_counts(struct elf_view *file)
     struct elf_header *header = &file->header;
     struct elf_section zero;
     uint32_t name;
-    if (header->section_offset == 0 || read_section(file, 0, &zero, &name) != CH_OK)
+    if (header->section_offset == 0 || elf_read_section(file, 0, &zero, &name) != CH_OK)
         return;
     if (header->segment_count == MANY_SEGMENTS)
         header->segment_count = zero.info;
@@ -240,7 +240,7 @@ static const char *section_name(const struct elf_view *file, uint32_t offset)
     uint32_t unused;
     uint32_t index = file->header.section_names;
     if (index >= file->header.section_count ||
-        read_section(file, index, &names, &unused) != CH_OK)
+        elf_read_section(file, index, &names, &unused) != CH_OK)
         return "";
     struct cursor c = elf_section_cursor(file, &names);
     cursor_seek(&c, offset);
@@ -256,7 +256,7 @@ enum ch_status elf_view_section(const struct elf_view *file, uint32_t index,
     if (index >= file->header.section_count)
         return CH_ERR_NOT_FOUND;
     uint32_t name;
-    enum ch_status status = read_section(file, index, out, &name);
+    enum ch_status status = elf_read_section(file, index, out, &name);
     if (status != CH_OK)
         return status;
     out->name = section_name(file, name);
@@ -352,8 +352,8 @@ enum ch_status elf_next_relocation(const struct elf_view *file, bool has_addend,
         return CH_END;
 
     bool is_64 = file->header.is_64;
-    struct elf_relocation entry = { .offset = read_word(relocations, is_64) };
-    uint64_t info = read_word(relocations, is_64);
+    struct elf_relocation entry = { .offset = elf_read_word(relocations, is_64) };
+    uint64_t info = elf_read_word(relocations, is_64);
     entry.symbol = (uint32_t)(is_64 ? info >> 32 : info >> 8);
     entry.type = (uint32_t)(is_64 ? info : info & 0xff);
     if (has_addend)

@@ -93,37 +93,37 @@ void fdr_reader_init_buffer(struct fdr_reader *reader, const struct fdr_header *
     reader->file = cursor_over(NULL, 0);
 }
 
-static size_t offset_of(const struct fdr_reader *reader, const struct cursor *c)
+static size_t fdr_offset_of(const struct fdr_reader *reader, const struct cursor *c)
 {
     return c->at != NULL ? (size_t)(c->at - reader->begin) : 0;
 }
 
-static enum ch_status complain(struct fdr_reader *reader, size_t offset,
-                               enum ch_status status, const char *what)
+static enum ch_status fdr_complain(struct fdr_reader *reader, size_t offset,
+                                   enum ch_status status, const char *what)
 {
     reader->problem =
         (struct fdr_problem){ .offset = offset, .status = status, .what = what };
     return status;
 }
 
-// give_up leaves the buffer, of which the rest cannot be read.
-static enum ch_status give_up(struct fdr_reader *reader, enum ch_status status,
-                              const char *what)
+// fdr_give_up leaves the buffer, of which the rest cannot be read.
+static enum ch_status fdr_give_up(struct fdr_reader *reader, enum ch_status status,
+                                  const char *what)
 {
     reader->in_buffer = false;
-    return complain(reader, offset_of(reader, &reader->buffer), status, what);
+    return fdr_complain(reader, fdr_offset_of(reader, &reader->buffer), status, what);
 }
 
 // record_is_cut gives up on a record that is not all there.
 static enum ch_status record_is_cut(struct fdr_reader *reader)
 {
     if (reader->buffer_is_cut)
-        return give_up(reader, CH_ERR_TRUNCATED, "the input ends inside a record");
-    return give_up(reader, CH_ERR_MALFORMED, "the record ends outside its buffer");
+        return fdr_give_up(reader, CH_ERR_TRUNCATED, "the input ends inside a record");
+    return fdr_give_up(reader, CH_ERR_MALFORMED, "the record ends outside its buffer");
 }
 
-// begin_buffer begins a buffer of size bytes, or of as many as there are.
-static void begin_buffer(struct fdr_reader *reader, uint64_t size)
+// fdr_begin_buffer begins a buffer of size bytes, or of as many as there are.
+static void fdr_begin_buffer(struct fdr_reader *reader, uint64_t size)
 {
     size_t left = cursor_left(&reader->file);
     reader->buffer_is_cut = size > left;
@@ -140,12 +140,12 @@ static void begin_buffer(struct fdr_reader *reader, uint64_t size)
 static enum ch_status begin_version_1(struct fdr_reader *reader)
 {
     if (reader->header.buffer_size >= BUFFER_SIZE_MIN) {
-        begin_buffer(reader, reader->header.buffer_size);
+        fdr_begin_buffer(reader, reader->header.buffer_size);
         return CH_OK;
     }
-    begin_buffer(reader, cursor_left(&reader->file));
-    return complain(reader, BUFFER_SIZE_OFFSET, CH_ERR_MALFORMED,
-                    "the buffer size cannot hold a buffer");
+    fdr_begin_buffer(reader, cursor_left(&reader->file));
+    return fdr_complain(reader, BUFFER_SIZE_OFFSET, CH_ERR_MALFORMED,
+                        "the buffer size cannot hold a buffer");
 }
 
 // metadata_of is a cursor over a metadata record's data, past which c is moved.
@@ -173,23 +173,23 @@ static enum ch_status read_kind(struct cursor c, enum fdr_kind *out)
 // begin_later begins a buffer of version 2 or later, which says itself how long it is.
 static enum ch_status begin_later(struct fdr_reader *reader, struct fdr_record *out)
 {
-    size_t offset = offset_of(reader, &reader->file);
+    size_t offset = fdr_offset_of(reader, &reader->file);
     enum fdr_kind kind = FDR_FUNCTION;
     if (read_kind(reader->file, &kind) != CH_OK || kind != FDR_BUFFER_EXTENTS) {
         cursor_skip(&reader->file, cursor_left(&reader->file));
-        return complain(reader, offset, CH_ERR_MALFORMED,
-                        "there is no buffer where one should start");
+        return fdr_complain(reader, offset, CH_ERR_MALFORMED,
+                            "there is no buffer where one should start");
     }
     struct cursor data = metadata_of(&reader->file);
     uint64_t size = cursor_u64(&data);
     if (!cursor_ok(&data)) {
         reader->file = cursor_over(NULL, 0);
-        return complain(reader, offset, CH_ERR_TRUNCATED,
-                        "the input ends inside a record");
+        return fdr_complain(reader, offset, CH_ERR_TRUNCATED,
+                            "the input ends inside a record");
     }
     *out = (struct fdr_record){ .offset = offset, .kind = kind, .size = size };
     if (size != 0) // a thread that recorded nothing leaves an empty one
-        begin_buffer(reader, size);
+        fdr_begin_buffer(reader, size);
     return CH_OK;
 }
 
@@ -199,19 +199,19 @@ static enum ch_status end_buffer(struct fdr_reader *reader)
     bool ended = reader->expected == 0;
     bool began = (reader->expected & BIT(FDR_FUNCTION)) != 0;
     if (reader->buffer_is_cut)
-        return give_up(reader, CH_ERR_TRUNCATED,
-                       "the input ends before the buffer does");
+        return fdr_give_up(reader, CH_ERR_TRUNCATED,
+                           "the input ends before the buffer does");
     reader->in_buffer = false;
     if (ended || reader->zero_ends)
         return CH_OK;
     if (!began)
-        return give_up(reader, CH_ERR_MALFORMED,
-                       "the buffer ends before its first records do");
+        return fdr_give_up(reader, CH_ERR_MALFORMED,
+                           "the buffer ends before its first records do");
     if (reader->header.version > 1)
         return CH_OK;
     // The grammar wants one; without it the buffer is as long as it should be.
-    (void)!give_up(reader, CH_ERR_MALFORMED,
-                   "the buffer is full and has no end-of-buffer record");
+    (void)!fdr_give_up(reader, CH_ERR_MALFORMED,
+                       "the buffer is full and has no end-of-buffer record");
     reader->problem.harmless = true;
     return CH_ERR_MALFORMED;
 }
@@ -325,14 +325,14 @@ static bool read_event(struct fdr_reader *reader, struct cursor *data, struct cu
     return cursor_ok(c);
 }
 
-// read_record reads one record of a kind that may come here.
-static enum ch_status read_record(struct fdr_reader *reader, enum fdr_kind kind,
-                                  struct fdr_record *out)
+// fdr_read_record reads one record of a kind that may come here.
+static enum ch_status fdr_read_record(struct fdr_reader *reader, enum fdr_kind kind,
+                                      struct fdr_record *out)
 {
     struct fdr_record record = { .kind = kind };
     struct cursor c = reader->buffer;
     bool read;
-    record.offset = offset_of(reader, &c);
+    record.offset = fdr_offset_of(reader, &c);
     if (kind == FDR_FUNCTION) {
         read = read_function(reader, &c, &record);
     } else {
@@ -347,7 +347,7 @@ static enum ch_status read_record(struct fdr_reader *reader, enum fdr_kind kind,
     if (!read)
         return record_is_cut(reader);
     if (record.action >= FDR_ACTIONS)
-        return give_up(reader, CH_ERR_UNSUPPORTED, "an action that there is not");
+        return fdr_give_up(reader, CH_ERR_UNSUPPORTED, "an action that there is not");
 
     record.tid = reader->tid;
     if (kind != FDR_CUSTOM_EVENT)
@@ -361,7 +361,7 @@ static enum ch_status read_record(struct fdr_reader *reader, enum fdr_kind kind,
 }
 
 // is_blank: nothing was written here yet. Function ids begin with 1.
-static bool is_blank(struct cursor c)
+static bool fdr_is_blank(struct cursor c)
 {
     return cursor_u64(&c) == 0;
 }
@@ -370,16 +370,18 @@ static enum ch_status read_in_buffer(struct fdr_reader *reader, struct fdr_recor
 {
     enum fdr_kind kind;
     if (read_kind(reader->buffer, &kind) != CH_OK)
-        return give_up(reader, CH_ERR_UNSUPPORTED, "a record of a kind there is not");
+        return fdr_give_up(reader, CH_ERR_UNSUPPORTED,
+                           "a record of a kind there is not");
     if (kind == FDR_END_OF_BUFFER && reader->header.version > 1)
-        return give_up(reader, CH_ERR_MALFORMED,
-                       "an end-of-buffer record, which version 1 alone has");
+        return fdr_give_up(reader, CH_ERR_MALFORMED,
+                           "an end-of-buffer record, which version 1 alone has");
     if ((reader->expected & BIT(kind)) == 0) {
         reader->expected |= BIT(kind); // it is read the next time
-        return complain(reader, offset_of(reader, &reader->buffer), CH_ERR_MALFORMED,
-                        "the record may not follow the one before it");
+        return fdr_complain(reader, fdr_offset_of(reader, &reader->buffer),
+                            CH_ERR_MALFORMED,
+                            "the record may not follow the one before it");
     }
-    return read_record(reader, kind, out);
+    return fdr_read_record(reader, kind, out);
 }
 
 enum ch_status fdr_next_record(struct fdr_reader *reader, struct fdr_record *out)
@@ -392,7 +394,7 @@ enum ch_status fdr_next_record(struct fdr_reader *reader, struct fdr_record *out
             status = begin_version_1(reader);
         else if (cursor_left(&reader->buffer) == 0)
             status = end_buffer(reader);
-        else if (reader->zero_ends && is_blank(reader->buffer))
+        else if (reader->zero_ends && fdr_is_blank(reader->buffer))
             reader->in_buffer = false;
         else
             return read_in_buffer(reader, out);

@@ -25,8 +25,9 @@ enum ch_status fdr_functions_init(struct fdr_functions *functions,
     return cursor_ok(&functions->entries) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// read_entry reads one entry and gives the function that it is a part of.
-static enum ch_status read_entry(struct fdr_functions *functions, uint64_t *out)
+// functions_read_entry reads one entry and gives the function that it is a part of.
+static enum ch_status functions_read_entry(struct fdr_functions *functions,
+                                           uint64_t *out)
 {
     struct cursor entry = cursor_child(&functions->entries, ENTRY_SIZE);
     cursor_skip(&entry, FUNCTION_OFFSET);
@@ -48,7 +49,7 @@ enum ch_status fdr_functions_next(struct fdr_functions *functions, uint64_t *out
 {
     while (cursor_left(&functions->entries) != 0) {
         uint64_t function = 0;
-        enum ch_status status = read_entry(functions, &function);
+        enum ch_status status = functions_read_entry(functions, &function);
         if (status != CH_OK)
             return status;
         if (functions->count != 0 && function == functions->previous)

@@ -11,7 +11,7 @@ enum {
     FUNCTION_ID_MAX = 0x0fffffff,
 };
 
-static void put(uint8_t *to, uint64_t value, size_t size)
+static void fdr_put(uint8_t *to, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         to[i] = (uint8_t)(value >> 8 * i);
@@ -25,11 +25,11 @@ struct metadata {
 static struct metadata metadata_start(enum fdr_kind kind, uint64_t value, size_t size)
 {
     struct metadata record = { { (uint8_t)(kind << 1 | 1) } };
-    put(record.bytes + 1, value, size);
+    fdr_put(record.bytes + 1, value, size);
     return record;
 }
 
-static void append(struct fdr_writer *writer, const struct metadata *record)
+static void fdr_append(struct fdr_writer *writer, const struct metadata *record)
 {
     text_append(writer->to, record->bytes, sizeof(record->bytes));
 }
@@ -47,11 +47,11 @@ enum ch_status fdr_writer_init(struct fdr_writer *writer,
     if (header->version == 1 &&
         (header->buffer_size < BUFFER_SIZE_MIN || header->buffer_size % 8 != 0))
         return CH_ERR_MALFORMED;
-    put(bytes, header->version, 2);
-    put(bytes + 2, TYPE_FLIGHT_RECORDER, 2);
-    put(bytes + 4, bits, 4);
-    put(bytes + 8, header->cycles_per_second, 8);
-    put(bytes + BUFFER_SIZE_OFFSET, header->buffer_size, 8);
+    fdr_put(bytes, header->version, 2);
+    fdr_put(bytes + 2, TYPE_FLIGHT_RECORDER, 2);
+    fdr_put(bytes + 4, bits, 4);
+    fdr_put(bytes + 8, header->cycles_per_second, 8);
+    fdr_put(bytes + BUFFER_SIZE_OFFSET, header->buffer_size, 8);
     *writer = (struct fdr_writer){ .to = to, .header = *header };
     text_append(to, bytes, sizeof(bytes));
     return CH_OK;
@@ -65,17 +65,17 @@ void fdr_writer_begin(struct fdr_writer *writer, const struct fdr_buffer_start *
     struct metadata clock = metadata_start(FDR_WALL_CLOCK, start->seconds, 8);
     struct metadata process = metadata_start(FDR_PID, (uint32_t)start->pid, 4);
     struct metadata cpu = metadata_start(FDR_NEW_CPU, start->cpu, 2);
-    put(clock.bytes + 9, start->microseconds, 4);
-    put(cpu.bytes + 3, start->tsc, 8);
+    fdr_put(clock.bytes + 9, start->microseconds, 4);
+    fdr_put(cpu.bytes + 3, start->tsc, 8);
     if (later)
-        append(writer, &extents);
+        fdr_append(writer, &extents);
     writer->buffer = writer->to->size;
     writer->tsc = start->tsc;
-    append(writer, &thread);
-    append(writer, &clock);
+    fdr_append(writer, &thread);
+    fdr_append(writer, &clock);
     if (later)
-        append(writer, &process);
-    append(writer, &cpu);
+        fdr_append(writer, &process);
+    fdr_append(writer, &cpu);
 }
 
 // has_room is whether size bytes, and what ends the buffer, fit into it.
@@ -89,8 +89,8 @@ static bool has_room(const struct fdr_writer *writer, uint64_t size)
     return used + end <= limit && size <= limit - used - end;
 }
 
-static enum ch_status write_event(struct fdr_writer *writer,
-                                  const struct fdr_record *record)
+static enum ch_status fdr_write_event(struct fdr_writer *writer,
+                                      const struct fdr_record *record)
 {
     static const uint8_t zeros[FDR_FUNCTION_SIZE] = { 0 };
     bool typed = record->kind == FDR_TYPED_EVENT;
@@ -103,19 +103,19 @@ static enum ch_status write_event(struct fdr_writer *writer,
         return CH_ERR_LIMIT;
 
     struct metadata marker = metadata_start(record->kind, size, 4);
-    put(marker.bytes + 5, relative ? (uint64_t)record->delta : record->tsc,
-        relative ? 4 : 8);
+    fdr_put(marker.bytes + 5, relative ? (uint64_t)record->delta : record->tsc,
+            relative ? 4 : 8);
     if (typed)
-        put(marker.bytes + 9, record->type, 2);
+        fdr_put(marker.bytes + 9, record->type, 2);
     if (relative)
         writer->tsc += (uint64_t)record->delta;
-    append(writer, &marker);
+    fdr_append(writer, &marker);
     text_append(writer->to, record->data, (size_t)record->size);
     text_append(writer->to, zeros, (size_t)padding);
     return CH_OK;
 }
 
-static enum ch_status write_function(struct fdr_writer *writer,
+static enum ch_status fdr_write_call(struct fdr_writer *writer,
                                      const struct fdr_record *record)
 {
     uint8_t bytes[FDR_FUNCTION_SIZE];
@@ -127,8 +127,8 @@ static enum ch_status write_function(struct fdr_writer *writer,
         room += FDR_METADATA_SIZE;
     if (!has_room(writer, room))
         return CH_ERR_LIMIT;
-    put(bytes, (uint64_t)record->function << 4 | (uint64_t)record->action << 1, 4);
-    put(bytes + 4, (uint64_t)record->delta, 4);
+    fdr_put(bytes, (uint64_t)record->function << 4 | (uint64_t)record->action << 1, 4);
+    fdr_put(bytes + 4, (uint64_t)record->delta, 4);
     writer->tsc += (uint64_t)record->delta;
     text_append(writer->to, bytes, sizeof(bytes));
     return CH_OK;
@@ -140,10 +140,10 @@ enum ch_status fdr_write_record(struct fdr_writer *writer,
     struct metadata metadata;
     switch (record->kind) {
     case FDR_FUNCTION:
-        return write_function(writer, record);
+        return fdr_write_call(writer, record);
     case FDR_CUSTOM_EVENT:
     case FDR_TYPED_EVENT:
-        return write_event(writer, record);
+        return fdr_write_event(writer, record);
     case FDR_CALL_ARGUMENT:
         metadata = metadata_start(record->kind, record->argument, 8);
         break;
@@ -152,7 +152,7 @@ enum ch_status fdr_write_record(struct fdr_writer *writer,
         break;
     case FDR_NEW_CPU:
         metadata = metadata_start(record->kind, record->cpu, 2);
-        put(metadata.bytes + 3, record->tsc, 8);
+        fdr_put(metadata.bytes + 3, record->tsc, 8);
         break;
     default:
         return CH_ERR_UNSUPPORTED;
@@ -161,7 +161,7 @@ enum ch_status fdr_write_record(struct fdr_writer *writer,
         return CH_ERR_LIMIT;
     if (record->kind != FDR_CALL_ARGUMENT)
         writer->tsc = record->tsc;
-    append(writer, &metadata);
+    fdr_append(writer, &metadata);
     return CH_OK;
 }
 
@@ -192,11 +192,11 @@ void fdr_writer_end(struct fdr_writer *writer)
     if (!text_ok(writer->to))
         return;
     if (writer->header.version > 1) {
-        put((uint8_t *)writer->to->bytes + writer->buffer - FDR_METADATA_SIZE + 1, used,
-            8);
+        fdr_put((uint8_t *)writer->to->bytes + writer->buffer - FDR_METADATA_SIZE + 1,
+                used, 8);
         return;
     }
-    append(writer, &end);
+    fdr_append(writer, &end);
     for (used += sizeof(end); used < writer->header.buffer_size;) {
         uint64_t left = writer->header.buffer_size - used;
         size_t size = left < sizeof(nothing) ? (size_t)left : sizeof(nothing);

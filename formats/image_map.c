@@ -44,7 +44,7 @@ struct piece {
     size_t size;
 };
 
-static bool starts_with(struct piece whole, const char *start, size_t size)
+static bool map_starts_with(struct piece whole, const char *start, size_t size)
 {
     return size <= whole.size && memcmp(whole.bytes, start, size) == 0;
 }
@@ -54,7 +54,7 @@ static struct piece drop(struct piece whole, size_t size)
     return (struct piece){ whole.bytes + size, whole.size - size };
 }
 
-static uint64_t sign_extend(uint64_t value, unsigned bits)
+static uint64_t map_sign_extend(uint64_t value, unsigned bits)
 {
     unsigned unused = 64 - bits;
     return (uint64_t)((int64_t)(value << unused) >> unused);
@@ -136,7 +136,7 @@ static void append_count(struct text *out, uint64_t count)
     append_byte(out, (unsigned)count & 0x7f);
 }
 
-static unsigned signed_size(uint64_t value)
+static unsigned map_signed_size(uint64_t value)
 {
     return (64 - (unsigned)__builtin_clrsbll((long long)value) + 7) / 8;
 }
@@ -174,7 +174,7 @@ static size_t longest_prefix(const struct image_map_prefixes *prefixes,
     size_t longest = 0;
     for (uint64_t code = 0; code < FIRST_CODE + prefixes->count; code++) {
         struct piece prefix = find_prefix(prefixes, code);
-        if (prefix.size <= longest || !starts_with(path, prefix.bytes, prefix.size))
+        if (prefix.size <= longest || !map_starts_with(path, prefix.bytes, prefix.size))
             continue;
         longest = prefix.size;
         *out_code = code;
@@ -221,7 +221,8 @@ static struct piece last_component(struct piece path)
     return drop(path, start);
 }
 
-static enum ch_status append_path(struct image_map_writer *writer, struct piece path)
+static enum ch_status map_append_path(struct image_map_writer *writer,
+                                      struct piece path)
 {
     struct text *out = writer->out;
     struct piece name = last_component(path);
@@ -253,8 +254,8 @@ enum ch_status image_map_write(struct image_map_writer *writer,
                                const struct image_map_image *image)
 {
     struct text *out = writer->out;
-    uint64_t base = sign_extend(image->base, writer->word_bits);
-    uint64_t end = sign_extend(image->end_of_text, writer->word_bits);
+    uint64_t base = map_sign_extend(image->base, writer->word_bits);
+    uint64_t end = map_sign_extend(image->end_of_text, writer->word_bits);
     if (end < base)
         return CH_ERR_MALFORMED;
     if (writer->images_left == 0)
@@ -262,10 +263,10 @@ enum ch_status image_map_write(struct image_map_writer *writer,
     writer->images_left--;
 
     uint64_t delta = base - writer->previous_base;
-    bool relative = signed_size(delta) < signed_size(base);
+    bool relative = map_signed_size(delta) < map_signed_size(base);
     uint64_t address = relative ? delta : base;
-    unsigned address_size = signed_size(address);
-    unsigned end_size = signed_size(end - base);
+    unsigned address_size = map_signed_size(address);
+    unsigned end_size = map_signed_size(end - base);
     writer->previous_base = base;
 
     append_byte(out,
@@ -275,14 +276,15 @@ enum ch_status image_map_write(struct image_map_writer *writer,
     append_count(out, image->build_id_size);
     text_append(out, image->build_id, image->build_id_size);
     struct piece path = { image->path != NULL ? image->path : "", image->path_size };
-    enum ch_status status = append_path(writer, path);
+    enum ch_status status = map_append_path(writer, path);
     if (status != CH_OK)
         return status;
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// read_count reads 7 bits a byte, the most significant first; one past 64 bits poisons.
-static uint64_t read_count(struct cursor *input)
+// map_read_count reads 7 bits a byte, the most significant first; one past 64 bits
+// poisons.
+static uint64_t map_read_count(struct cursor *input)
 {
     uint64_t value = 0;
     for (;;) {
@@ -315,7 +317,7 @@ enum ch_status image_map_reader_init(struct image_map_reader *reader, const void
 
     size_t platform_size = cursor_u8(input);
     const uint8_t *platform = cursor_take(input, platform_size);
-    uint64_t count = read_count(input);
+    uint64_t count = map_read_count(input);
     if (!cursor_ok(input))
         return CH_ERR_TRUNCATED;
     reader->platform = (const char *)platform;
@@ -346,8 +348,8 @@ static void read_framework(struct cursor *input, uint8_t op, struct text *path)
     text_append(path, name, size);
 }
 
-// read_code reads the prefix code of op, UINT64_MAX for one past 64 bits.
-static uint64_t read_code(struct cursor *input, uint8_t op)
+// map_read_code reads the prefix code of op, UINT64_MAX for one past 64 bits.
+static uint64_t map_read_code(struct cursor *input, uint8_t op)
 {
     if (op < OP_LONG_PREFIX)
         return op & 0x3f;
@@ -386,7 +388,8 @@ static enum ch_status read_path(struct image_map_reader *reader, bool *out_known
             break;
         }
         if (op >= OP_PREFIX) {
-            struct piece prefix = find_prefix(&reader->prefixes, read_code(input, op));
+            struct piece prefix =
+                find_prefix(&reader->prefixes, map_read_code(input, op));
             known = known && prefix.bytes != NULL;
             text_append(path, prefix.bytes, prefix.size);
             continue;
@@ -408,16 +411,16 @@ static enum ch_status read_path(struct image_map_reader *reader, bool *out_known
     return status;
 }
 
-// read_image reads what precedes an image's path.
-static enum ch_status read_image(struct image_map_reader *reader,
-                                 struct image_map_image *out)
+// map_read_image reads what precedes an image's path.
+static enum ch_status map_read_image(struct image_map_reader *reader,
+                                     struct image_map_image *out)
 {
     struct cursor *input = &reader->input;
     uint64_t mask = UINT64_MAX >> (64 - reader->word_bits);
     uint8_t header = cursor_u8(input);
     uint64_t base = (uint64_t)cursor_sint(input, (header >> 3 & 7) + 1u);
     uint64_t end = (uint64_t)cursor_sint(input, (header & 7) + 1u);
-    uint64_t build_id_size = read_count(input);
+    uint64_t build_id_size = map_read_count(input);
     const uint8_t *build_id = cursor_take(input, build_id_size);
     if (!cursor_ok(input))
         return CH_ERR_TRUNCATED;
@@ -442,7 +445,7 @@ enum ch_status image_map_next(struct image_map_reader *reader,
 
     struct image_map_image image;
     struct cursor start = reader->input;
-    enum ch_status status = read_image(reader, &image);
+    enum ch_status status = map_read_image(reader, &image);
     if (status != CH_OK) {
         reader->input = start;
         return status;

@@ -24,9 +24,9 @@ static int digit_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-// take_number reads a number and the character behind it; the end of the line counts
-// as a space. A number past 64 bits, or without a digit, poisons the line.
-static uint64_t take_number(struct cursor *line, unsigned base, char behind)
+// maps_take_number reads a number and the character behind it; the end of the line
+// counts as a space. A number past 64 bits, or without a digit, poisons the line.
+static uint64_t maps_take_number(struct cursor *line, unsigned base, char behind)
 {
     uint64_t value = 0;
     unsigned digits = 0;
@@ -87,13 +87,13 @@ enum ch_status maps_next(struct cursor *text, struct maps_entry *out)
 
     struct cursor line = take_line(text);
     struct maps_entry entry = { 0 };
-    entry.start = take_number(&line, 16, '-');
-    entry.end = take_number(&line, 16, ' ');
+    entry.start = maps_take_number(&line, 16, '-');
+    entry.end = maps_take_number(&line, 16, ' ');
     entry.permissions = take_permissions(&line);
-    entry.offset = take_number(&line, 16, ' ');
-    entry.device_major = (uint32_t)take_number(&line, 16, ':');
-    entry.device_minor = (uint32_t)take_number(&line, 16, ' ');
-    entry.inode = take_number(&line, 10, ' ');
+    entry.offset = maps_take_number(&line, 16, ' ');
+    entry.device_major = (uint32_t)maps_take_number(&line, 16, ':');
+    entry.device_minor = (uint32_t)maps_take_number(&line, 16, ' ');
+    entry.inode = maps_take_number(&line, 10, ' ');
     if (!cursor_ok(&line) || entry.start > entry.end)
         return CH_ERR_MALFORMED;
     take_path(&line, &entry);

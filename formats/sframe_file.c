@@ -39,9 +39,9 @@ static void find_relocations(struct sframe_file *file, uint32_t index)
     }
 }
 
-// take_segment takes the section from the program header, for files without section
-// headers.
-static enum ch_status take_segment(struct sframe_file *file)
+// sframe_take_segment takes the section from the program header, for files without
+// section headers.
+static enum ch_status sframe_take_segment(struct sframe_file *file)
 {
     struct elf_segment segment;
     enum ch_status status =
@@ -68,7 +68,7 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
     uint32_t index;
     if (find_section(&file->elf, &section, &index) != CH_OK ||
         section.type == ELF_SHT_NOBITS)
-        return take_segment(file);
+        return sframe_take_segment(file);
 
     file->bytes = elf_section_cursor(&file->elf, &section);
     file->vaddr = section.vaddr;
@@ -78,8 +78,8 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
     return cursor_ok(&file->bytes) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// is_code is whether size bytes at vaddr lie in one executable segment.
-static bool is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t size)
+// sframe_is_code is whether size bytes at vaddr lie in one executable segment.
+static bool sframe_is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t size)
 {
     struct elf_segment segment;
     for (uint32_t i = 0; elf_view_segment(elf, i, &segment) == CH_OK; i++) {
@@ -104,7 +104,7 @@ static bool all_in_code(const struct sframe_file *file,
     for (uint32_t i = 0; i < section->function_count; i++) {
         struct sframe_function function;
         if (sframe_read_function(section, i, &function) != CH_OK ||
-            !is_code(&file->elf, function.start, function.size))
+            !sframe_is_code(&file->elf, function.start, function.size))
             return false;
     }
     return true;

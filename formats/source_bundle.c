@@ -25,8 +25,8 @@ static enum ch_status read_line(struct cursor *input, struct cursor *out)
     return CH_OK;
 }
 
-// read_size reads decimal digits and the space behind them.
-static enum ch_status read_size(struct cursor *line, uint64_t *out)
+// bundle_read_size reads decimal digits and the space behind them.
+static enum ch_status bundle_read_size(struct cursor *line, uint64_t *out)
 {
     uint64_t size = 0;
     size_t digits = 0;
@@ -62,7 +62,7 @@ enum ch_status source_bundle_next(struct source_bundle_reader *reader,
         return status;
     if (cursor_left(&line) == 0)
         return CH_END;
-    status = read_size(&line, &file.size);
+    status = bundle_read_size(&line, &file.size);
     if (status != CH_OK)
         return status;
     file.path_size = cursor_left(&line);

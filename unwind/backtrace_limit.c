@@ -28,8 +28,8 @@ void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top
     b->failed = false;
 }
 
-// reserve makes room for one more kept frame.
-static bool reserve(struct backtrace_limit *b)
+// backtrace_reserve makes room for one more kept frame.
+static bool backtrace_reserve(struct backtrace_limit *b)
 {
     if (b->kept < b->capacity)
         return true;
@@ -51,7 +51,7 @@ bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *f
         b->total++;
         return false;
     }
-    if (!full && !reserve(b))
+    if (!full && !backtrace_reserve(b))
         return false;
     // Once full, the newest frame takes the place of the oldest one of the ring.
     size_t index = full ? b->oldest : b->kept++;

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-// read_at reads the entry at offset.
-static enum ch_status read_at(const struct cfi_index *index, uint64_t offset,
-                              struct cfi_entry *out)
+// cfi_index_read_at reads the entry at offset.
+static enum ch_status cfi_index_read_at(const struct cfi_index *index, uint64_t offset,
+                                        struct cfi_entry *out)
 {
     struct cursor c = cursor_over(index->bytes, index->size);
     c.big_endian = index->section.big_endian;
@@ -20,13 +20,15 @@ static enum ch_status read_cie(const struct cfi_index *index, uint64_t address,
                                struct cfi_cie *out)
 {
     struct cfi_entry entry;
-    enum ch_status status = read_at(index, address - index->section.address, &entry);
+    enum ch_status status =
+        cfi_index_read_at(index, address - index->section.address, &entry);
     if (status == CH_END)
         return CH_ERR_MALFORMED;
     return status == CH_OK ? cfi_read_cie(&index->section, &entry, out) : status;
 }
 
-static bool add(struct cfi_index *index, const struct cfi_fde *fde, uint64_t address)
+static bool cfi_index_add(struct cfi_index *index, const struct cfi_fde *fde,
+                          uint64_t address)
 {
     if (index->count == index->capacity) {
         size_t larger = index->capacity != 0 ? index->capacity * 2 : 256;
@@ -42,7 +44,7 @@ static bool add(struct cfi_index *index, const struct cfi_fde *fde, uint64_t add
     return true;
 }
 
-static int by_start(const void *a, const void *b)
+static int cfi_index_by_start(const void *a, const void *b)
 {
     const struct cfi_index_entry *one = a;
     const struct cfi_index_entry *other = b;
@@ -74,7 +76,7 @@ static enum ch_status index_entries(struct cfi_index *index)
             have_cie = read_cie(index, entry.cie, &cie) == CH_OK;
         cie_address = entry.cie;
         if (have_cie && cfi_read_fde(&index->section, &entry, &cie, &fde) == CH_OK &&
-            fde.start < fde.end && !add(index, &fde, address))
+            fde.start < fde.end && !cfi_index_add(index, &fde, address))
             return CH_ERR_NO_MEMORY;
     }
 }
@@ -90,7 +92,8 @@ enum ch_status cfi_index_init(struct cfi_index *index,
         return status;
     }
     if (index->count != 0)
-        qsort(index->entries, index->count, sizeof(*index->entries), by_start);
+        qsort(index->entries, index->count, sizeof(*index->entries),
+              cfi_index_by_start);
     return CH_OK;
 }
 
@@ -119,7 +122,8 @@ enum ch_status cfi_index_find(const struct cfi_index *index,
     if (low == 0 || pc >= index->entries[low - 1].end)
         return CH_ERR_NOT_FOUND;
 
-    enum ch_status status = read_at(index, index->entries[low - 1].offset, &entry);
+    enum ch_status status =
+        cfi_index_read_at(index, index->entries[low - 1].offset, &entry);
     if (status == CH_OK)
         status = read_cie(index, entry.cie, &cie);
     if (status == CH_OK)

@@ -46,7 +46,7 @@ static void pick(struct dwarf_machine *m, uint64_t index)
     dwarf_machine_push(m, m->stack[m->depth - 1 - index]);
 }
 
-static void read_target(struct dwarf_machine *m, size_t size)
+static void machine_read_target(struct dwarf_machine *m, size_t size)
 {
     uint8_t bytes[8];
     uint64_t address = dwarf_machine_pop(m);
@@ -82,12 +82,12 @@ static void op_constant(struct dwarf_machine *m, const struct dwarf_operation *o
 static void op_deref(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     (void)op;
-    read_target(m, 8);
+    machine_read_target(m, 8);
 }
 
 static void op_deref_size(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
-    read_target(m, op->number);
+    machine_read_target(m, op->number);
 }
 
 static void op_dup(struct dwarf_machine *m, const struct dwarf_operation *op)
@@ -270,7 +270,7 @@ static void op_register_number(struct dwarf_machine *m,
     push_register(m, op->number, op->number2);
 }
 
-static void op_nop(struct dwarf_machine *m, const struct dwarf_operation *op)
+static void machine_op_nop(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     (void)op;
     (void)m;
@@ -291,7 +291,7 @@ static operation_fn *const operations[] = {
     [0x28] = op_branch,     [0x29] = op_compare,       [0x2a] = op_compare,
     [0x2b] = op_compare,    [0x2c] = op_compare,       [0x2d] = op_compare,
     [0x2e] = op_compare,    [0x2f] = op_skip,          [0x92] = op_register_number,
-    [0x94] = op_deref_size, [0x96] = op_nop,
+    [0x94] = op_deref_size, [0x96] = machine_op_nop,
 };
 
 void dwarf_machine_do(struct dwarf_machine *m, const struct dwarf_operation *op)

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-// grow makes room for another piece behind size bytes.
-static uint8_t *grow(uint8_t *bytes, size_t size, size_t *capacity, size_t limit)
+// image_bytes_grow makes room for another piece behind size bytes.
+static uint8_t *image_bytes_grow(uint8_t *bytes, size_t size, size_t *capacity,
+                                 size_t limit)
 {
     enum { FIRST_BYTES = 64 << 10 };
     if (size < *capacity)
@@ -31,7 +32,7 @@ enum ch_status image_bytes_copy(const struct memory_reader *memory, uint64_t add
         limit = SIZE_MAX / 2;
 
     while (size < limit) {
-        bytes = grow(bytes, size, &capacity, (size_t)limit);
+        bytes = image_bytes_grow(bytes, size, &capacity, (size_t)limit);
         if (bytes == NULL)
             return CH_ERR_NO_MEMORY;
         size_t wanted = capacity - size;

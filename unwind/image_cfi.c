@@ -101,8 +101,9 @@ static struct cfi_section eh_frame_section(const struct image_cfi *cfi,
                                  .data = image->eh_frame_hdr };
 }
 
-static void read_header(const struct image_cfi *cfi, const struct unwind_image *image,
-                        struct cfi_header *out)
+static void image_cfi_read_header(const struct image_cfi *cfi,
+                                  const struct unwind_image *image,
+                                  struct cfi_header *out)
 {
     uint8_t bytes[CFI_HEADER_MAX];
     uint64_t size = image->eh_frame_hdr_size;
@@ -148,7 +149,7 @@ static void read_table(const struct image_cfi *cfi, size_t index)
     const struct unwind_image *image = &cfi->images[index];
     struct table *table = &cfi->tables[index];
     table->read = true;
-    read_header(cfi, image, &table->header);
+    image_cfi_read_header(cfi, image, &table->header);
     if (table->header.count == 0)
         index_eh_frame(cfi, image, table);
 }
@@ -170,7 +171,7 @@ static void read_debug_frame(const struct image_cfi *cfi, size_t index)
         table->debug_frame = (struct cfi_index){ 0 };
 }
 
-static bool reserve(struct entry_bytes *entry, size_t size)
+static bool image_cfi_reserve(struct entry_bytes *entry, size_t size)
 {
     if (size <= entry->capacity)
         return true;
@@ -205,7 +206,7 @@ static enum ch_status fetch_entry(const struct image_cfi *cfi,
         return status == CH_END ? CH_ERR_MALFORMED : status;
     if (size > ENTRY_LIMIT_BYTES)
         return CH_ERR_LIMIT;
-    if (!reserve(entry_bytes, (size_t)size))
+    if (!image_cfi_reserve(entry_bytes, (size_t)size))
         return CH_ERR_NO_MEMORY;
     if (memory_read(cfi->memory, address, entry_bytes->bytes, (size_t)size) != CH_OK)
         return CH_ERR_FAULT;

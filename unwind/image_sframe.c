@@ -76,7 +76,7 @@ static bool is_for(const struct sframe_section *section, const struct unwind_arc
     }
 }
 
-static void read_section(struct image_sframe *s, size_t index)
+static void image_sframe_read_section(struct image_sframe *s, size_t index)
 {
     const struct unwind_image *image = &s->images[index];
     struct section *section = &s->sections[index];
@@ -104,7 +104,7 @@ enum ch_status image_sframe_find(struct image_sframe *s, size_t index, uint64_t 
         return CH_ERR_UNSUPPORTED;
     struct section *section = &s->sections[index];
     if (section->state == SECTION_UNREAD)
-        read_section(s, index);
+        image_sframe_read_section(s, index);
     if (section->state != SECTION_READ)
         return CH_ERR_UNSUPPORTED;
     if (sframe_lookup(&section->sframe, pc, out) != CH_OK)

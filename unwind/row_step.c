@@ -48,12 +48,12 @@ static bool is_in_memory(const struct unwind_rule *rule)
            rule->kind == UNWIND_AT_EXPRESSION;
 }
 
-// find_place runs a register's rule, which is neither SAME nor UNDEFINED, up to the
+// row_find_place runs a register's rule, which is neither SAME nor UNDEFINED, up to the
 // register's value or the address of the word that has it.
-static enum ch_status find_place(const struct row_step *step,
-                                 const struct unwind_state *state,
-                                 const struct unwind_rule *rule, uint64_t cfa,
-                                 uint64_t *out)
+static enum ch_status row_find_place(const struct row_step *step,
+                                     const struct unwind_state *state,
+                                     const struct unwind_rule *rule, uint64_t cfa,
+                                     uint64_t *out)
 {
     uint64_t base = cfa;
     if (rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION) {
@@ -84,7 +84,7 @@ static enum ch_status find_return(const struct row_step *step,
             return CH_END;
         status = read_register(state, step->arch->link, &address);
     } else {
-        status = find_place(step, state, rule, cfa, &address);
+        status = row_find_place(step, state, rule, cfa, &address);
         if (status == CH_OK && is_in_memory(rule))
             status = memory_read_word(step->memory, address, &address);
     }
@@ -94,11 +94,11 @@ static enum ch_status find_return(const struct row_step *step,
     return CH_OK;
 }
 
-// is_stale says whether the frame has given the register back already. A frame saves
-// registers below its CFA. GCC leaves the rule of a realigned frame's rbp, *(rbp), in
-// force after `leave` has made rbp the caller's, whose frame lies above.
-static bool is_stale(const struct row_step *step, const struct unwind_rule *rule,
-                     uint64_t place, uint64_t cfa)
+// row_is_stale says whether the frame has given the register back already. A frame
+// saves registers below its CFA. GCC leaves the rule of a realigned frame's rbp,
+// *(rbp), in force after `leave` has made rbp the caller's, whose frame lies above.
+static bool row_is_stale(const struct row_step *step, const struct unwind_rule *rule,
+                         uint64_t place, uint64_t cfa)
 {
     return step->exact && !(step->row->flags & UNWIND_SIGNAL_FRAME) && place >= cfa &&
            (rule->kind == UNWIND_AT_REGISTER || rule->kind == UNWIND_AT_EXPRESSION);
@@ -118,18 +118,18 @@ static struct recovered find_register(const struct row_step *step,
     if (rule->kind == UNWIND_SAME)
         return same;
     if (rule->kind == UNWIND_UNDEFINED ||
-        find_place(step, state, rule, cfa, &place) != CH_OK)
+        row_find_place(step, state, rule, cfa, &place) != CH_OK)
         return unknown;
     if (!is_in_memory(rule))
         return (struct recovered){ place, true };
-    if (is_stale(step, rule, place, cfa))
+    if (row_is_stale(step, rule, place, cfa))
         return same;
     if (memory_read_word(step->memory, place, &value) != CH_OK)
         return unknown;
     return (struct recovered){ value, true };
 }
 
-static void put(struct unwind_state *state, unsigned reg, struct recovered found)
+static void row_put(struct unwind_state *state, unsigned reg, struct recovered found)
 {
     if (found.known)
         unwind_state_set(state, reg, found.value);
@@ -167,11 +167,11 @@ enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
         unwind_state_forget(state, arch->link);
     if (called)
         state->kept &= arch->kept;
-    put(state, arch->fp, fp);
+    row_put(state, arch->fp, fp);
     unwind_state_set(state, arch->sp, cfa - arch->stack_below);
     unwind_state_set(state, arch->pc, pc);
     for (uint32_t i = 0; i < row->other_count; i++)
         if (row->others[i].rule.kind != UNWIND_SAME)
-            put(state, row->others[i].reg, others[i]);
+            row_put(state, row->others[i].reg, others[i]);
     return CH_OK;
 }

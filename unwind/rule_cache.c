@@ -80,9 +80,9 @@ void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn
     image_cfi_set_debug_frames(cache->cfi, find, context);
 }
 
-// find_place is the place of pc, or the empty one where it belongs.
-static struct place *find_place(const struct rule_cache *cache, enum rule_source source,
-                                uint64_t pc)
+// rule_cache_find_place is the place of pc, or the empty one where it belongs.
+static struct place *rule_cache_find_place(const struct rule_cache *cache,
+                                           enum rule_source source, uint64_t pc)
 {
     uint64_t mixed = (pc * 2 + source) * UINT64_C(0x9e3779b97f4a7c15);
     size_t index = (size_t)(mixed >> 32);
@@ -151,7 +151,7 @@ enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source
     if (source == RULE_SFRAME && !image_sframe_any(cache->sframe))
         return CH_ERR_UNSUPPORTED;
 
-    const struct place *found = find_place(cache, source, pc);
+    const struct place *found = rule_cache_find_place(cache, source, pc);
     if (found->epoch == cache->epoch && found->row == NO_ROW)
         return (enum ch_status)found->status;
     if (found->epoch == cache->epoch) {
@@ -167,7 +167,7 @@ enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source
     if (cache->used == FULL_PLACES ||
         POOL_BYTES - cache->pool_used < sizeof(struct unwind_row))
         empty(cache);
-    struct place *place = find_place(cache, source, pc);
+    struct place *place = rule_cache_find_place(cache, source, pc);
     *place = (struct place){ .pc = pc,
                              .row = status == CH_OK ? keep_row(cache) : NO_ROW,
                              .epoch = cache->epoch,

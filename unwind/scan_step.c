@@ -3,7 +3,7 @@
 
 enum { WORD = 8, MAX_FRAME_BYTES = 1 << 20 };
 
-static bool is_return_address(const struct scan_step *scan, uint64_t address)
+static bool scan_is_return_address(const struct scan_step *scan, uint64_t address)
 {
     return address != 0 && scan->is_code(scan->context, address) &&
            scan->arch->after_call(scan->memory, address);
@@ -16,7 +16,7 @@ static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp
     return scan->arch->frame_record != 0 && fp % WORD == 0 && fp >= sp &&
            fp - sp <= MAX_FRAME_BYTES &&
            memory_read_word(scan->memory, fp + WORD, &caller) == CH_OK &&
-           is_return_address(scan, unwind_arch_address(scan->arch, caller));
+           scan_is_return_address(scan, unwind_arch_address(scan->arch, caller));
 }
 
 // take_caller fills state with the frame that the word at `at` returns to. The word
@@ -56,7 +56,7 @@ enum ch_status scan_step(const struct scan_step *scan, uint32_t *words_left,
         if (status != CH_OK)
             return i == 0 ? status : CH_ERR_NOT_FOUND;
         word = unwind_arch_address(arch, word);
-        if (!is_return_address(scan, word))
+        if (!scan_is_return_address(scan, word))
             continue;
         take_caller(scan, at, word, state);
         return CH_OK;

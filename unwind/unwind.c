@@ -95,8 +95,8 @@ void unwind_space_set_debug_frames(struct unwind_space *space,
     rule_cache_set_debug_frames(space->rules, find, context);
 }
 
-// is_code is an unwind_code_fn over a space.
-static bool is_code(void *context, uint64_t address)
+// space_is_code is an unwind_code_fn over a space.
+static bool space_is_code(void *context, uint64_t address)
 {
     struct unwind_space *space = context;
     uint64_t *known =
@@ -199,7 +199,7 @@ static enum ch_status step_by_scan(struct walk *w, struct unwind_frame *frame)
 {
     const struct scan_step scan = { .arch = w->space->arch,
                                     .memory = w->space->memory,
-                                    .is_code = is_code,
+                                    .is_code = space_is_code,
                                     .context = w->space };
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
     return scan_step(&scan, &w->scan_words, &w->state);
@@ -306,7 +306,7 @@ static enum ch_status check_step(struct walk *w, struct stand from,
         return CH_ERR_MALFORMED;
     if (signal && (++w->signals > SIGNALS_MAX || next_sp == from.sp))
         return CH_ERR_MALFORMED;
-    return is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
+    return space_is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
 static enum ch_status try_step(struct walk *w, step_fn *step)
@@ -366,13 +366,14 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
-// step moves to the caller by the first means that leads there, or gives the reason
-// of the first that had one.
-static enum ch_status step(struct walk *w)
+// walk_to_caller moves to the caller by the first means that leads there, or gives the
+// reason of the first that had one.
+static enum ch_status walk_to_caller(struct walk *w)
 {
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
-    if (w->first && !is_code(w->space, pc_of(w)) && try_step(w, step_by_call) == CH_OK)
+    if (w->first && !space_is_code(w->space, pc_of(w)) &&
+        try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
@@ -433,7 +434,7 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         w.frame.address = pc_of(&w);
         if (!visit(context, &w.frame, &w.state))
             return UNWIND_END_LIMIT;
-        enum ch_status status = step(&w);
+        enum ch_status status = walk_to_caller(&w);
         if (status != CH_OK)
             return end_reason(status);
         w.first = false;

@@ -10,9 +10,9 @@
 
 enum { WORD = 8 };
 
-// read_words reads count words that the kernel saved, in their order.
-static bool read_words(const struct memory_reader *memory, uint64_t address,
-                       uint64_t *out, size_t count)
+// arch_read_words reads count words that the kernel saved, in their order.
+static bool arch_read_words(const struct memory_reader *memory, uint64_t address,
+                            uint64_t *out, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (memory_read_word(memory, address + i * WORD, &out[i]) != CH_OK)
@@ -44,7 +44,7 @@ static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
     if (!code_is(memory, pc, code, sizeof(code)) &&
         !code_is(memory, pc - MOV_SIZE, code, sizeof(code)))
         return false;
-    if (!read_words(memory, sp + CONTEXT_TO_REGISTERS, saved, sizeof(order)))
+    if (!arch_read_words(memory, sp + CONTEXT_TO_REGISTERS, saved, sizeof(order)))
         return false;
     for (size_t i = 0; i < sizeof(order); i++)
         out->value[order[i]] = saved[i];
@@ -60,7 +60,7 @@ static bool aarch64_read_signal(const struct memory_reader *memory, uint64_t pc,
     if (!code_is(memory, pc, code, sizeof(code)) &&
         !code_is(memory, pc - 4, code, sizeof(code)))
         return false;
-    return read_words(memory, sp + STACK_TO_REGISTERS, out->value, 33);
+    return arch_read_words(memory, sp + STACK_TO_REGISTERS, out->value, 33);
 }
 
 // svc 119 and svc 173; the second kind comes with a siginfo and a ucontext.
@@ -82,8 +82,8 @@ static bool s390x_read_signal(const struct memory_reader *memory, uint64_t pc,
         return false;
     }
     // The program status word is a mask and the program counter.
-    return read_words(memory, registers + WORD, &out->value[PC], 1) &&
-           read_words(memory, registers + 2 * WORD, out->value, 16);
+    return arch_read_words(memory, registers + WORD, &out->value[PC], 1) &&
+           arch_read_words(memory, registers + 2 * WORD, out->value, 16);
 }
 
 // e8 disp32, or ff /2 in any of its lengths.

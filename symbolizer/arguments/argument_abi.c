@@ -33,10 +33,11 @@ static struct need classify_scalar(const struct type *type)
     return need;
 }
 
-// add_member notes what a member makes of the eightbytes of a small structure; false:
-// it is of a kind that is not classified here.
-static bool add_member(const struct type_table *table, const struct type_member *member,
-                       bool general[2], bool *unaligned)
+// abi_add_member notes what a member makes of the eightbytes of a small structure;
+// false: it is of a kind that is not classified here.
+static bool abi_add_member(const struct type_table *table,
+                           const struct type_member *member, bool general[2],
+                           bool *unaligned)
 {
     uint32_t index = type_strip(table, member->part->type);
     uint64_t bits = type_size_bits(table, index);
@@ -67,7 +68,7 @@ static struct need classify_structure(const struct type_table *table,
     bool unaligned = false;
     type_members_init(&members, table, type);
     while (type_members_next(&members, &member))
-        if (!add_member(table, &member, general, &unaligned))
+        if (!abi_add_member(table, &member, general, &unaligned))
             need.unknown = true;
     // One that is large goes through memory whatever is in it, but what it is aligned
     // to depends on that.

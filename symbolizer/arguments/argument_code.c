@@ -15,8 +15,8 @@ struct source {
     void *context;
 };
 
-static enum ch_status decode(const struct source *source, uint64_t vaddr,
-                             struct argument_step *out)
+static enum ch_status code_decode(const struct source *source, uint64_t vaddr,
+                                  struct argument_step *out)
 {
     size_t left;
     const uint8_t *bytes = source->bytes(source->context, vaddr, &left);
@@ -113,7 +113,7 @@ static bool follow_run(struct argument_code *code, struct outside *outside,
 {
     while (outside->found.count < OUTSIDE_STEPS) {
         struct argument_step step;
-        if (decode(source, vaddr, &step) != CH_OK ||
+        if (code_decode(source, vaddr, &step) != CH_OK ||
             add_step(&outside->found, &step) != CH_OK)
             return false;
         if (is_jump(&step.effects))

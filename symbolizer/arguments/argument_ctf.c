@@ -50,8 +50,9 @@ static void set_found(struct argument *argument, const char *source,
     argument->confidence = confidence;
 }
 
-static enum ch_status take(const struct lookup *l, struct argument *argument,
-                           const struct argument_location *location)
+static enum ch_status argument_ctf_take(const struct lookup *l,
+                                        struct argument *argument,
+                                        const struct argument_location *location)
 {
     return argument_value_make(l->stack, l->call, argument, location,
                                &argument->entry_value);
@@ -67,7 +68,7 @@ static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
     uint64_t size;
     if (l->at_entry && argument_frame_knows(&l->call->frame, reg)) {
         set_found(argument, "abi-register", "proved");
-        return take(l, argument, &natural);
+        return argument_ctf_take(l, argument, &natural);
     }
     enum ch_status status = argument_entry_find(l->stack, l->index, reg, &entry);
     if (status != CH_OK)
@@ -76,7 +77,7 @@ static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
         size > entry.bytes)
         return CH_ERR_NOT_FOUND;
     set_found(argument, entry.source, "proved");
-    return take(l, argument, &entry.location);
+    return argument_ctf_take(l, argument, &entry.location);
 }
 
 static enum ch_status find_on_stack(const struct lookup *l, uint64_t offset,
@@ -88,11 +89,12 @@ static enum ch_status find_on_stack(const struct lookup *l, uint64_t offset,
         return CH_ERR_NOT_FOUND;
     // The function may use the place for something else.
     set_found(argument, "abi-stack", l->at_entry ? "proved" : "likely");
-    return take(l, argument, &location);
+    return argument_ctf_take(l, argument, &location);
 }
 
-static void find(const struct lookup *l, const struct argument_abi_place *place,
-                 struct argument *argument)
+static void argument_ctf_find(const struct lookup *l,
+                              const struct argument_abi_place *place,
+                              struct argument *argument)
 {
     enum ch_status status = CH_ERR_NOT_FOUND;
     const char *reason = "clobbered";
@@ -122,7 +124,7 @@ static void list_signature(const struct lookup *l, uint32_t signature,
                                          table->parts[function->first_part + i].type };
         struct argument_abi_place place = argument_abi_next(&abi, argument.type);
         if (reason == NULL) {
-            find(l, &place, &argument);
+            argument_ctf_find(l, &place, &argument);
         } else {
             set_found(&argument, "none", "unavailable");
             argument.reason = reason;

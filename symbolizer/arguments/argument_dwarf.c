@@ -158,7 +158,7 @@ static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
     return status;
 }
 
-static const char *reason_of(enum ch_status status)
+static const char *argument_dwarf_reason_of(enum ch_status status)
 {
     switch (status) {
     case CH_END:
@@ -185,7 +185,7 @@ static void add_parameter(struct lookup *l, Dwarf_Die *parameter,
     if (argument.source == NULL) {
         argument.source = "none";
         argument.confidence = "unavailable";
-        argument.reason = reason_of(status);
+        argument.reason = argument_dwarf_reason_of(status);
     }
     argument_list_add(out, &argument);
 }

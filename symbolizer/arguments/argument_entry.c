@@ -41,8 +41,8 @@ struct code {
     const struct argument_scan *scan;
 };
 
-static bool find_code(const struct argument_stack *stack, size_t index,
-                      struct code *out)
+static bool entry_find_code(const struct argument_stack *stack, size_t index,
+                            struct code *out)
 {
     const struct argument_call *call = &stack->calls[index];
     *out = (struct code){ .call = call };
@@ -116,19 +116,19 @@ struct site {
     struct argument_point after;
 };
 
-// find_site finds where call number index was made from. False: it was not made there,
-// or not of the function that was called at first.
-static bool find_site(const struct argument_stack *stack, size_t index,
-                      struct site *out)
+// entry_find_site finds where call number index was made from. False: it was not made
+// there, or not of the function that was called at first.
+static bool entry_find_site(const struct argument_stack *stack, size_t index,
+                            struct site *out)
 {
     struct code callee;
     uint64_t target;
-    if (index + 1 >= stack->count || !find_code(stack, index, &callee) ||
+    if (index + 1 >= stack->count || !entry_find_code(stack, index, &callee) ||
         callee.scan->code.reentered)
         return false;
     const struct argument_call *caller = &stack->calls[index + 1];
     return caller->image == callee.call->image && !caller->frame.activation &&
-           find_code(stack, index + 1, &out->caller) &&
+           entry_find_code(stack, index + 1, &out->caller) &&
            argument_scan_call(out->caller.scan, caller->vaddr, &out->before,
                               &out->after, &target) &&
            target == callee.symbol.vaddr && agrees(caller, &out->after);
@@ -152,9 +152,9 @@ static bool take_content(const struct argument_call *caller,
     return true;
 }
 
-// find_passed follows what was passed outwards, from caller to caller.
-static bool find_passed(const struct argument_stack *stack, size_t index, uint8_t reg,
-                        struct argument_entry *out)
+// entry_find_passed follows what was passed outwards, from caller to caller.
+static bool entry_find_passed(const struct argument_stack *stack, size_t index,
+                              uint8_t reg, struct argument_entry *out)
 {
     out->source = "callsite";
     for (int i = 0; i < ARGUMENT_ENTRY_CALLS_MAX; i++) {
@@ -163,7 +163,7 @@ static bool find_passed(const struct argument_stack *stack, size_t index, uint8_
         out->location = (struct argument_location){ .kind = ARGUMENT_IS_VALUE };
         if (argument_start_word(stack, index, reg, &out->location.value))
             return true;
-        if (!find_site(stack, index, &site))
+        if (!entry_find_site(stack, index, &site))
             return false;
         const struct argument_call *caller = site.caller.call;
         const struct argument_content *content = &site.before.state.places[reg];
@@ -193,7 +193,8 @@ static bool find_passed_on(const struct argument_stack *stack, size_t index,
         const struct argument_content wanted = { ARGUMENT_OF_ENTRY, 8, reg };
         struct argument_holder holder;
         index--;
-        if (!find_site(stack, index, &site) || !find_code(stack, index, &callee) ||
+        if (!entry_find_site(stack, index, &site) ||
+            !entry_find_code(stack, index, &callee) ||
             !argument_scan_holder(&site.before, &wanted, ARGUMENTS, &holder) ||
             holder.is_slot)
             return false;
@@ -213,11 +214,11 @@ enum ch_status argument_entry_find(const struct argument_stack *stack, size_t in
 {
     struct argument_entry found = { .bytes = 8 };
     struct code code;
-    if (!find_code(stack, index, &code))
+    if (!entry_find_code(stack, index, &code))
         return CH_ERR_NOT_FOUND;
     bool is_found = find_held(&code, reg, &found);
     found.bytes = is_found ? found.bytes : 8;
-    is_found = is_found || find_passed(stack, index, reg, &found);
+    is_found = is_found || entry_find_passed(stack, index, reg, &found);
     found.bytes = is_found ? found.bytes : 8;
     is_found = is_found || find_passed_on(stack, index, reg, &found);
     if (!is_found)

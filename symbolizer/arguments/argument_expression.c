@@ -15,8 +15,10 @@ struct evaluation {
     uint64_t pieced; // bytes of result.pieces that are there
 };
 
-// finish says where the value is, other than at the address on top of the stack.
-static void finish(struct evaluation *e, enum argument_place kind, uint64_t value)
+// expression_finish says where the value is, other than at the address on top of the
+// stack.
+static void expression_finish(struct evaluation *e, enum argument_place kind,
+                              uint64_t value)
 {
     e->result.kind = kind;
     e->result.value = value;
@@ -27,7 +29,7 @@ static void in_register(struct evaluation *e, uint64_t reg)
 {
     if (!argument_frame_knows(e->context->frame, reg))
         dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
-    finish(e, ARGUMENT_IN_REGISTER, reg);
+    expression_finish(e, ARGUMENT_IN_REGISTER, reg);
 }
 
 // push_entry gives what a register held when the function was entered: the expression
@@ -65,18 +67,19 @@ static void push_block(struct evaluation *e, const Dwarf_Op *op)
         return;
     }
     e->result.bytes = block.data;
-    finish(e, ARGUMENT_IS_BYTES, block.length);
+    expression_finish(e, ARGUMENT_IS_BYTES, block.length);
 }
 
-// conclude makes the address on top of the stack the place, where none was said.
-static void conclude(struct evaluation *e)
+// expression_conclude makes the address on top of the stack the place, where none was
+// said.
+static void expression_conclude(struct evaluation *e)
 {
     if (!e->done && e->machine.status == CH_OK)
-        finish(e, ARGUMENT_IN_MEMORY, dwarf_machine_pop(&e->machine));
+        expression_finish(e, ARGUMENT_IN_MEMORY, dwarf_machine_pop(&e->machine));
 }
 
-// add_piece appends the bytes of the place that was said to those before it.
-static void add_piece(struct evaluation *e, uint64_t size)
+// expression_add_piece appends the bytes of the place that was said to those before it.
+static void expression_add_piece(struct evaluation *e, uint64_t size)
 {
     uint8_t *to = e->result.pieces + e->pieced;
     if ((!e->done && e->machine.depth == 0) || // this part is nowhere
@@ -84,7 +87,7 @@ static void add_piece(struct evaluation *e, uint64_t size)
         dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
         return;
     }
-    conclude(e);
+    expression_conclude(e);
     if (e->machine.status == CH_OK)
         e->machine.status = argument_location_bytes(&e->result, e->context->frame,
                                                     e->context->memory, to, size);
@@ -101,13 +104,13 @@ static bool do_place(struct evaluation *e, const Dwarf_Op *op)
         in_register(e, op->number);
         return true;
     case DW_OP_stack_value:
-        finish(e, ARGUMENT_IS_VALUE, dwarf_machine_pop(&e->machine));
+        expression_finish(e, ARGUMENT_IS_VALUE, dwarf_machine_pop(&e->machine));
         return true;
     case DW_OP_implicit_value:
         push_block(e, op);
         return true;
     case DW_OP_piece:
-        add_piece(e, op->number);
+        expression_add_piece(e, op->number);
         return true;
     default:
         if (op->atom < DW_OP_reg0 || op->atom > DW_OP_reg31)
@@ -155,10 +158,10 @@ static void do_one(struct evaluation *e, const Dwarf_Op *op)
         dwarf_machine_do(&e->machine, &plain);
 }
 
-// find_next gives the number of the operation after number i; count: there is none.
-// Both operations that jump have three bytes.
-static size_t find_next(struct evaluation *e, const Dwarf_Op *ops, size_t count,
-                        size_t i)
+// expression_find_next gives the number of the operation after number i; count: there
+// is none. Both operations that jump have three bytes.
+static size_t expression_find_next(struct evaluation *e, const Dwarf_Op *ops,
+                                   size_t count, size_t i)
 {
     enum { JUMP_BYTES = 3 };
     uint64_t target = ops[i].offset + JUMP_BYTES + (uint64_t)e->machine.jump;
@@ -181,14 +184,14 @@ enum ch_status argument_expression_evaluate(const struct argument_context *conte
                                          .known = context->frame->known,
                                          .status = CH_OK } };
     for (size_t i = 0; i < count && e.machine.status == CH_OK;
-         i = find_next(&e, ops, count, i))
+         i = expression_find_next(&e, ops, count, i))
         do_one(&e, &ops[i]);
     if (e.pieced == 0)
-        conclude(&e);
+        expression_conclude(&e);
     else if (e.done || e.machine.depth != 0) // after the last piece
         dwarf_machine_fail(&e.machine, CH_ERR_UNSUPPORTED);
     else
-        finish(&e, ARGUMENT_IS_PIECES, e.pieced);
+        expression_finish(&e, ARGUMENT_IS_PIECES, e.pieced);
     if (e.machine.status != CH_OK)
         return e.machine.status;
     *out = e.result;

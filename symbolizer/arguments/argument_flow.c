@@ -39,7 +39,7 @@ void argument_flow_name(struct argument_state *state,
     }
 }
 
-static struct argument_content *slot_of(struct argument_state *state, size_t index)
+static struct argument_content *flow_slot_of(struct argument_state *state, size_t index)
 {
     return &state->places[ARGUMENT_GENERAL_REGISTERS + index];
 }
@@ -49,7 +49,7 @@ static void forget_slots(struct argument_state *state,
                          const struct argument_slots *slots, int64_t from, int64_t to)
 {
     for (size_t i = 0; i < slots->count; i++) {
-        struct argument_content *slot = slot_of(state, i);
+        struct argument_content *slot = flow_slot_of(state, i);
         if (slots->offset[i] < to && slots->offset[i] + slot->bytes > from)
             *slot = (struct argument_content){ 0 };
     }
@@ -94,7 +94,7 @@ static void write_slot(struct argument_state *state, struct argument_slots *slot
         return;
     size_t index = add_slot(slots, offset);
     if (index != SIZE_MAX)
-        *slot_of(state, index) = content;
+        *flow_slot_of(state, index) = content;
 }
 
 static struct argument_content read_slot(struct argument_state *state,
@@ -106,7 +106,7 @@ static struct argument_content read_slot(struct argument_state *state,
     if (index == SIZE_MAX)
         return unknown(state);
     slots->read[index] = true;
-    struct argument_content *slot = slot_of(state, index);
+    struct argument_content *slot = flow_slot_of(state, index);
     if (slot->kind == ARGUMENT_UNKNOWN)
         *slot = unknown(state);
     return *slot;
@@ -155,8 +155,8 @@ static struct argument_content narrowed(struct argument_content content, uint8_t
     return content;
 }
 
-static void set(struct argument_state *state, uint8_t reg,
-                struct argument_content content)
+static void flow_set(struct argument_state *state, uint8_t reg,
+                     struct argument_content content)
 {
     if (reg < ARGUMENT_GENERAL_REGISTERS)
         state->places[reg] = content;
@@ -170,11 +170,12 @@ static void move(struct argument_state *state, struct argument_slots *slots,
                                 (effects->from == BP && effects->to == SP));
     if (!of_frame)
         let_out_content(state, slots, effects->from);
-    set(state, effects->to, narrowed(state->places[effects->from], effects->bytes));
+    flow_set(state, effects->to,
+             narrowed(state->places[effects->from], effects->bytes));
 }
 
-static void add(struct argument_state *state, struct argument_slots *slots,
-                const struct instruction_effects *effects)
+static void flow_add(struct argument_state *state, struct argument_slots *slots,
+                     const struct instruction_effects *effects)
 {
     struct argument_content content = state->places[effects->to];
     if (content.kind != ARGUMENT_OF_FRAME ||
@@ -186,7 +187,7 @@ static void add(struct argument_state *state, struct argument_slots *slots,
         let_out_content(state, slots, effects->to);
         let_out(state, slots, content.number);
     }
-    set(state, effects->to, content);
+    flow_set(state, effects->to, content);
 }
 
 static void take_address(struct argument_state *state, struct argument_slots *slots,
@@ -207,11 +208,11 @@ static void take_address(struct argument_state *state, struct argument_slots *sl
             let_out(state, slots, WHOLE_FRAME);
         content = unknown(state);
     }
-    set(state, effects->to, content);
+    flow_set(state, effects->to, content);
 }
 
-static void store(struct argument_state *state, struct argument_slots *slots,
-                  const struct instruction_effects *effects)
+static void flow_store(struct argument_state *state, struct argument_slots *slots,
+                       const struct instruction_effects *effects)
 {
     int64_t offset;
     let_out_content(state, slots, effects->from);
@@ -220,20 +221,20 @@ static void store(struct argument_state *state, struct argument_slots *slots,
                    narrowed(state->places[effects->from], effects->memory.bytes));
 }
 
-static void load(struct argument_state *state, struct argument_slots *slots,
-                 const struct instruction_effects *effects)
+static void flow_load(struct argument_state *state, struct argument_slots *slots,
+                      const struct instruction_effects *effects)
 {
     int64_t offset;
     struct argument_content content = is_slot(state, &effects->memory, &offset)
                                           ? read_slot(state, slots, offset)
                                           : unknown(state);
-    set(state, effects->to, narrowed(content, effects->memory.bytes));
+    flow_set(state, effects->to, narrowed(content, effects->memory.bytes));
 }
 
 // push: what calls need not keep is pushed for a function that is called, and is that
 // one's from then on.
-static void push(struct argument_state *state, struct argument_slots *slots,
-                 const struct instruction_effects *effects)
+static void flow_push(struct argument_state *state, struct argument_slots *slots,
+                      const struct instruction_effects *effects)
 {
     struct argument_content *sp = &state->places[SP];
     struct argument_content pushed = { 0 };
@@ -250,7 +251,8 @@ static void push(struct argument_state *state, struct argument_slots *slots,
     write_slot(state, slots, sp->number, pushed);
 }
 
-static void pop(struct argument_state *state, struct argument_slots *slots, uint8_t to)
+static void flow_pop(struct argument_state *state, struct argument_slots *slots,
+                     uint8_t to)
 {
     struct argument_content sp = state->places[SP];
     struct argument_content content = sp.kind == ARGUMENT_OF_FRAME
@@ -260,7 +262,7 @@ static void pop(struct argument_state *state, struct argument_slots *slots, uint
         __builtin_add_overflow(sp.number, 8, &sp.number))
         sp = unknown(state);
     state->places[SP] = sp;
-    set(state, to, content);
+    flow_set(state, to, content);
 }
 
 // do_other: what is computed is unknown, and may be an address of the frame.
@@ -301,30 +303,31 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
         move(state, slots, effects);
         return;
     case INSTRUCTION_SETS:
-        set(state, effects->to,
+        flow_set(
+            state, effects->to,
             (struct argument_content){ ARGUMENT_OF_CONSTANT, 8, effects->constant });
         return;
     case INSTRUCTION_ADDS:
-        add(state, slots, effects);
+        flow_add(state, slots, effects);
         return;
     case INSTRUCTION_ADDRESSES:
         take_address(state, slots, effects, next);
         return;
     case INSTRUCTION_LOADS:
-        load(state, slots, effects);
+        flow_load(state, slots, effects);
         return;
     case INSTRUCTION_STORES:
-        store(state, slots, effects);
+        flow_store(state, slots, effects);
         return;
     case INSTRUCTION_PUSHES:
-        push(state, slots, effects);
+        flow_push(state, slots, effects);
         return;
     case INSTRUCTION_POPS:
-        pop(state, slots, effects->to);
+        flow_pop(state, slots, effects->to);
         return;
     case INSTRUCTION_LEAVES:
         state->places[SP] = state->places[BP];
-        pop(state, slots, BP);
+        flow_pop(state, slots, BP);
         return;
     case INSTRUCTION_DOES_OTHER:
         do_other(state, slots, effects);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// load opens what it may be expensive to open, once it is asked for.
-static void load(struct argument_image *image)
+// argument_image_load opens what it may be expensive to open, once it is asked for.
+static void argument_image_load(struct argument_image *image)
 {
     uint64_t base;
     if (image->loaded || !image->opened)
@@ -37,10 +37,11 @@ void argument_image_open(struct argument_image *image, const struct report_image
     image->bias = from->base - image->types.linked_base;
 }
 
-// take_segment takes what a program header says: how far the image reaches, and where
-// its table of rules is.
-static void take_segment(const struct argument_image *image, const GElf_Phdr *segment,
-                         struct unwind_image *unwind)
+// argument_image_take_segment takes what a program header says: how far the image
+// reaches, and where its table of rules is.
+static void argument_image_take_segment(const struct argument_image *image,
+                                        const GElf_Phdr *segment,
+                                        struct unwind_image *unwind)
 {
     uint64_t start = segment->p_vaddr + image->bias;
     uint64_t end = start + segment->p_memsz;
@@ -64,7 +65,7 @@ void argument_image_rules(const struct argument_image *image,
     unwind->bias = image->bias;
     for (size_t i = 0; i < count && i < INT16_MAX; i++)
         if (gelf_getphdr(file->elf, (int)i, &segment) != NULL)
-            take_segment(image, &segment, unwind);
+            argument_image_take_segment(image, &segment, unwind);
     if (unwind->eh_frame_hdr_size == 0 &&
         debug_elf_find_section(file, ".eh_frame", &section) != NULL &&
         section.sh_flags & SHF_ALLOC) {
@@ -76,7 +77,7 @@ void argument_image_rules(const struct argument_image *image,
 void argument_image_debug_frame(struct argument_image *image,
                                 struct unwind_image *unwind)
 {
-    load(image);
+    argument_image_load(image);
     const struct debug_elf *file = debug_files_dwarf(&image->types.files);
     if (image->types.dwarf == NULL || file == NULL)
         return;
@@ -155,8 +156,8 @@ static const struct unit_scopes *indexed_scopes(struct argument_image *image,
     return unit != NULL ? &unit->scopes : NULL;
 }
 
-static bool find_function(const struct unit_scopes *scopes, uint64_t vaddr,
-                          Dwarf_Die *out)
+static bool argument_image_find_function(const struct unit_scopes *scopes,
+                                         uint64_t vaddr, Dwarf_Die *out)
 {
     if (scopes == NULL)
         return false;
@@ -171,11 +172,11 @@ static bool find_function(const struct unit_scopes *scopes, uint64_t vaddr,
 enum ch_status argument_image_function(struct argument_image *image, uint64_t vaddr,
                                        Dwarf_Die *out)
 {
-    load(image);
+    argument_image_load(image);
     if (image->types.dwarf == NULL || image->text[1] == 0)
         return CH_ERR_NOT_FOUND;
-    if (find_function(listed_scopes(image, vaddr), vaddr, out) ||
-        find_function(indexed_scopes(image, vaddr), vaddr, out))
+    if (argument_image_find_function(listed_scopes(image, vaddr), vaddr, out) ||
+        argument_image_find_function(indexed_scopes(image, vaddr), vaddr, out))
         return CH_OK;
     return CH_ERR_NOT_FOUND;
 }

@@ -37,8 +37,8 @@ static bool enter_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
     return false;
 }
 
-// is_frame_of is whether the report's frame is of the function that die is.
-static bool is_frame_of(const json_t *frame, Dwarf_Die *die)
+// inline_is_frame_of is whether the report's frame is of the function that die is.
+static bool inline_is_frame_of(const json_t *frame, Dwarf_Die *die)
 {
     const char *told = json_string_value(json_object_get(frame, "raw_name"));
     const char *own = argument_site_name(die);
@@ -64,7 +64,8 @@ size_t argument_inline_find(const struct argument_call *call, const json_t *fram
     if (count != wanted)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (!is_frame_of(json_array_get(frames, call->index - count + i), &out[i]))
+        if (!inline_is_frame_of(json_array_get(frames, call->index - count + i),
+                                &out[i]))
             return 0;
     return count;
 }

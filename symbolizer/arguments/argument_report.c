@@ -8,8 +8,9 @@
 #include "symbolizer/arguments/argument_dwarf.h"
 #include "symbolizer/arguments/argument_inline.h"
 
-// add_frame notes the arguments of a frame, and takes them over; NULL: it has none.
-static void add_frame(json_t *all, size_t frame, json_t *arguments)
+// report_add_frame notes the arguments of a frame, and takes them over; NULL: it has
+// none.
+static void report_add_frame(json_t *all, size_t frame, json_t *arguments)
 {
     if (arguments != NULL)
         (void)json_array_append_new(all,
@@ -29,7 +30,7 @@ static void list_inlined(const struct argument_stack *stack, size_t index,
         struct argument_list list = { 0 };
         --*left;
         argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
-        add_frame(all, call->index - count + i, list.all);
+        report_add_frame(all, call->index - count + i, list.all);
     }
 }
 
@@ -54,7 +55,7 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
         if (*left == 0)
             break;
         --*left;
-        add_frame(all, stack->calls[i].index, list_call(stack, i));
+        report_add_frame(all, stack->calls[i].index, list_call(stack, i));
     }
     return all;
 }
@@ -69,8 +70,8 @@ struct listing {
     json_t *all;
 };
 
-// list_threads lists the threads that crashed, or the others.
-static void list_threads(struct listing *listing, bool crashed)
+// report_list_threads lists the threads that crashed, or the others.
+static void report_list_threads(struct listing *listing, bool crashed)
 {
     for (size_t i = 0; i < json_array_size(listing->threads) && listing->left > 0;
          i++) {
@@ -106,8 +107,8 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
         listing.stack->memory = &memory;
         listing.stack->options = options;
-        list_threads(&listing, true);
-        list_threads(&listing, false);
+        report_list_threads(&listing, true);
+        report_list_threads(&listing, false);
         argument_space_deinit(&listing.space);
     }
     argument_stack_destroy(listing.stack);
@@ -126,7 +127,7 @@ static bool is_arguments(const json_t *arguments)
     return right;
 }
 
-static enum ch_status write_call(json_t *frames, const json_t *call)
+static enum ch_status report_write_call(json_t *frames, const json_t *call)
 {
     const json_t *index = json_object_get(call, "frame");
     json_t *arguments = json_object_get(call, "arguments");
@@ -149,7 +150,7 @@ enum ch_status argument_report_write(json_t *report, const json_t *all)
         json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         for (size_t j = 0; j < json_array_size(calls); j++) {
-            enum ch_status status = write_call(frames, json_array_get(calls, j));
+            enum ch_status status = report_write_call(frames, json_array_get(calls, j));
             if (status != CH_OK)
                 return status;
         }

@@ -13,7 +13,7 @@ enum {
 
 #define NO_BLOCK UINT32_MAX
 
-static void begin_block(struct argument_scan *scan, size_t at)
+static void scan_begin_block(struct argument_scan *scan, size_t at)
 {
     if (at != SIZE_MAX && scan->block[at] == NO_BLOCK)
         scan->block[at] = (uint32_t)scan->block_count++;
@@ -26,15 +26,15 @@ static void find_blocks(struct argument_scan *scan)
     const struct argument_code *code = &scan->code;
     for (size_t i = 0; i < code->count; i++)
         scan->block[i] = NO_BLOCK;
-    begin_block(scan, argument_code_find(code, code->entry));
-    begin_block(scan, 0);
+    scan_begin_block(scan, argument_code_find(code, code->entry));
+    scan_begin_block(scan, 0);
     for (size_t i = 0; i < code->count; i++) {
         size_t next = argument_code_next(code, i);
-        begin_block(scan, argument_code_jump(code, i));
+        scan_begin_block(scan, argument_code_jump(code, i));
         if (next != i + 1)
-            begin_block(scan, next);
+            scan_begin_block(scan, next);
         if (next != i + 1 && i + 1 < code->count)
-            begin_block(scan, i + 1);
+            scan_begin_block(scan, i + 1);
     }
 }
 
@@ -140,7 +140,7 @@ static bool follow_rest(struct argument_scan *scan, bool *waiting, size_t *steps
     return follow_waiting(scan, waiting, steps);
 }
 
-static bool follow_all(struct argument_scan *scan)
+static bool scan_follow_all(struct argument_scan *scan)
 {
     bool *waiting = calloc(scan->block_count, sizeof(*waiting));
     struct argument_state begin;
@@ -158,7 +158,7 @@ static bool follow_all(struct argument_scan *scan)
     return agreed;
 }
 
-static void look_at(struct argument_scan *scan)
+static void scan_look_at(struct argument_scan *scan)
 {
     scan->block = calloc(scan->code.count, sizeof(scan->block[0]));
     if (scan->block == NULL)
@@ -169,7 +169,7 @@ static void look_at(struct argument_scan *scan)
     scan->states = calloc(scan->block_count, sizeof(scan->states[0]));
     scan->reached = calloc(scan->block_count, sizeof(scan->reached[0]));
     if (scan->states != NULL && scan->reached != NULL)
-        scan->usable = follow_all(scan);
+        scan->usable = scan_follow_all(scan);
 }
 
 struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
@@ -178,7 +178,7 @@ struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
     struct argument_scan *scan = calloc(1, sizeof(*scan));
     if (scan != NULL &&
         argument_code_init(&scan->code, entry, size, bytes, context) == CH_OK)
-        look_at(scan);
+        scan_look_at(scan);
     return scan;
 }
 

@@ -33,8 +33,9 @@ static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
            (dwarf_haspc(die, vaddr - 1) == 1 || dwarf_haspc(die, vaddr) == 1);
 }
 
-// find_site looks through the scopes of function for the call that returns to vaddr.
-static bool find_site(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
+// site_find_entry looks through the scopes of function for the call that returns to
+// vaddr.
+static bool site_find_entry(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
 {
     Dwarf_Die at[SCOPE_DEPTH_MAX];
     int depth = 0;
@@ -193,10 +194,10 @@ static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed
     return false;
 }
 
-// find_passed says what site's caller passed in the register: as it is kept, or as it
-// is found now, and kept where it is so in each frame of that call.
-static void find_passed(const struct argument_site *site, unsigned reg,
-                        struct argument_passed *out)
+// site_find_passed says what site's caller passed in the register: as it is kept, or as
+// it is found now, and kept where it is so in each frame of that call.
+static void site_find_passed(const struct argument_site *site, unsigned reg,
+                             struct argument_passed *out)
 {
     const struct argument_call *call = &site->stack->calls[site->index];
     const struct argument_call *caller = call + 1;
@@ -214,7 +215,7 @@ static void find_passed(const struct argument_site *site, unsigned reg,
     *out = (struct argument_passed){ .callee = call->function.addr,
                                      .returns = returns,
                                      .reg = reg };
-    out->said = find_site(&function, returns, &die) &&
+    out->said = site_find_entry(&function, returns, &die) &&
                 calls_function(site, &die, &always) && find_parameter(&die, reg, out);
     if (kept != NULL && always)
         *kept = *out;
@@ -234,6 +235,6 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
         return CH_OK;
     if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
-    find_passed(site, reg, &passed);
+    site_find_passed(site, reg, &passed);
     return passed.said ? evaluate(site, &passed, out) : CH_ERR_NOT_FOUND;
 }

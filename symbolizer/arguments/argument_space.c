@@ -6,9 +6,9 @@
 
 #include "unwind/image_search.h"
 
-// read_memory is a memory_read_fn: what was held, and else what an opened image's file
-// has in its place. What the program may have written is not what its file has.
-static size_t read_memory(void *source, uint64_t address, void *to, size_t length)
+// space_read_memory is a memory_read_fn: what was held, and else what an opened image's
+// file has in its place. What the program may have written is not what its file has.
+static size_t space_read_memory(void *source, uint64_t address, void *to, size_t length)
 {
     const struct argument_space *space = source;
     size_t size = space->held->read(space->held->source, address, to, length);
@@ -72,7 +72,7 @@ enum ch_status argument_space_init(struct argument_space *space,
         .options = options,
         .held = held,
         .images = calloc(count, sizeof(*space->images)),
-        .memory = { .read = read_memory, .source = space },
+        .memory = { .read = space_read_memory, .source = space },
         .unwind = calloc(count, sizeof(*space->unwind)),
         .image_of = calloc(count, sizeof(*space->image_of)),
         .unwind_of = calloc(count, sizeof(*space->unwind_of)),

@@ -20,8 +20,9 @@ bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
     return call->has_function;
 }
 
-// is_system is whether the call is in code of the system.
-static bool is_system(const struct argument_call *call, const struct report_images *of)
+// stack_is_system is whether the call is in code of the system.
+static bool stack_is_system(const struct argument_call *call,
+                            const struct report_images *of)
 {
     const json_t *said = json_object_get(call->from, "system");
     json_int_t index = json_integer_value(json_object_get(call->from, "image"));
@@ -35,7 +36,7 @@ static bool is_system(const struct argument_call *call, const struct report_imag
 static void find_start(struct argument_stack *stack, const struct report_images *images)
 {
     size_t start = stack->count;
-    while (start > 0 && is_system(&stack->calls[start - 1], images))
+    while (start > 0 && stack_is_system(&stack->calls[start - 1], images))
         start--;
     stack->start = start > 0 ? start : stack->count;
 }
@@ -48,8 +49,8 @@ struct reading {
     size_t next; // frame of the report
 };
 
-// find_code finds the image of a call whose frame is known.
-static void find_code(struct argument_call *call, struct argument_space *space)
+// stack_find_code finds the image of a call whose frame is known.
+static void stack_find_code(struct argument_call *call, struct argument_space *space)
 {
     const json_t *image = json_object_get(call->from, "image");
     json_int_t index = json_integer_value(image);
@@ -59,9 +60,9 @@ static void find_code(struct argument_call *call, struct argument_space *space)
     call->vaddr = call->address - call->image->bias - (call->frame.activation ? 0 : 1);
 }
 
-// read_next gives the report's next frame that is a call, and passes over it; NULL:
-// there is none, or frames are missing here.
-static const json_t *read_next(struct reading *reading)
+// stack_read_next gives the report's next frame that is a call, and passes over it;
+// NULL: there is none, or frames are missing here.
+static const json_t *stack_read_next(struct reading *reading)
 {
     const json_t *frame;
     do
@@ -76,7 +77,7 @@ static bool read_call(void *context, const struct unwind_frame *frame,
 {
     struct reading *reading = context;
     struct argument_stack *stack = reading->stack;
-    const json_t *from = read_next(reading);
+    const json_t *from = stack_read_next(reading);
     uint64_t address;
     if (from == NULL || stack->count == ARGUMENT_CALLS_MAX ||
         !report_address_read(json_object_get(from, "address"), &address) ||
@@ -91,7 +92,7 @@ static bool read_call(void *context, const struct unwind_frame *frame,
         .from = from,
         .index = reading->next - 1,
     };
-    find_code(call, reading->space);
+    stack_find_code(call, reading->space);
     if (unwind_find_cfa(reading->space->space, frame, state, &call->frame.cfa) != CH_OK)
         call->frame.cfa = 0;
     return true;
@@ -166,7 +167,7 @@ bool argument_stack_frame_base(const struct argument_stack *stack,
     return found->has_frame_base;
 }
 
-static void set_string(json_t *object, const char *key, const char *value)
+static void stack_set_string(json_t *object, const char *key, const char *value)
 {
     if (value != NULL)
         (void)json_object_set_new(object, key, json_string(value));
@@ -178,16 +179,16 @@ void argument_list_add(struct argument_list *list, struct argument *argument)
     if (list->all == NULL)
         list->all = json_array();
     json_t *one = json_pack("{s:I}", "index", (json_int_t)json_array_size(list->all));
-    set_string(one, "name", argument->name);
+    stack_set_string(one, "name", argument->name);
     if (argument->type != TYPE_UNKNOWN_INDEX &&
         type_name(list->table, argument->type, &type) == CH_OK)
-        set_string(one, "type", type.bytes);
+        stack_set_string(one, "type", type.bytes);
     if (argument->value != NULL)
         (void)json_object_set_new(one, "value", argument->value);
     if (argument->entry_value != NULL)
         (void)json_object_set_new(one, "entry_value", argument->entry_value);
-    set_string(one, "source", argument->source);
-    set_string(one, "confidence", argument->confidence);
-    set_string(one, "reason", argument->reason);
+    stack_set_string(one, "source", argument->source);
+    stack_set_string(one, "confidence", argument->confidence);
+    stack_set_string(one, "reason", argument->reason);
     (void)json_array_append_new(list->all, one);
 }

@@ -65,9 +65,9 @@ bool argument_start_count(const struct memory_reader *memory, uint64_t stack,
     return true;
 }
 
-// is_named is whether call is of the function of that name, by its debug information or
-// its symbol.
-static bool is_named(const struct argument_call *call, const char *name)
+// start_is_named is whether call is of the function of that name, by its debug
+// information or its symbol.
+static bool start_is_named(const struct argument_call *call, const char *name)
 {
     struct argument_symbol symbol;
     Dwarf_Die function = call->function;
@@ -89,7 +89,8 @@ static bool is_started(const struct argument_stack *stack, size_t index)
     for (const struct argument_call *call = main_call + 1; call < start; call++)
         if (call->image != start[-1].image || call->image == start->image)
             return false;
-    return is_named(main_call, "main") && is_named(start - 1, "__libc_start_main");
+    return start_is_named(main_call, "main") &&
+           start_is_named(start - 1, "__libc_start_main");
 }
 
 // A start is how C libraries on a processor get from the entry point to main.

@@ -27,17 +27,17 @@ static bool is_canonical(uint64_t address)
     return (uint64_t)((int64_t)(address << 16) >> 16) == address;
 }
 
-static void set_text(json_t *object, const char *key, const struct text *value)
+static void access_set_text(json_t *object, const char *key, const struct text *value)
 {
     if (text_ok(value) && value->size != 0)
         (void)json_object_set_new(object, key, json_stringn(value->bytes, value->size));
 }
 
-static void set_address(json_t *object, const char *key, uint64_t value)
+static void access_set_address(json_t *object, const char *key, uint64_t value)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
     text_appendf(&text, "0x%" PRIx64, value);
-    set_text(object, key, &text);
+    access_set_text(object, key, &text);
 }
 
 static void append_term(struct text *out, const char *term)
@@ -46,9 +46,9 @@ static void append_term(struct text *out, const char *term)
     text_append_string(out, term);
 }
 
-// append_expression spells a memory operand: "rax+rcx*8+0x18".
-static void append_expression(const struct instruction_operand *operand,
-                              struct text *out)
+// access_append_expression spells a memory operand: "rax+rcx*8+0x18".
+static void access_append_expression(const struct instruction_operand *operand,
+                                     struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) sum = { 0 };
     int64_t displacement = operand->displacement;
@@ -68,8 +68,8 @@ static void append_expression(const struct instruction_operand *operand,
         text_append(out, sum.bytes, sum.size);
 }
 
-static void append_value(const struct access *access, const char *name,
-                         struct text *out)
+static void access_append_value(const struct access *access, const char *name,
+                                struct text *out)
 {
     uint64_t value;
     if (name[0] != 0 && instruction_register(access->registers, name, &value))
@@ -94,17 +94,17 @@ static void append_access(const struct access *access, struct text *out)
     const struct instruction_operand *operand = access->operand;
     text_appendf(out, "%s %u byte%s at ", operation(access), operand->size,
                  operand->size == 1 ? "" : "s");
-    append_expression(operand, out);
-    append_value(access, operand->base, out);
+    access_append_expression(operand, out);
+    access_append_value(access, operand->base, out);
     if (strcmp(operand->base, operand->index) != 0)
-        append_value(access, operand->index, out);
+        access_append_value(access, operand->index, out);
 }
 
 static void set_register(const struct access *access, json_t *values, const char *name)
 {
     uint64_t value;
     if (name[0] != 0 && instruction_register(access->registers, name, &value))
-        set_address(values, name, value);
+        access_set_address(values, name, value);
 }
 
 // note_access keeps for programs what the sentence says.
@@ -116,9 +116,9 @@ static void note_access(const struct access *access)
     json_t *values = json_object();
     (void)json_object_set_new(found, "operation", json_string(operation(access)));
     (void)json_object_set_new(found, "size", json_integer(operand->size));
-    set_address(found, "address", access->address);
-    append_expression(operand, &expression);
-    set_text(found, "expression", &expression);
+    access_set_address(found, "address", access->address);
+    access_append_expression(operand, &expression);
+    access_set_text(found, "expression", &expression);
     set_register(access, values, operand->base);
     set_register(access, values, operand->index);
     (void)json_object_set_new(found, "registers", values);
@@ -138,7 +138,7 @@ static void append_to_summary(json_t *crash, const struct text *words)
     if (summary == NULL || !text_ok(words) || words->size == 0)
         return;
     text_appendf(&all, "%s (%s)", summary, words->bytes);
-    set_text(crash, "summary", &all);
+    access_set_text(crash, "summary", &all);
 }
 
 // is_null: the operand's one pointer was null, however far from it the access went.
@@ -161,7 +161,7 @@ static void name_far_null(const struct access *access)
         return;
     text_append(&summary, said, strcspn(said, ","));
     text_append_string(&summary, ", through a null pointer");
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
     set_kind(access, "null-dereference");
 }
 
@@ -212,7 +212,7 @@ static void explain_operand(const struct access *access, const char *kind,
                  what);
     append_access(access, &summary);
     text_append_string(&summary, ")");
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
     set_kind(access, kind);
     note_access(access);
 }
@@ -229,7 +229,7 @@ static void explain_return(const struct access *access)
                  "Return to 0x%" PRIx64 ", an address that no memory can have: the "
                  "return address was overwritten",
                  target);
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
 }
 
 static bool explain_branch(const struct access *access)
@@ -245,7 +245,7 @@ static bool explain_branch(const struct access *access)
                  "Jump to 0x%" PRIx64 ", an address that no memory can have (%s, %s = "
                  "0x%" PRIx64 ")",
                  target, access->instruction.text, operand->name, target);
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
     return true;
 }
 
@@ -255,7 +255,7 @@ static void explain_refusal(const struct access *access)
     text_appendf(&summary,
                  "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
                  access->instruction.text, access->pc);
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
     set_kind(access, "illegal-instruction");
 }
 
@@ -305,7 +305,7 @@ static void explain_division(struct access *access)
     text_appendf(&summary, "Integer division %s (%s, %s = 0x%" PRIx64 ")",
                  value == 0 ? "by zero" : "whose result is too large",
                  access->instruction.text, divisor->name, value);
-    set_text(access->crash, "summary", &summary);
+    access_set_text(access->crash, "summary", &summary);
 }
 
 static void explain_illegal(struct access *access)
@@ -340,7 +340,7 @@ static void explain_target(const struct access *access)
     }
 }
 
-static void explain(struct access *access)
+static void access_explain(struct access *access)
 {
     static const struct {
         const char *signal;
@@ -365,7 +365,7 @@ static void explain(struct access *access)
     }
 }
 
-static enum ch_status decode(const json_t *from, struct access *access)
+static enum ch_status access_decode(const json_t *from, struct access *access)
 {
     uint8_t bytes[INSTRUCTION_BYTES_MAX];
     const char *arch = report_string(from, "arch");
@@ -395,9 +395,9 @@ void diagnosis_access(json_t *report, json_t *crash)
         explain_target(&access);
         return;
     }
-    if (decode(instruction, &access) != CH_OK)
+    if (access_decode(instruction, &access) != CH_OK)
         return;
     (void)json_object_set_new(instruction, "text",
                               json_string(access.instruction.text));
-    explain(&access);
+    access_explain(&access);
 }

@@ -12,12 +12,12 @@
 // How far from the top of the stack a runtime's own frames are looked for.
 enum { FRAMES_MAX = 64 };
 
-static bool begins(const char *text, const char *with)
+static bool words_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void set_text(json_t *object, const char *key, const struct text *value)
+static void words_set_text(json_t *object, const char *key, const struct text *value)
 {
     if (text_ok(value) && value->size != 0)
         (void)json_object_set_new(object, key, json_stringn(value->bytes, value->size));
@@ -31,7 +31,7 @@ static char *type_name(const char *type)
     struct text CH_CLEANUP(text_deinit) symbol = { 0 };
     text_appendf(&symbol, "_ZTI%s", type);
     char *name = text_ok(&symbol) ? demangle_name(symbol.bytes) : NULL;
-    if (name == NULL || !begins(name, before)) {
+    if (name == NULL || !words_begins(name, before)) {
         free(name);
         return NULL;
     }
@@ -51,8 +51,8 @@ static void say_exception(json_t *crash, const json_t *exception)
     struct text CH_CLEANUP(text_deinit) message = { 0 };
     crash_summary(&facts, &summary);
     crash_message(&facts, &message);
-    set_text(crash, "summary", &summary);
-    set_text(crash, "message", &message);
+    words_set_text(crash, "summary", &summary);
+    words_set_text(crash, "message", &message);
 }
 
 // name_type gives an exception's type the name that people know.
@@ -97,7 +97,7 @@ static enum runtime_call call_of(const char *function)
         { "__sanitizer::", CALL_SANITIZES },
     };
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        if (begins(function, calls[i].begins))
+        if (words_begins(function, calls[i].begins))
             return calls[i].call;
     }
     return CALL_NONE;
@@ -110,9 +110,9 @@ static bool is_of_library(const json_t *frame)
     const char *function = report_string(frame, "function");
     const char *file = report_string(frame, "file");
     if (file != NULL)
-        return begins(file, "/rustc/");
+        return words_begins(file, "/rustc/");
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-        if (function != NULL && begins(function, spaces[i]))
+        if (function != NULL && words_begins(function, spaces[i]))
             return true;
     }
     return false;
@@ -157,10 +157,10 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
         (void)json_object_set(to, key, value);
 }
 
-// add_place says in the sentence, and for programs as member key, where something
+// words_add_place says in the sentence, and for programs as member key, where something
 // happened.
-static void add_place(json_t *crash, json_t *object, const char *key, const char *words,
-                      const json_t *frame)
+static void words_add_place(json_t *crash, json_t *object, const char *key,
+                            const char *words, const json_t *frame)
 {
     struct text CH_CLEANUP(text_deinit) all = { 0 };
     json_t *place = json_object();
@@ -171,14 +171,14 @@ static void add_place(json_t *crash, json_t *object, const char *key, const char
     (void)json_object_set_new(object, key, place);
     text_appendf(&all, "%s, %s %s", summary != NULL ? summary : "", words,
                  report_string(frame, "function"));
-    set_text(crash, "summary", &all);
+    words_set_text(crash, "summary", &all);
 }
 
 static void name_throw_site(const json_t *report, json_t *crash, json_t *exception)
 {
     const json_t *frame = find_caller(report, CALL_THROWS);
     if (frame != NULL && json_object_get(exception, "thrown_in") == NULL)
-        add_place(crash, exception, "thrown_in", "thrown in", frame);
+        words_add_place(crash, exception, "thrown_in", "thrown in", frame);
 }
 
 // name_runtime tells an abort by a language's or a sanitizer's runtime from others.
@@ -198,7 +198,7 @@ static void name_runtime(const json_t *report, json_t *crash)
             continue;
         (void)json_object_set_new(crash, "kind", json_string(runtimes[i].kind));
         (void)json_object_set_new(crash, "summary", json_string(runtimes[i].summary));
-        add_place(crash, crash, "raised_in", "in", frame);
+        words_add_place(crash, crash, "raised_in", "in", frame);
         return;
     }
 }
@@ -211,7 +211,7 @@ static void check_panic(const json_t *report, json_t *crash)
     if (json_object_get(crash, "raised_in") != NULL || !has_named_frame(report))
         return;
     if (frame != NULL) {
-        add_place(crash, crash, "raised_in", "in", frame);
+        words_add_place(crash, crash, "raised_in", "in", frame);
         return;
     }
     (void)json_object_set_new(crash, "kind", json_string("abort"));

@@ -17,7 +17,7 @@ struct library {
     __typeof__(cs_free) *free;
 };
 
-static bool find_function(void *library, const char *name, void *out)
+static bool capstone_find_function(void *library, const char *name, void *out)
 {
     void *function = dlsym(library, name);
     // POSIX has dlsym's result converted to a function pointer through its bytes.
@@ -25,21 +25,22 @@ static bool find_function(void *library, const char *name, void *out)
     return function != NULL;
 }
 
-// load loads the library whose headers these are: the next one's structs differ.
-static bool load(struct library *out)
+// capstone_load loads the library whose headers these are: the next one's structs
+// differ.
+static bool capstone_load(struct library *out)
 {
     char name[32];
     (void)snprintf(name, sizeof(name), "libcapstone.so.%d", CS_API_MAJOR);
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    return library != NULL && find_function(library, "cs_open", &out->open) &&
-           find_function(library, "cs_option", &out->option) &&
-           find_function(library, "cs_disasm", &out->disasm) &&
-           find_function(library, "cs_reg_name", &out->reg_name) &&
-           find_function(library, "cs_regs_access", &out->regs_access) &&
-           find_function(library, "cs_free", &out->free);
+    return library != NULL && capstone_find_function(library, "cs_open", &out->open) &&
+           capstone_find_function(library, "cs_option", &out->option) &&
+           capstone_find_function(library, "cs_disasm", &out->disasm) &&
+           capstone_find_function(library, "cs_reg_name", &out->reg_name) &&
+           capstone_find_function(library, "cs_regs_access", &out->regs_access) &&
+           capstone_find_function(library, "cs_free", &out->free);
 }
 
-static bool in_group(const cs_detail *detail, uint8_t group)
+static bool capstone_in_group(const cs_detail *detail, uint8_t group)
 {
     for (size_t i = 0; i < detail->groups_count; i++) {
         if (detail->groups[i] == group)
@@ -54,9 +55,10 @@ static enum instruction_form form_of(const cs_insn *from)
         return INSTRUCTION_UNDEFINED;
     if (from->id == X86_INS_DIV || from->id == X86_INS_IDIV)
         return INSTRUCTION_DIVIDE;
-    if (in_group(from->detail, CS_GRP_RET))
+    if (capstone_in_group(from->detail, CS_GRP_RET))
         return INSTRUCTION_RETURN;
-    return in_group(from->detail, CS_GRP_CALL) || in_group(from->detail, CS_GRP_JUMP)
+    return capstone_in_group(from->detail, CS_GRP_CALL) ||
+                   capstone_in_group(from->detail, CS_GRP_JUMP)
                ? INSTRUCTION_BRANCH
                : INSTRUCTION_ORDINARY;
 }
@@ -103,7 +105,7 @@ static const struct library *open_library(csh *out_handle)
 {
     static struct library library;
     static csh handle;
-    if (handle == 0 && (!load(&library) ||
+    if (handle == 0 && (!capstone_load(&library) ||
                         library.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK ||
                         library.option(handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK))
         return NULL;
@@ -167,8 +169,8 @@ static bool writes_first(const cs_insn *from)
     case X86_INS_NOP:
         return false;
     default:
-        return !in_group(from->detail, CS_GRP_CALL) &&
-               !in_group(from->detail, CS_GRP_JUMP);
+        return !capstone_in_group(from->detail, CS_GRP_CALL) &&
+               !capstone_in_group(from->detail, CS_GRP_JUMP);
     }
 }
 
@@ -183,22 +185,23 @@ static void read_flow(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
     bool direct = x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM;
-    if (direct &&
-        (in_group(from->detail, CS_GRP_CALL) || in_group(from->detail, CS_GRP_JUMP)))
+    if (direct && (capstone_in_group(from->detail, CS_GRP_CALL) ||
+                   capstone_in_group(from->detail, CS_GRP_JUMP)))
         out->target = (uint64_t)x86->operands[0].imm;
-    if (in_group(from->detail, CS_GRP_RET) || strncmp(from->mnemonic, "ud", 2) == 0 ||
-        from->id == X86_INS_HLT)
+    if (capstone_in_group(from->detail, CS_GRP_RET) ||
+        strncmp(from->mnemonic, "ud", 2) == 0 || from->id == X86_INS_HLT)
         out->flow = INSTRUCTION_ENDS;
-    else if (in_group(from->detail, CS_GRP_CALL) || from->id == X86_INS_SYSCALL)
+    else if (capstone_in_group(from->detail, CS_GRP_CALL) ||
+             from->id == X86_INS_SYSCALL)
         out->flow = INSTRUCTION_CALLS;
-    else if (in_group(from->detail, CS_GRP_JUMP) && !direct)
+    else if (capstone_in_group(from->detail, CS_GRP_JUMP) && !direct)
         out->flow = INSTRUCTION_ANYWHERE;
-    else if (in_group(from->detail, CS_GRP_JUMP))
+    else if (capstone_in_group(from->detail, CS_GRP_JUMP))
         out->flow = from->id == X86_INS_JMP ? INSTRUCTION_JUMPS : INSTRUCTION_MAY_JUMP;
 }
 
-// read_memory notes the first memory operand.
-static void read_memory(const cs_insn *from, struct instruction_effects *out)
+// capstone_read_memory notes the first memory operand.
+static void capstone_read_memory(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
     uint8_t at = 0;
@@ -324,7 +327,7 @@ static void read_operands(const cs_insn *from, struct instruction_effects *out)
     }
     out->to = numbers[0];
     out->from = numbers[1];
-    read_memory(from, out);
+    capstone_read_memory(from, out);
     read_action(from, out);
 }
 

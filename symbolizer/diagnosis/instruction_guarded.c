@@ -11,7 +11,8 @@
 
 enum { CPU_SECONDS = 2, WAIT_MS = 5000 };
 
-static _Noreturn void run_child(const uint8_t *bytes, size_t size, int to_parent)
+static _Noreturn void guarded_instruction_run_child(const uint8_t *bytes, size_t size,
+                                                    int to_parent)
 {
     struct instruction found = { .length = 0 };
     guarded_child_enter(CPU_SECONDS);
@@ -39,7 +40,7 @@ static bool is_terminated(struct instruction *found)
     return true;
 }
 
-static enum ch_status end_child(pid_t child, bool answered)
+static enum ch_status guarded_instruction_end_child(pid_t child, bool answered)
 {
     int how;
     if (!answered)
@@ -60,7 +61,7 @@ enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
         return CH_ERR_IO;
     pid_t child = fork();
     if (child == 0)
-        run_child(bytes, size, ends[1]);
+        guarded_instruction_run_child(bytes, size, ends[1]);
     (void)close(ends[1]);
     struct pollfd ready = { .fd = ends[0], .events = POLLIN };
     bool answered = child > 0 && poll(&ready, 1, WAIT_MS) == 1;
@@ -69,7 +70,7 @@ enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
     (void)close(ends[0]);
     if (child < 0)
         return CH_ERR_IO;
-    enum ch_status status = end_child(child, answered);
+    enum ch_status status = guarded_instruction_end_child(child, answered);
     if (status == CH_OK && (!whole || !is_terminated(&found)))
         status = CH_ERR_FAULT;
     if (status == CH_OK)

@@ -45,8 +45,8 @@ static bool crc_matches(int fd, uint32_t wanted)
     return got == 0 && crc == wanted;
 }
 
-// fits is true when file is of the image's build.
-static bool fits(const struct search *search, const struct debug_elf *file)
+// debug_fits is true when file is of the image's build.
+static bool debug_fits(const struct search *search, const struct debug_elf *file)
 {
     struct build_id its_id = debug_elf_build_id(file);
     if (search->id.size != 0)
@@ -61,7 +61,7 @@ static bool try_debug_file(struct search *search, const char *path)
     enum ch_status status = debug_elf_open(&file, path);
     if (status != CH_OK)
         return false;
-    if (!fits(search, &file)) {
+    if (!debug_fits(search, &file)) {
         search->files->status = DEBUG_MISMATCHED;
         debug_elf_close(&file);
         return false;
@@ -97,7 +97,7 @@ static bool try_build_id_dir(struct search *search, const char *dir)
     return try_joined(search, dir, "/.build-id/", name);
 }
 
-static const char *base_name(const char *path)
+static const char *debug_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
@@ -112,9 +112,10 @@ static bool try_debug_dir(struct search *search, const char *dir)
         return true;
     if (search->path[0] == '/' && try_joined(search, dir, "", search->path))
         return true;
-    if (try_joined(search, dir, "/", base_name(search->path)))
+    if (try_joined(search, dir, "/", debug_base_name(search->path)))
         return true;
-    int length = snprintf(name, sizeof(name), "%s.debug", base_name(search->path));
+    int length =
+        snprintf(name, sizeof(name), "%s.debug", debug_base_name(search->path));
     return length > 0 && (size_t)length < sizeof(name) &&
            try_joined(search, dir, "/", name);
 }
@@ -225,8 +226,9 @@ static void look_for_debug_file(struct search *search)
         search->files->status = link != NULL ? DEBUG_NOT_INSTALLED : DEBUG_STRIPPED;
 }
 
-// open_image opens the image itself unless it is of another build than the report's.
-static void open_image(struct search *search)
+// debug_open_image opens the image itself unless it is of another build than the
+// report's.
+static void debug_open_image(struct search *search)
 {
     struct debug_files *files = search->files;
     enum ch_status status = vdso_is_path(search->path)
@@ -252,7 +254,7 @@ void debug_files_open(struct debug_files *out, const char *path,
 {
     *out = (struct debug_files){ .status = DEBUG_NO_FILE };
     struct search search = { .files = out, .path = path, .id = *id, .where = where };
-    open_image(&search);
+    debug_open_image(&search);
     if (out->image.elf != NULL && try_plain(&search))
         return;
     if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {

@@ -13,9 +13,9 @@ struct bounded {
     char bytes[DEMANGLE_OUTPUT_MAX];
 };
 
-// collect leaves by longjmp once the limit is reached: it is the only way to stop the
-// demangler, which keeps nothing but its stack.
-static void collect(const char *part, size_t size, void *opaque)
+// demangle_collect leaves by longjmp once the limit is reached: it is the only way to
+// stop the demangler, which keeps nothing but its stack.
+static void demangle_collect(const char *part, size_t size, void *opaque)
 {
     struct bounded *out = opaque;
     if (size >= sizeof(out->bytes) - out->size)
@@ -32,9 +32,9 @@ static char *by_callback(const char *raw_name)
         return NULL;
     int options = DMGL_PARAMS | DMGL_ANSI;
     // Rust's first scheme looks like C++ with a hash at its end: ask for it first.
-    if (rust_demangle_callback(raw_name, options, collect, &out) == 0) {
+    if (rust_demangle_callback(raw_name, options, demangle_collect, &out) == 0) {
         out.size = 0;
-        if (cplus_demangle_v3_callback(raw_name, options, collect, &out) == 0)
+        if (cplus_demangle_v3_callback(raw_name, options, demangle_collect, &out) == 0)
             return NULL;
     }
     return strndup(out.bytes, out.size);

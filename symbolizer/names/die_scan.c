@@ -246,8 +246,8 @@ static enum ch_status read_abbrevs(struct die_scan *scan, Dwarf_Die *unit)
     }
 }
 
-// find_entries sets the cursor over the unit's entries.
-static enum ch_status find_entries(struct die_scan *scan, Dwarf_Die *unit)
+// die_find_entries sets the cursor over the unit's entries.
+static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
     Dwarf_Off offset = dwarf_dieoffset(unit);
@@ -275,7 +275,7 @@ enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit)
     if (dwarf_cu_info(unit->cu, &scan->version, NULL, NULL, NULL, NULL,
                       &scan->address_size, &scan->offset_size) != 0)
         return CH_ERR_MALFORMED;
-    enum ch_status status = find_entries(scan, unit);
+    enum ch_status status = die_find_entries(scan, unit);
     if (status == CH_OK)
         status = read_abbrevs(scan, unit);
     if (status != CH_OK)
@@ -302,8 +302,8 @@ struct entry {
     uint64_t sibling; // offset in the input; 0: not said
 };
 
-// take_number reads a number of any form that holds one in the entry itself.
-static uint64_t take_number(struct cursor *c, const struct die_field *field)
+// die_take_number reads a number of any form that holds one in the entry itself.
+static uint64_t die_take_number(struct cursor *c, const struct die_field *field)
 {
     return field->kind == FIELD_LEB ? cursor_uleb128(c) : cursor_uint(c, field->size);
 }
@@ -317,7 +317,7 @@ static bool is_address_index(unsigned form)
 static void take_role(struct die_scan *scan, const struct die_field *field,
                       struct entry *entry)
 {
-    uint64_t value = take_number(&scan->input, field);
+    uint64_t value = die_take_number(&scan->input, field);
     entry->indexed = entry->indexed || is_address_index(field->form) ||
                      field->form == DW_FORM_implicit_const;
     switch (field->role) {
@@ -415,9 +415,9 @@ static bool entry_code(const struct entry *entry, struct die_code *out)
     return true;
 }
 
-// read_entry passes over one entry; true when it owns code and out was filled.
-static bool read_entry(struct die_scan *scan, const struct die_abbrev *abbrev,
-                       struct die_code *out)
+// die_read_entry passes over one entry; true when it owns code and out was filled.
+static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbrev,
+                           struct die_code *out)
 {
     struct entry entry = { 0 };
     bool wanted = abbrev->use != ABBREV_PASS;
@@ -453,7 +453,7 @@ enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
         if (scan->depth > DIE_DEPTH_MAX)
             return CH_ERR_LIMIT;
         struct die_code found = { .offset = offset };
-        bool owns_code = read_entry(scan, &scan->abbrevs[code], &found);
+        bool owns_code = die_read_entry(scan, &scan->abbrevs[code], &found);
         if (!cursor_ok(&scan->input))
             return CH_ERR_TRUNCATED;
         if (owns_code) {

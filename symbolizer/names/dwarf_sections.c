@@ -4,9 +4,9 @@
 #include <gelf.h>
 #include <string.h>
 
-// is_called is whether section is `.name`, or the form of it that is compressed in
-// GNU's old way, or of a split file.
-static bool is_called(const char *section, const char *name)
+// sections_is_called is whether section is `.name`, or the form of it that is
+// compressed in GNU's old way, or of a split file.
+static bool sections_is_called(const char *section, const char *name)
 {
     size_t length = strlen(name);
     section += section[0] == '.';
@@ -27,7 +27,7 @@ static Elf_Scn *next_called(Elf *elf, Elf_Scn *scn, const char *name)
                                    ? elf_strptr(elf, names, header.sh_name)
                                    : NULL;
         if (its_name != NULL && header.sh_type != SHT_NOBITS &&
-            is_called(its_name, name))
+            sections_is_called(its_name, name))
             return scn;
     }
     return NULL;

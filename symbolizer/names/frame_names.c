@@ -11,9 +11,9 @@
 static const char *const repeated_keys[] = { "kind", "address", "trust", "image",
                                              "image_offset" };
 
-// set_string sets a string from a debug file, which may hold any bytes: what is not
-// text becomes question marks.
-static int set_string(json_t *object, const char *key, const char *string)
+// names_set_string sets a string from a debug file, which may hold any bytes: what is
+// not text becomes question marks.
+static int names_set_string(json_t *object, const char *key, const char *string)
 {
     if (json_object_set_new(object, key, json_string(string)) == 0)
         return 0;
@@ -28,10 +28,10 @@ static int set_file(json_t *object, const char *file, const char *home)
 {
     struct text CH_CLEANUP(text_deinit) masked = { 0 };
     if (home == NULL)
-        return set_string(object, "file", file);
+        return names_set_string(object, "file", file);
     sanitize_path(file, home, &masked);
     return text_ok(&masked) && masked.size != 0
-               ? set_string(object, "file", masked.bytes)
+               ? names_set_string(object, "file", masked.bytes)
                : -1;
 }
 
@@ -48,19 +48,20 @@ static int set_position(json_t *object, const struct symbol_frame *frame,
     return failed;
 }
 
-static json_t *make_one(const struct symbol_frame *frame, uint64_t vaddr,
-                        const struct frame_image *image)
+static json_t *names_make_one(const struct symbol_frame *frame, uint64_t vaddr,
+                              const struct frame_image *image)
 {
     json_t *object = json_object();
     if (object == NULL)
         return NULL;
     int failed = 0;
     if (frame->function != NULL) {
-        failed |=
-            set_string(object, "function", symbol_frame_public_name(frame->function));
-        failed |= set_string(object, "raw_name", frame->raw_name);
+        failed |= names_set_string(object, "function",
+                                   symbol_frame_public_name(frame->function));
+        failed |= names_set_string(object, "raw_name", frame->raw_name);
     } else {
-        failed |= set_string(object, "symbol_status", debug_status_name(image->status));
+        failed |=
+            names_set_string(object, "symbol_status", debug_status_name(image->status));
     }
     if (frame->function != NULL && !frame->inlined)
         failed |= json_object_set_new(object, "function_offset",
@@ -85,7 +86,7 @@ enum ch_status frame_names_make(const struct symbol_frame *frames, size_t count,
         return CH_ERR_NO_MEMORY;
     const struct symbol_frame *at = count != 0 ? frames : &nameless;
     for (size_t i = 0; i < (count != 0 ? count : 1); i++) {
-        json_t *one = make_one(&at[i], vaddr, image);
+        json_t *one = names_make_one(&at[i], vaddr, image);
         if (one == NULL || json_array_append_new(names, one) != 0) {
             json_decref(names);
             return CH_ERR_NO_MEMORY;

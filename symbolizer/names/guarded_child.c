@@ -73,8 +73,8 @@ static enum ch_status read_result(int64_t deadline_ms, int from, struct text *ou
     }
 }
 
-// end_child waits for the child and says how it ended.
-static enum ch_status end_child(pid_t child, enum ch_status status)
+// guarded_end_child waits for the child and says how it ended.
+static enum ch_status guarded_end_child(pid_t child, enum ch_status status)
 {
     int how;
     if (status != CH_OK)
@@ -113,8 +113,8 @@ json_t *guarded_child_read(const struct text *answer)
     return read != NULL ? read : json_loadb(answer->bytes, answer->size, 0, NULL);
 }
 
-static _Noreturn void run_child(guarded_child_fn *work, void *context,
-                                int64_t deadline_ms, int to_parent)
+static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,
+                                        int64_t deadline_ms, int to_parent)
 {
     guarded_child_enter((deadline_ms - guarded_child_now_ms()) / 1000 + 1);
     _exit((int)work(context, to_parent));
@@ -129,7 +129,7 @@ enum ch_status guarded_child_start(guarded_child_fn *work, void *context,
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        run_child(work, context, deadline_ms, ends[1]);
+        guarded_run_child(work, context, deadline_ms, ends[1]);
     }
     close(ends[1]);
     if (child < 0) {
@@ -144,7 +144,7 @@ enum ch_status guarded_child_finish(struct guarded_child *child, int64_t deadlin
                                     struct text *result)
 {
     enum ch_status status =
-        end_child(child->pid, read_result(deadline_ms, child->from, result));
+        guarded_end_child(child->pid, read_result(deadline_ms, child->from, result));
     close(child->from);
     return status;
 }

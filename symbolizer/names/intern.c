@@ -7,7 +7,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-static uint64_t hash_of(const uint8_t *bytes, size_t size)
+static uint64_t intern_hash_of(const uint8_t *bytes, size_t size)
 {
     uint64_t hash = size * 0x9e3779b97f4a7c15u;
     while (size != 0) {
@@ -22,9 +22,9 @@ static uint64_t hash_of(const uint8_t *bytes, size_t size)
     return hash;
 }
 
-// slot_of is the slot that has the record, or the free one where it belongs.
-static struct intern_slot *slot_of(const struct intern *set, uint64_t hash,
-                                   const void *record, size_t size)
+// intern_slot_of is the slot that has the record, or the free one where it belongs.
+static struct intern_slot *intern_slot_of(const struct intern *set, uint64_t hash,
+                                          const void *record, size_t size)
 {
     size_t mask = set->slot_count - 1;
     for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
@@ -37,8 +37,8 @@ static struct intern_slot *slot_of(const struct intern *set, uint64_t hash,
     }
 }
 
-// make_room keeps a third of the slots free.
-static bool make_room(struct intern *set)
+// intern_make_room keeps a third of the slots free.
+static bool intern_make_room(struct intern *set)
 {
     if (set->slot_count != 0 && set->count < set->slot_count / 3 * 2)
         return true;
@@ -62,10 +62,10 @@ static bool make_room(struct intern *set)
 enum ch_status intern_add(struct intern *set, const void *record, size_t size,
                           uint32_t *out)
 {
-    if (!make_room(set))
+    if (!intern_make_room(set))
         return CH_ERR_NO_MEMORY;
-    uint64_t hash = hash_of(record, size);
-    struct intern_slot *slot = slot_of(set, hash, record, size);
+    uint64_t hash = intern_hash_of(record, size);
+    struct intern_slot *slot = intern_slot_of(set, hash, record, size);
     if (slot->size == 0) {
         if (set->bytes.size + size > UINT32_MAX)
             return CH_ERR_LIMIT;

@@ -31,8 +31,8 @@ static enum ch_status add_directory(struct line_files *files, const char *name)
     return CH_OK;
 }
 
-static enum ch_status add_file(struct line_files *files, const char *name,
-                               uint64_t directory)
+static enum ch_status line_header_add_file(struct line_files *files, const char *name,
+                                           uint64_t directory)
 {
     if (!array_reserve(&files->items, &files->capacity, files->count,
                        sizeof(files->items[0])))
@@ -42,8 +42,9 @@ static enum ch_status add_file(struct line_files *files, const char *name,
     return CH_OK;
 }
 
-// string_at is the string at offset of a section, NULL when it does not end there.
-static const char *string_at(struct cursor section, uint64_t offset)
+// line_header_string_at is the string at offset of a section, NULL when it does not end
+// there.
+static const char *line_header_string_at(struct cursor section, uint64_t offset)
 {
     if (offset > cursor_left(&section))
         return NULL;
@@ -61,12 +62,12 @@ static const char *read_string(struct reading *reading, uint64_t form)
     case DW_FORM_string:
         return cursor_string(input);
     case DW_FORM_line_strp:
-        string = string_at(reading->source->line_strings,
-                           cursor_uint(input, reading->offset_size));
+        string = line_header_string_at(reading->source->line_strings,
+                                       cursor_uint(input, reading->offset_size));
         break;
     case DW_FORM_strp:
-        string = string_at(reading->source->strings,
-                           cursor_uint(input, reading->offset_size));
+        string = line_header_string_at(reading->source->strings,
+                                       cursor_uint(input, reading->offset_size));
         break;
     default:
         cursor_poison(input);
@@ -75,8 +76,9 @@ static const char *read_string(struct reading *reading, uint64_t form)
     return string != NULL ? string : "";
 }
 
-// read_number reads a value of a form that is a number or that is to be passed over.
-static uint64_t read_number(struct reading *reading, uint64_t form)
+// line_header_read_number reads a value of a form that is a number or that is to be
+// passed over.
+static uint64_t line_header_read_number(struct reading *reading, uint64_t form)
 {
     struct cursor *input = &reading->input;
     switch (form) {
@@ -123,13 +125,13 @@ static enum ch_status read_row(struct reading *reading, const struct column *col
         if (columns[i].content == DW_LNCT_path)
             name = read_string(reading, columns[i].form);
         else if (columns[i].content == DW_LNCT_directory_index)
-            directory = read_number(reading, columns[i].form);
+            directory = line_header_read_number(reading, columns[i].form);
         else
-            (void)read_number(reading, columns[i].form);
+            (void)line_header_read_number(reading, columns[i].form);
     }
     if (!cursor_ok(&reading->input))
         return CH_ERR_TRUNCATED;
-    return is_file ? add_file(reading->files, name, directory)
+    return is_file ? line_header_add_file(reading->files, name, directory)
                    : add_directory(reading->files, name);
 }
 
@@ -164,14 +166,14 @@ static enum ch_status read_lists(struct reading *reading)
         (void)cursor_uleb128(input); // when it was changed
         (void)cursor_uleb128(input); // its size
         if (cursor_ok(input))
-            status = add_file(reading->files, name, directory);
+            status = line_header_add_file(reading->files, name, directory);
     }
     if (status == CH_OK && !cursor_ok(input))
         status = CH_ERR_TRUNCATED;
     return status;
 }
 
-static void read_encoding(struct reading *reading, struct line_header *out)
+static void line_header_read_encoding(struct reading *reading, struct line_header *out)
 {
     struct cursor *input = &reading->input;
     out->instruction_length = cursor_u8(input);
@@ -225,7 +227,7 @@ enum ch_status line_header_read(struct line_header *out, struct line_files *file
     // The program is what the header leaves of the table.
     out->program = reading.input;
     reading.input = cursor_child(&out->program, (size_t)size);
-    read_encoding(&reading, out);
+    line_header_read_encoding(&reading, out);
     if (!cursor_ok(&reading.input))
         return CH_ERR_MALFORMED;
     if (files->version < 5)

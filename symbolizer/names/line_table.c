@@ -243,8 +243,9 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
     return low != 0 ? &rows[low - 1] : NULL;
 }
 
-// join puts directory in front of path where path is relative; both are given away.
-static char *join(const char *directory, char *path)
+// line_join puts directory in front of path where path is relative; both are given
+// away.
+static char *line_join(const char *directory, char *path)
 {
     char *joined;
     if (path == NULL || directory == NULL || directory[0] == 0 || path[0] == '/')
@@ -269,7 +270,7 @@ const char *line_table_file(struct line_table *table, uint64_t number)
     char *path = strdup(file->name);
     if (file->directory >= first &&
         file->directory - first < table->files.directory_count)
-        path = join(table->files.directories[file->directory - first], path);
-    file->path = join(table->files.directory, path);
+        path = line_join(table->files.directories[file->directory - first], path);
+    file->path = line_join(table->files.directory, path);
     return file->path;
 }

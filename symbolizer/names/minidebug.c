@@ -12,7 +12,7 @@ struct output {
     size_t capacity;
 };
 
-static bool grow(struct output *output, lzma_stream *stream)
+static bool minidebug_grow(struct output *output, lzma_stream *stream)
 {
     size_t used = output->capacity - stream->avail_out;
     size_t capacity = output->capacity != 0 ? output->capacity * 2 : FIRST_SIZE;
@@ -27,12 +27,12 @@ static bool grow(struct output *output, lzma_stream *stream)
     return true;
 }
 
-// decode runs the decoder to the end of its stream.
-static bool decode(lzma_stream *stream, struct output *output)
+// minidebug_decode runs the decoder to the end of its stream.
+static bool minidebug_decode(lzma_stream *stream, struct output *output)
 {
     lzma_ret result = LZMA_OK;
     while (result == LZMA_OK) {
-        if (stream->avail_out == 0 && !grow(output, stream))
+        if (stream->avail_out == 0 && !minidebug_grow(output, stream))
             return false;
         result = lzma_code(stream, LZMA_FINISH);
     }
@@ -50,7 +50,7 @@ enum ch_status minidebug_open(struct debug_elf *out, const struct debug_elf *ima
     stream.next_in = data->d_buf;
     stream.avail_in = data->d_size;
     struct output output = { 0 };
-    bool whole = decode(&stream, &output);
+    bool whole = minidebug_decode(&stream, &output);
     size_t size = (size_t)stream.total_out;
     lzma_end(&stream);
     if (!whole) {

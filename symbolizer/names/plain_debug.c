@@ -14,8 +14,8 @@ struct plain {
     size_t count;
 };
 
-// is_taken is whether values are found by a section of that name.
-static bool is_taken(const char *name)
+// plain_is_taken is whether values are found by a section of that name.
+static bool plain_is_taken(const char *name)
 {
     static const char *const taken[] = {
         ".note.gnu.build-id", ".debug_info",       ".debug_types",  ".debug_abbrev",
@@ -56,7 +56,7 @@ bool plain_debug_wanted(const struct debug_elf *file)
          scn = next_section(file->elf, scn, &header, &name)) {
         if (strcmp(name, ".gnu_debugaltlink") == 0)
             return false;
-        compressed |= is_taken(name) && (header.sh_flags & SHF_COMPRESSED) != 0;
+        compressed |= plain_is_taken(name) && (header.sh_flags & SHF_COMPRESSED) != 0;
     }
     return compressed;
 }
@@ -87,10 +87,10 @@ static enum ch_status add_bytes(struct plain *plain, const char *name,
     return text_ok(plain->out) ? CH_OK : CH_ERR_LIMIT;
 }
 
-// add_section appends a section of the file, decompressed: in our memory, the file
-// stays as it is.
-static enum ch_status add_section(struct plain *plain, Elf_Scn *scn, const char *name,
-                                  const GElf_Shdr *header)
+// plain_add_section appends a section of the file, decompressed: in our memory, the
+// file stays as it is.
+static enum ch_status plain_add_section(struct plain *plain, Elf_Scn *scn,
+                                        const char *name, const GElf_Shdr *header)
 {
     GElf_Chdr compressed;
     if ((header->sh_flags & SHF_COMPRESSED) != 0) {
@@ -114,14 +114,14 @@ static enum ch_status add_sections(struct plain *plain, Elf *elf)
     enum ch_status status = CH_OK;
     Elf_Scn *scn = NULL;
     while (status == CH_OK && (scn = next_section(elf, scn, &header, &name)) != NULL)
-        if (is_taken(name))
-            status = add_section(plain, scn, name, &header);
+        if (plain_is_taken(name))
+            status = plain_add_section(plain, scn, name, &header);
     return status;
 }
 
-// finish appends the names and the headers of sections, and has the file's header say
-// where they are.
-static enum ch_status finish(struct plain *plain, const GElf_Ehdr *from)
+// plain_finish appends the names and the headers of sections, and has the file's header
+// say where they are.
+static enum ch_status plain_finish(struct plain *plain, const GElf_Ehdr *from)
 {
     const GElf_Shdr strings = { .sh_type = SHT_STRTAB };
     size_t index = plain->count;
@@ -158,7 +158,7 @@ enum ch_status plain_debug_write(const struct debug_elf *file, struct text *out)
     text_append(out, &header, sizeof(header)); // its place
     enum ch_status status = add_sections(&plain, file->elf);
     if (status == CH_OK)
-        status = finish(&plain, &header);
+        status = plain_finish(&plain, &header);
     text_deinit(&plain.names);
     return status;
 }

@@ -21,7 +21,7 @@ bool report_address_read(const json_t *value, uint64_t *out)
     return true;
 }
 
-static struct build_id read_build_id(const json_t *value)
+static struct build_id images_read_build_id(const json_t *value)
 {
     struct build_id id = { .size = 0 };
     const char *text = json_string_value(value);
@@ -31,13 +31,13 @@ static struct build_id read_build_id(const json_t *value)
     return id;
 }
 
-static struct report_image read_image(const json_t *from)
+static struct report_image images_read_image(const json_t *from)
 {
     const char *path = json_string_value(json_object_get(from, "path"));
     if (path == NULL)
         path = json_string_value(json_object_get(from, "name"));
     struct report_image image = { .path = path != NULL ? path : "",
-                                  .id = read_build_id(
+                                  .id = images_read_build_id(
                                       json_object_get(from, "build_id")) };
     (void)(report_address_read(json_object_get(from, "base"), &image.base) &&
            report_address_read(json_object_get(from, "end_of_text"),
@@ -45,7 +45,7 @@ static struct report_image read_image(const json_t *from)
     return image;
 }
 
-static enum ch_status read_list(struct report_images *out, const json_t *images)
+static enum ch_status images_read_list(struct report_images *out, const json_t *images)
 {
     size_t count = json_array_size(images);
     if (count > REPORT_IMAGES_MAX)
@@ -54,7 +54,7 @@ static enum ch_status read_list(struct report_images *out, const json_t *images)
     if (items == NULL)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        items[i] = read_image(json_array_get(images, i));
+        items[i] = images_read_image(json_array_get(images, i));
     out->items = items;
     out->count = count;
     return CH_OK;
@@ -151,7 +151,7 @@ enum ch_status report_images_read(struct report_images *out, const json_t *repor
         images = out->listed;
     }
     if (status == CH_OK)
-        status = read_list(out, images);
+        status = images_read_list(out, images);
     if (status != CH_OK)
         report_images_deinit(out);
     return status;

@@ -9,7 +9,7 @@
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
 
-static void drop_json(json_t *const *value)
+static void paths_drop_json(json_t *const *value)
 {
     json_decref(*value);
 }
@@ -53,7 +53,7 @@ static enum ch_status work(void *context, int to_parent)
 {
     const char *path = context;
     struct debug_elf file = { 0 };
-    json_t *CH_CLEANUP(drop_json) paths = json_object();
+    json_t *CH_CLEANUP(paths_drop_json) paths = json_object();
     enum ch_status status = debug_elf_open(&file, path);
     if (status != CH_OK)
         return status;

@@ -25,8 +25,9 @@ static uint32_t checksum(const uint8_t *bytes, size_t size)
     return (uint32_t)crc32(0, bytes, (uInt)size);
 }
 
-// read_header reads what symbol-cache.md lists under Header.
-static enum ch_status read_header(struct symbol_cache *cache, const struct build_id *id)
+// symbol_cache_read_header reads what symbol-cache.md lists under Header.
+static enum ch_status symbol_cache_read_header(struct symbol_cache *cache,
+                                               const struct build_id *id)
 {
     struct cursor c = cursor_over(cache->bytes, cache->size);
     const uint8_t *magic = cursor_take(&c, SYMBOL_CACHE_MAGIC_SIZE);
@@ -84,7 +85,7 @@ enum ch_status symbol_cache_over(struct symbol_cache *out, const void *bytes,
                                  size_t size, const struct build_id *id)
 {
     struct symbol_cache cache = { .bytes = bytes, .size = size };
-    enum ch_status status = read_header(&cache, id);
+    enum ch_status status = symbol_cache_read_header(&cache, id);
     if (status != CH_OK)
         return status;
     if (!sections_fit(&cache))
@@ -237,9 +238,9 @@ static void next_row(struct cursor *c, struct row *row)
     }
 }
 
-// find_row stores the last row at or before offset. CH_END: there is none.
-static enum ch_status find_row(struct symbol_cache *cache, uint32_t offset,
-                               struct row *out)
+// symbol_cache_find_row stores the last row at or before offset. CH_END: there is none.
+static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t offset,
+                                            struct row *out)
 {
     struct cursor rows;
     uint32_t first;
@@ -260,9 +261,9 @@ static enum ch_status find_row(struct symbol_cache *cache, uint32_t offset,
     return found ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// find_file names the file of number, counted from 1; 0 is none.
-static enum ch_status find_file(struct symbol_cache *cache, uint64_t number,
-                                const char **out)
+// symbol_cache_find_file names the file of number, counted from 1; 0 is none.
+static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
+                                             uint64_t number, const char **out)
 {
     *out = NULL;
     if (number == 0)
@@ -277,9 +278,10 @@ static enum ch_status find_file(struct symbol_cache *cache, uint64_t number,
     return find_string(cache, SYMBOL_CACHE_NAMES, name, out);
 }
 
-// find_function names the function of number, counted from 1; 0 is none.
-static enum ch_status find_function(struct symbol_cache *cache, uint64_t number,
-                                    struct symbol_frame *frame)
+// symbol_cache_find_function names the function of number, counted from 1; 0 is none.
+static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
+                                                 uint64_t number,
+                                                 struct symbol_frame *frame)
 {
     if (number == 0)
         return CH_OK;
@@ -329,8 +331,9 @@ static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
     *node = parent;
     *caller =
         (struct symbol_frame){ .line = (uint32_t)line, .column = (uint32_t)column };
-    enum ch_status status = find_function(cache, function, frame);
-    return status == CH_OK ? find_file(cache, file, &caller->file) : status;
+    enum ch_status status = symbol_cache_find_function(cache, function, frame);
+    return status == CH_OK ? symbol_cache_find_file(cache, file, &caller->file)
+                           : status;
 }
 
 enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
@@ -341,13 +344,13 @@ enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
     size_t count = 0;
     if (vaddr >= cache->text[0] && vaddr < cache->text[1]) {
         enum ch_status status =
-            find_row(cache, (uint32_t)(vaddr - cache->text[0]), &row);
+            symbol_cache_find_row(cache, (uint32_t)(vaddr - cache->text[0]), &row);
         if (status != CH_OK && status != CH_END)
             return status;
     }
     struct symbol_frame next = { .line = (uint32_t)row.line,
                                  .column = (uint32_t)row.column };
-    enum ch_status status = find_file(cache, row.file, &next.file);
+    enum ch_status status = symbol_cache_find_file(cache, row.file, &next.file);
     while (status == CH_OK && row.node != 0 && count < SYMBOL_FRAMES_MAX) {
         next.entry = next.start = vaddr;
         frames[count] = next;

@@ -33,18 +33,18 @@ const char *symbol_cache_folder_default(char out[PATH_MAX])
     return length > 0 && length < PATH_MAX ? out : NULL;
 }
 
-// is_ours is true for what belongs to us and nobody else can write.
-static bool is_ours(int fd, mode_t type)
+// folder_is_ours is true for what belongs to us and nobody else can write.
+static bool folder_is_ours(int fd, mode_t type)
 {
     struct stat facts;
     return fstat(fd, &facts) == 0 && (facts.st_mode & S_IFMT) == type &&
            facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static int open_folder(const char *folder)
+static int folder_open(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+    if (fd >= 0 && !folder_is_ours(fd, S_IFDIR)) {
         close(fd);
         fd = -1;
     }
@@ -74,8 +74,8 @@ static bool make_folder(const char *folder)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-static bool name_of(const struct build_id *id, enum symbol_cache_kind kind,
-                    const char *suffix, char out[NAME_SIZE])
+static bool folder_name_of(const struct build_id *id, enum symbol_cache_kind kind,
+                           const char *suffix, char out[NAME_SIZE])
 {
     static const char *const kinds[] = {
         [SYMBOL_CACHE_OF_NAMES] = "", [SYMBOL_CACHE_OF_DEBUG] = "-debug"
@@ -92,13 +92,13 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
                                         const struct build_id *id)
 {
     char name[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_NAMES, "", name))
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    if (folder_fd < 0 || !folder_name_of(id, SYMBOL_CACHE_OF_NAMES, "", name))
         return CH_ERR_NOT_FOUND;
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return CH_ERR_NOT_FOUND;
-    bool ours = is_ours(fd, S_IFREG);
+    bool ours = folder_is_ours(fd, S_IFREG);
     enum ch_status status = ours ? symbol_cache_map(out, fd, id) : CH_ERR_NOT_FOUND;
     close(fd);
     bool useless = status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED ||
@@ -111,11 +111,11 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
 int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd < 0 || !name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    if (folder_fd < 0 || !folder_name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
         return -1;
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && is_ours(fd, S_IFREG))
+    if (fd >= 0 && folder_is_ours(fd, S_IFREG))
         return fd;
     close_folder(&fd);
     return -1;
@@ -127,18 +127,18 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
                                                     SYMBOL_CACHE_OF_DEBUG };
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (folder_fd < 0 || !name_of(id, kinds[i], "", name) ||
-            !name_of(id, kinds[i], claim_suffix, claim))
+        if (folder_fd < 0 || !folder_name_of(id, kinds[i], "", name) ||
+            !folder_name_of(id, kinds[i], claim_suffix, claim))
             return;
         (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
         (void)unlinkat(folder_fd, name, 0);
     }
 }
 
-// is_stale is true for a claim whose process has had its time.
-static bool is_stale(int folder_fd, const char *name)
+// folder_is_stale is true for a claim whose process has had its time.
+static bool folder_is_stale(int folder_fd, const char *name)
 {
     struct stat facts;
     return fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -150,13 +150,13 @@ bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
 {
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    if (!name_of(id, kind, "", name) || !name_of(id, kind, claim_suffix, claim) ||
-        !make_folder(folder))
+    if (!folder_name_of(id, kind, "", name) ||
+        !folder_name_of(id, kind, claim_suffix, claim) || !make_folder(folder))
         return false;
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
     if (folder_fd < 0 || faccessat(folder_fd, name, F_OK, 0) == 0)
         return false;
-    if (is_stale(folder_fd, claim))
+    if (folder_is_stale(folder_fd, claim))
         (void)unlinkat(folder_fd, claim, 0);
     int fd = openat(folder_fd, claim,
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -170,26 +170,27 @@ bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (!name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
-        !name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    if (!folder_name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
+        !folder_name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
         return false;
     if (folder_fd < 0)
         return access(folder, F_OK) != 0;
     return faccessat(folder_fd, name, F_OK, 0) != 0 &&
-           (faccessat(folder_fd, claim, F_OK, 0) != 0 || is_stale(folder_fd, claim));
+           (faccessat(folder_fd, claim, F_OK, 0) != 0 ||
+            folder_is_stale(folder_fd, claim));
 }
 
 void symbol_cache_folder_release(const char *folder, const struct build_id *id,
                                  enum symbol_cache_kind kind)
 {
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
-    if (folder_fd >= 0 && name_of(id, kind, claim_suffix, claim))
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    if (folder_fd >= 0 && folder_name_of(id, kind, claim_suffix, claim))
         (void)unlinkat(folder_fd, claim, 0);
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
+static bool folder_write_all(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size != 0) {
@@ -218,14 +219,14 @@ struct entries {
     uint64_t total;
 };
 
-// add_entry takes the cache called name in. What has a suffix is somebody's work in
-// progress, and removed when it is a day old.
-static bool add_entry(struct entries *entries, int folder_fd, const char *name)
+// folder_add_entry takes the cache called name in. What has a suffix is somebody's work
+// in progress, and removed when it is a day old.
+static bool folder_add_entry(struct entries *entries, int folder_fd, const char *name)
 {
     struct stat facts;
     size_t length = strlen(name);
     if (strchr(name, '.') != NULL) {
-        if (name[0] != '.' && is_stale(folder_fd, name))
+        if (name[0] != '.' && folder_is_stale(folder_fd, name))
             (void)unlinkat(folder_fd, name, 0);
         return true;
     }
@@ -261,7 +262,7 @@ static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
         return;
     }
     for (struct dirent *at; (at = readdir(dir)) != NULL;)
-        if (!add_entry(&entries, folder_fd, at->d_name))
+        if (!folder_add_entry(&entries, folder_fd, at->d_name))
             break;
     closedir(dir);
     if (entries.count != 0)
@@ -281,12 +282,12 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
     char name[NAME_SIZE];
     char unfinished[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = open_folder(folder);
+    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
     if (size > limit_bytes)
         return CH_ERR_LIMIT;
-    if (folder_fd < 0 || !name_of(id, kind, "", name) ||
-        !name_of(id, kind, new_suffix, unfinished) ||
-        !name_of(id, kind, claim_suffix, claim))
+    if (folder_fd < 0 || !folder_name_of(id, kind, "", name) ||
+        !folder_name_of(id, kind, new_suffix, unfinished) ||
+        !folder_name_of(id, kind, claim_suffix, claim))
         return CH_ERR_IO;
     // The claim is ours, so this is nobody else's.
     (void)unlinkat(folder_fd, unfinished, 0);
@@ -294,7 +295,7 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return CH_ERR_IO;
-    bool written = write_all(fd, bytes, size);
+    bool written = folder_write_all(fd, bytes, size);
     written = close(fd) == 0 && written;
     // Who forgot id meanwhile took the claim away.
     bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;

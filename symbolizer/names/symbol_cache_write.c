@@ -62,7 +62,7 @@ static void append_u32(struct text *to, uint32_t value)
     text_append(to, &value, sizeof(value));
 }
 
-static void append_u64(struct text *to, uint64_t value)
+static void cache_append_u64(struct text *to, uint64_t value)
 {
     value = htole64(value);
     text_append(to, &value, sizeof(value));
@@ -75,8 +75,9 @@ static enum ch_status add_string(struct writer *writer,
     return intern_add(&writer->sections[section], string, strlen(string) + 1, out);
 }
 
-// add_file stores 1 + the number of file, 0 for none.
-static enum ch_status add_file(struct writer *writer, const char *file, uint32_t *out)
+// cache_add_file stores 1 + the number of file, 0 for none.
+static enum ch_status cache_add_file(struct writer *writer, const char *file,
+                                     uint32_t *out)
 {
     uint32_t name;
     *out = 0;
@@ -91,9 +92,10 @@ static enum ch_status add_file(struct writer *writer, const char *file, uint32_t
     return status;
 }
 
-// add_function stores 1 + the number of frame's function, 0 for none.
-static enum ch_status add_function(struct writer *writer,
-                                   const struct symbol_frame *frame, uint32_t *out)
+// cache_add_function stores 1 + the number of frame's function, 0 for none.
+static enum ch_status cache_add_function(struct writer *writer,
+                                         const struct symbol_frame *frame,
+                                         uint32_t *out)
 {
     uint32_t names[2] = { 0, 0 };
     *out = 0;
@@ -124,7 +126,7 @@ static enum ch_status add_node(struct writer *writer, const struct symbol_frame 
     struct bytes node = { .size = 1 };
     uint32_t function;
     uint32_t file;
-    enum ch_status status = add_function(writer, frame, &function);
+    enum ch_status status = cache_add_function(writer, frame, &function);
     if (status != CH_OK)
         return status;
     if (frame->inlined)
@@ -140,7 +142,7 @@ static enum ch_status add_node(struct writer *writer, const struct symbol_frame 
         put_uleb(&node, frame->entry - writer->text_low);
     }
     if (caller != NULL) {
-        status = add_file(writer, caller->file, &file);
+        status = cache_add_file(writer, caller->file, &file);
         if (status != CH_OK)
             return status;
         node.at[0] |= SYMBOL_CACHE_NODE_PARENT;
@@ -154,10 +156,10 @@ static enum ch_status add_node(struct writer *writer, const struct symbol_frame 
     return status;
 }
 
-// add_frames stores the node of the innermost frame: callers come first.
-static enum ch_status add_frames(struct writer *writer,
-                                 const struct symbol_frame *frames, size_t count,
-                                 uint32_t *out)
+// cache_add_frames stores the node of the innermost frame: callers come first.
+static enum ch_status cache_add_frames(struct writer *writer,
+                                       const struct symbol_frame *frames, size_t count,
+                                       uint32_t *out)
 {
     uint32_t node = 0;
     for (size_t i = count; i-- > 0;) {
@@ -170,7 +172,7 @@ static enum ch_status add_frames(struct writer *writer,
     return CH_OK;
 }
 
-static void begin_block(struct writer *writer, uint32_t offset)
+static void cache_begin_block(struct writer *writer, uint32_t offset)
 {
     struct text *blocks = &writer->sections[SYMBOL_CACHE_BLOCKS].bytes;
     append_u32(blocks, offset);
@@ -179,13 +181,13 @@ static void begin_block(struct writer *writer, uint32_t offset)
     writer->last = (struct written){ .offset = offset };
 }
 
-// write_row says what holds from row's offset on.
-static enum ch_status write_row(struct writer *writer, const struct written *row)
+// cache_write_row says what holds from row's offset on.
+static enum ch_status cache_write_row(struct writer *writer, const struct written *row)
 {
     struct text *rows = &writer->sections[SYMBOL_CACHE_ROWS].bytes;
     struct text *blocks = &writer->sections[SYMBOL_CACHE_BLOCKS].bytes;
     if (blocks->size == 0 || writer->block_rows == SYMBOL_CACHE_BLOCK_ROWS)
-        begin_block(writer, row->offset);
+        cache_begin_block(writer, row->offset);
     writer->block_rows++;
     const struct written *last = &writer->last;
     bool node = row->node != last->node;
@@ -220,19 +222,19 @@ static enum ch_status write_answer(struct writer *writer, struct symbol_image *i
     if (count != 0) {
         row.line = frames[0].line;
         row.column = frames[0].column;
-        status = add_file(writer, frames[0].file, &row.file);
+        status = cache_add_file(writer, frames[0].file, &row.file);
     }
     bool line_alone =
         count == 1 && frames[0].function == NULL && frames[0].file != NULL;
     if (status == CH_OK && !line_alone)
-        status = add_frames(writer, frames, count, &row.node);
+        status = cache_add_frames(writer, frames, count, &row.node);
     const struct written *now = &writer->current;
     bool same = row.node == now->node && row.file == now->file &&
                 row.line == now->line && row.column == now->column;
     if (status != CH_OK || same)
         return status;
     writer->current = row;
-    return write_row(writer, &row);
+    return cache_write_row(writer, &row);
 }
 
 static void append_checksums(const struct text *data, struct text *out)
@@ -254,10 +256,10 @@ static void append_fields(const struct writer *writer, const struct text *data,
     size_t pages = (data->size + SYMBOL_CACHE_PAGE - 1) / SYMBOL_CACHE_PAGE;
     size_t head = SYMBOL_CACHE_HEADER_SIZE + pages * sizeof(uint32_t);
     head = (head + SYMBOL_CACHE_PAGE - 1) / SYMBOL_CACHE_PAGE * SYMBOL_CACHE_PAGE;
-    append_u64(out, head + data->size);
-    append_u64(out, base);
-    append_u64(out, writer->text_low);
-    append_u64(out, text_high);
+    cache_append_u64(out, head + data->size);
+    cache_append_u64(out, base);
+    cache_append_u64(out, writer->text_low);
+    cache_append_u64(out, text_high);
     append_u32(out, (uint32_t)id->size);
     append_u32(out, (uint32_t)pages);
     text_append(out, id->bytes, sizeof(id->bytes));
@@ -269,9 +271,9 @@ static void append_fields(const struct writer *writer, const struct text *data,
     append_checksums(data, out);
 }
 
-static enum ch_status append_file(const struct writer *writer,
-                                  const struct symbol_image *image,
-                                  const struct build_id *id, struct text *out)
+static enum ch_status cache_append_file(const struct writer *writer,
+                                        const struct symbol_image *image,
+                                        const struct build_id *id, struct text *out)
 {
     static const uint8_t nothing[SYMBOL_CACHE_PAGE] = { 0 };
     uint64_t text[2];
@@ -322,7 +324,7 @@ enum ch_status symbol_cache_write(struct symbol_image *image, const struct build
     struct writer writer = { .text_low = text[0] };
     enum ch_status status = write_answers(&writer, image);
     if (status == CH_OK)
-        status = append_file(&writer, image, id, out);
+        status = cache_append_file(&writer, image, id, out);
     for (size_t i = 0; i < SYMBOL_CACHE_SECTIONS; i++)
         intern_deinit(&writer.sections[i]);
     return status;

@@ -31,9 +31,9 @@ struct symbol_image {
     struct symbol_cache cache; // its strings may be in use until the image is closed
 };
 
-// add_symbols merges what each file knows. A whole table has what .dynsym has, so that
-// is read only where the whole one is missing.
-static enum ch_status add_symbols(struct symbol_image *image)
+// symbol_image_add_symbols merges what each file knows. A whole table has what .dynsym
+// has, so that is read only where the whole one is missing.
+static enum ch_status symbol_image_add_symbols(struct symbol_image *image)
 {
     const struct debug_elf *whole[] = { &image->files.image, &image->files.debug,
                                         &image->files.mini };
@@ -53,7 +53,7 @@ static enum ch_status add_symbols(struct symbol_image *image)
     return status;
 }
 
-static void open_dwarf(struct symbol_image *image)
+static void symbol_image_open_dwarf(struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
     if (file == NULL)
@@ -78,13 +78,13 @@ static void open_files(struct symbol_image *image)
         return;
     }
     memcpy(image->symbols.text, image->text, sizeof(image->text));
-    open_dwarf(image);
-    image->usable = add_symbols(image) == CH_OK;
+    symbol_image_open_dwarf(image);
+    image->usable = symbol_image_add_symbols(image) == CH_OK;
 }
 
-// find_id learns the build ID of an image of which only the path is known: caches are
-// found by it.
-static void find_id(struct symbol_image *image)
+// symbol_image_find_id learns the build ID of an image of which only the path is known:
+// caches are found by it.
+static void symbol_image_find_id(struct symbol_image *image)
 {
     struct debug_elf file;
     if (image->id.size != 0 || debug_elf_open(&file, image->path) != CH_OK)
@@ -99,7 +99,7 @@ static bool open_cache(struct symbol_image *image)
     const char *folder = image->search->cache_folder;
     if (folder == NULL || image->names_only)
         return false;
-    find_id(image);
+    symbol_image_find_id(image);
     if (symbol_cache_folder_find(&image->cache, folder, &image->id) != CH_OK)
         return false;
     image->cached = true;
@@ -200,8 +200,8 @@ static const char *symbol_name(struct symbol_image *image, const struct symbol *
     return *name != NULL ? *name : symbol->name;
 }
 
-static size_t find_symbol(struct symbol_image *image, uint64_t vaddr,
-                          struct symbol_frame *out)
+static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vaddr,
+                                       struct symbol_frame *out)
 {
     const struct symbol *symbol = symbol_table_find(&image->symbols, vaddr);
     if (symbol == NULL)
@@ -293,7 +293,7 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
         return count;
     // Assembler sources have lines but no functions: the symbol names them.
     struct symbol_frame named;
-    if (find_symbol(image, vaddr, &named) != 0) {
+    if (symbol_image_find_symbol(image, vaddr, &named) != 0) {
         frames[0].function = named.function;
         frames[0].raw_name = named.raw_name;
         frames[0].entry = named.entry;
@@ -309,7 +309,8 @@ static void name_function(struct symbol_image *image, struct symbol_frame *frame
 {
     struct symbol_frame named;
     bool complete = frame->function != NULL && !frame->of_source;
-    if (complete || frame->inlined || find_symbol(image, frame->entry, &named) == 0)
+    if (complete || frame->inlined ||
+        symbol_image_find_symbol(image, frame->entry, &named) == 0)
         return;
     frame->function = named.function;
     frame->raw_name = named.raw_name;
@@ -321,11 +322,11 @@ static size_t find_in_files(struct symbol_image *image, uint64_t vaddr,
 {
     if (!image->usable || vaddr < image->text[0] || vaddr >= image->text[1])
         return 0;
-    if (image->names_only && find_symbol(image, vaddr, &frames[0]) != 0)
+    if (image->names_only && symbol_image_find_symbol(image, vaddr, &frames[0]) != 0)
         return 1;
     size_t count = find_in_dwarf(image, vaddr, frames);
     if (count == 0)
-        return find_symbol(image, vaddr, &frames[0]);
+        return symbol_image_find_symbol(image, vaddr, &frames[0]);
     name_function(image, &frames[count - 1]);
     return count;
 }
@@ -347,8 +348,8 @@ void symbol_image_text(const struct symbol_image *image, uint64_t out[2])
     memcpy(out, image->text, sizeof(image->text));
 }
 
-// is_whole is true when nothing that could become a name is missing.
-static bool is_whole(const struct symbol_image *image)
+// symbol_image_is_whole is true when nothing that could become a name is missing.
+static bool symbol_image_is_whole(const struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
     if (file == NULL || image->dwarf == NULL || !image->usable || image->names_only ||
@@ -360,7 +361,7 @@ static bool is_whole(const struct symbol_image *image)
 
 enum ch_status symbol_image_edges(struct symbol_image *image, struct address_list *out)
 {
-    if (!is_whole(image))
+    if (!symbol_image_is_whole(image))
         return CH_ERR_UNSUPPORTED;
     enum ch_status status = unit_index_edges(&image->units, out);
     if (status == CH_OK)

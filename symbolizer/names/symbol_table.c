@@ -34,8 +34,8 @@ static uint64_t reach_of(Elf *elf, const GElf_Sym *symbol)
     return left < UNSIZED_MAX ? left : UNSIZED_MAX;
 }
 
-static enum ch_status add_symbol(struct symbol_table *table, Elf *elf,
-                                 const GElf_Sym *from, const char *name)
+static enum ch_status symbol_table_add_symbol(struct symbol_table *table, Elf *elf,
+                                              const GElf_Sym *from, const char *name)
 {
     if (from->st_value < table->text[0] || from->st_value >= table->text[1])
         return CH_OK;
@@ -51,8 +51,8 @@ static enum ch_status add_symbol(struct symbol_table *table, Elf *elf,
     return CH_OK;
 }
 
-static enum ch_status add_section(struct symbol_table *table, Elf *elf, Elf_Scn *scn,
-                                  const GElf_Shdr *header)
+static enum ch_status symbol_table_add_section(struct symbol_table *table, Elf *elf,
+                                               Elf_Scn *scn, const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(scn, NULL);
     if (data == NULL || header->sh_entsize == 0)
@@ -65,7 +65,7 @@ static enum ch_status add_section(struct symbol_table *table, Elf *elf, Elf_Scn 
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
         if (name == NULL || !is_function(&symbol, name))
             continue;
-        enum ch_status status = add_symbol(table, elf, &symbol, name);
+        enum ch_status status = symbol_table_add_symbol(table, elf, &symbol, name);
         if (status != CH_OK)
             return status;
     }
@@ -80,7 +80,8 @@ enum ch_status symbol_table_add(struct symbol_table *table,
         GElf_Shdr header;
         if (gelf_getshdr(scn, &header) == NULL || header.sh_type != type)
             continue;
-        enum ch_status status = add_section(table, file->elf, scn, &header);
+        enum ch_status status =
+            symbol_table_add_section(table, file->elf, scn, &header);
         if (status != CH_OK)
             return status;
     }

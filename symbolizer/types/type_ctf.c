@@ -184,8 +184,9 @@ static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t 
     }
 }
 
-// reserve makes room in table for all types: they refer to each other in any order.
-static enum ch_status reserve(struct type_ctf *ctf, struct type_table *table)
+// type_ctf_reserve makes room in table for all types: they refer to each other in any
+// order.
+static enum ch_status type_ctf_reserve(struct type_ctf *ctf, struct type_table *table)
 {
     const struct type empty = { .name = "" };
     for (size_t i = 0; i < ctf->count; i++) {
@@ -214,10 +215,10 @@ static enum ch_status convert_all(struct type_ctf *ctf, struct type_table *table
     return CH_OK;
 }
 
-// add_symbols adds the functions and variables of dictionary dict. Objects have their
-// variables as well in relocatable files; a name is added once.
-static enum ch_status add_symbols(const struct type_ctf *ctf, size_t dict,
-                                  struct type_table *table)
+// type_ctf_add_symbols adds the functions and variables of dictionary dict. Objects
+// have their variables as well in relocatable files; a name is added once.
+static enum ch_status type_ctf_add_symbols(const struct type_ctf *ctf, size_t dict,
+                                           struct type_table *table)
 {
     struct ctf_symbols symbols;
     struct ctf_symbol symbol;
@@ -253,13 +254,13 @@ enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
     for (size_t i = 0; status == CH_OK && i < ctf->count; i++)
         status = find_parent(ctf, i);
     if (status == CH_OK)
-        status = reserve(ctf, table);
+        status = type_ctf_reserve(ctf, table);
     if (status == CH_OK)
         status = convert_all(ctf, table);
     if (status == CH_OK)
         status = type_check(table, first);
     for (size_t i = 0; status == CH_OK && i < ctf->count; i++)
-        status = add_symbols(ctf, i, table);
+        status = type_ctf_add_symbols(ctf, i, table);
     return status;
 }
 

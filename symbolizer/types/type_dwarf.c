@@ -24,9 +24,9 @@ void type_dwarf_deinit(struct type_dwarf *types)
     *types = (struct type_dwarf){ 0 };
 }
 
-// find_slot is where die is, or where it would be.
-static struct type_dwarf_entry *find_slot(struct type_dwarf_entry *entries,
-                                          size_t capacity, void *die)
+// type_dwarf_find_slot is where die is, or where it would be.
+static struct type_dwarf_entry *type_dwarf_find_slot(struct type_dwarf_entry *entries,
+                                                     size_t capacity, void *die)
 {
     uint64_t hash = (uint64_t)(uintptr_t)die * 0x9e3779b97f4a7c15u;
     size_t at = (size_t)(hash >> 20) & (capacity - 1);
@@ -46,7 +46,8 @@ static enum ch_status grow_entries(struct type_dwarf *types)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < types->entry_capacity; i++)
         if (types->entries[i].die != NULL)
-            *find_slot(entries, capacity, types->entries[i].die) = types->entries[i];
+            *type_dwarf_find_slot(entries, capacity, types->entries[i].die) =
+                types->entries[i];
     free(types->entries);
     types->entries = entries;
     types->entry_capacity = capacity;
@@ -75,16 +76,17 @@ static enum ch_status push_waiting(struct type_dwarf *types, const Dwarf_Die *di
     return CH_OK;
 }
 
-// place gives die a place in the table, where it has none, and lists it for reading.
-static enum ch_status place(struct type_dwarf *types, const Dwarf_Die *die,
-                            uint32_t *out)
+// type_dwarf_place gives die a place in the table, where it has none, and lists it for
+// reading.
+static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die *die,
+                                       uint32_t *out)
 {
     const struct type empty = { .name = "" };
     enum ch_status status = grow_entries(types);
     if (status != CH_OK)
         return status;
     struct type_dwarf_entry *slot =
-        find_slot(types->entries, types->entry_capacity, die->addr);
+        type_dwarf_find_slot(types->entries, types->entry_capacity, die->addr);
     if (slot->die == NULL) {
         status = type_table_add(types->table, &empty, &slot->type);
         if (status == CH_OK)
@@ -123,7 +125,7 @@ static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
         *out = TYPE_UNKNOWN_INDEX;
         return CH_OK;
     }
-    return place(types, &target, out);
+    return type_dwarf_place(types, &target, out);
 }
 
 // number stores the value of an attribute that is a number.
@@ -138,7 +140,7 @@ static bool number(Dwarf_Die *die, unsigned name, uint64_t *out)
     return true;
 }
 
-static const char *name_of(Dwarf_Die *die)
+static const char *type_dwarf_name_of(Dwarf_Die *die)
 {
     const char *name = dwarf_diename(die);
     return name != NULL ? name : "";
@@ -181,9 +183,9 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
 
 // A collected part is added at once, for its type's parts must stay together, and types
 // that are placed meanwhile have theirs read later.
-static enum ch_status add_member(struct type_dwarf *types, Dwarf_Die *die)
+static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die *die)
 {
-    struct type_part part = { .name = name_of(die) };
+    struct type_part part = { .name = type_dwarf_name_of(die) };
     uint64_t bits;
     enum ch_status status = place_type_of(types, die, &part.type);
     if (status != CH_OK)
@@ -196,7 +198,7 @@ static enum ch_status add_member(struct type_dwarf *types, Dwarf_Die *die)
 
 static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
 {
-    struct type_part part = { .name = name_of(die) };
+    struct type_part part = { .name = type_dwarf_name_of(die) };
     Dwarf_Attribute attribute;
     Dwarf_Sword value;
     if (dwarf_attr(die, DW_AT_const_value, &attribute) != NULL &&
@@ -205,9 +207,9 @@ static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
     return type_table_add_part(types->table, &part);
 }
 
-static enum ch_status add_argument(struct type_dwarf *types, Dwarf_Die *die)
+static enum ch_status type_dwarf_add_argument(struct type_dwarf *types, Dwarf_Die *die)
 {
-    struct type_part part = { .name = name_of(die) };
+    struct type_part part = { .name = type_dwarf_name_of(die) };
     enum ch_status status = place_type_of(types, die, &part.type);
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
 }
@@ -222,11 +224,11 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
         if (dwarf_hasattr(child, DW_AT_declaration) ||
             dwarf_hasattr(child, DW_AT_external))
             return CH_OK; // a static member of C++
-        return add_member(types, child);
+        return type_dwarf_add_member(types, child);
     case DW_TAG_enumerator:
         return add_enumerator(types, child);
     case DW_TAG_formal_parameter:
-        return add_argument(types, child);
+        return type_dwarf_add_argument(types, child);
     case DW_TAG_unspecified_parameters:
         type->variadic = true;
         return CH_OK;
@@ -341,12 +343,12 @@ static enum type_kind kind_of(int tag)
     }
 }
 
-// read_entry fills type from die.
-static enum ch_status read_entry(struct type_dwarf *types, Dwarf_Die *die,
-                                 struct type *type)
+// type_dwarf_read_entry fills type from die.
+static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die *die,
+                                            struct type *type)
 {
     enum type_kind kind = kind_of(dwarf_tag(die));
-    *type = (struct type){ .kind = kind, .name = name_of(die) };
+    *type = (struct type){ .kind = kind, .name = type_dwarf_name_of(die) };
     (void)number(die, DW_AT_byte_size, &type->size);
     if (kind == TYPE_FUNCTION)
         type->name = "";
@@ -397,7 +399,7 @@ static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
         Dwarf_Die die = types->waiting[last];
         uint32_t index = types->waiting_types[last];
         struct type type;
-        enum ch_status status = read_entry(types, &die, &type);
+        enum ch_status status = type_dwarf_read_entry(types, &die, &type);
         if (status != CH_OK)
             return status;
         types->table->types[index] = type;
@@ -409,7 +411,7 @@ enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
                               uint32_t *out_index)
 {
     uint32_t first = types->table->count;
-    enum ch_status status = place(types, die, out_index);
+    enum ch_status status = type_dwarf_place(types, die, out_index);
     return status == CH_OK ? read_waiting(types, first) : status;
 }
 
@@ -421,8 +423,8 @@ enum ch_status type_dwarf_add_type_of(struct type_dwarf *types, Dwarf_Die *die,
     return status == CH_OK ? read_waiting(types, first) : status;
 }
 
-// add_symbol adds the function or variable that die is.
-static enum ch_status add_symbol(struct type_dwarf *types, Dwarf_Die *die)
+// type_dwarf_add_symbol adds the function or variable that die is.
+static enum ch_status type_dwarf_add_symbol(struct type_dwarf *types, Dwarf_Die *die)
 {
     struct type_symbol symbol = { .name = dwarf_diename(die) };
     bool is_function = dwarf_tag(die) == DW_TAG_subprogram;
@@ -440,10 +442,10 @@ static enum ch_status add_top(struct type_dwarf *types, Dwarf_Die *die,
 {
     int tag = dwarf_tag(die);
     uint32_t index;
-    if (name != NULL && strcmp(name_of(die), name) != 0)
+    if (name != NULL && strcmp(type_dwarf_name_of(die), name) != 0)
         return CH_OK;
     if (tag == DW_TAG_subprogram || tag == DW_TAG_variable)
-        return add_symbol(types, die);
+        return type_dwarf_add_symbol(types, die);
     if (kind_of(tag) == TYPE_UNKNOWN)
         return CH_OK;
     return type_dwarf_add(types, die, &index);

@@ -10,7 +10,7 @@
 
 enum { WORDS_MAX = 160, POINTERS_MAX = 4 };
 
-static enum ch_status open_dwarf(struct type_image *image)
+static enum ch_status type_image_open_dwarf(struct type_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);
     if (file == NULL)
@@ -60,7 +60,7 @@ enum ch_status type_image_find_files(struct type_image *image, const char *path,
 
 enum ch_status type_image_load(struct type_image *image)
 {
-    return open_dwarf(image) == CH_OK ? CH_OK : open_ctf(image);
+    return type_image_open_dwarf(image) == CH_OK ? CH_OK : open_ctf(image);
 }
 
 enum ch_status type_image_open(struct type_image *image, const char *path,
@@ -161,7 +161,7 @@ static bool take_words(const char *text, struct words *out)
     return true;
 }
 
-static bool is_named(const struct type *type, const struct words *words)
+static bool type_image_is_named(const struct type *type, const struct words *words)
 {
     bool kind = words->tag != TYPE_UNKNOWN
                     ? type->kind == words->tag
@@ -216,7 +216,8 @@ static void list_candidates(const struct type_table *table, const struct words *
 {
     uint64_t size;
     for (uint32_t i = TYPE_UNKNOWN_INDEX + 1; i < table->count; i++)
-        if (is_named(&table->types[i], words) && type_size(table, i, &size) == CH_OK)
+        if (type_image_is_named(&table->types[i], words) &&
+            type_size(table, i, &size) == CH_OK)
             note_candidate(table, search, i);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/types/type_members.h"
 
-static bool is_nameless(const struct type_table *table, uint32_t index)
+static bool members_is_nameless(const struct type_table *table, uint32_t index)
 {
     const struct type *type = &table->types[index];
     return (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION) &&
            type->name[0] == 0;
 }
 
-static void enter(struct type_members *members, const struct type *type,
-                  uint64_t offset_bits)
+static void members_enter(struct type_members *members, const struct type *type,
+                          uint64_t offset_bits)
 {
     members->levels[members->depth++] =
         (struct type_members_level){ .type = type, .offset_bits = offset_bits };
@@ -19,7 +19,7 @@ void type_members_init(struct type_members *members, const struct type_table *ta
                        const struct type *type)
 {
     *members = (struct type_members){ .table = table };
-    enter(members, type, 0);
+    members_enter(members, type, 0);
 }
 
 bool type_members_next(struct type_members *members, struct type_member *out)
@@ -37,10 +37,11 @@ bool type_members_next(struct type_members *members, struct type_member *out)
         out->part = &members->table->parts[level->type->first_part + level->next++];
         out->offset_bits = level->offset_bits + out->part->offset_bits;
         out->depth = members->depth - 1;
-        out->opens = is_nameless(members->table, out->part->type) &&
+        out->opens = members_is_nameless(members->table, out->part->type) &&
                      members->depth < TYPE_MEMBERS_DEPTH;
         if (out->opens)
-            enter(members, &members->table->types[out->part->type], out->offset_bits);
+            members_enter(members, &members->table->types[out->part->type],
+                          out->offset_bits);
         return true;
     }
     return false;

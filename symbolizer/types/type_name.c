@@ -99,9 +99,10 @@ static void set_parentheses(struct declaration *d, const int order[BINDING_COUNT
         }
 }
 
-// take_apart follows a type down to its base and then builds the declaration upwards.
-static enum ch_status take_apart(const struct type_table *table, uint32_t index,
-                                 struct declaration *d)
+// type_name_take_apart follows a type down to its base and then builds the declaration
+// upwards.
+static enum ch_status type_name_take_apart(const struct type_table *table,
+                                           uint32_t index, struct declaration *d)
 {
     const struct type *chain[TYPE_CHAIN_MAX];
     int count = 0;
@@ -225,7 +226,7 @@ enum ch_status type_name(const struct type_table *table, uint32_t index,
     struct declaration stack[ARGUMENT_DEPTH_MAX];
     size_t before = out->size;
     int depth = 1;
-    enum ch_status status = take_apart(table, index, &stack[0]);
+    enum ch_status status = type_name_take_apart(table, index, &stack[0]);
     while (status == CH_OK && depth > 0) {
         struct declaration *d = &stack[depth - 1];
         if (out->size - before > NAME_BYTES_MAX)
@@ -242,7 +243,7 @@ enum ch_status type_name(const struct type_table *table, uint32_t index,
         else if (depth == ARGUMENT_DEPTH_MAX)
             status = CH_ERR_LIMIT;
         else
-            status = take_apart(table, argument->type, &stack[depth++]);
+            status = type_name_take_apart(table, argument->type, &stack[depth++]);
     }
     if (status != CH_OK)
         return status;

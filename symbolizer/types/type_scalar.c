@@ -30,7 +30,7 @@ static bool read_bits(const struct memory_reader *memory,
     return true;
 }
 
-static json_t *hex_value(wide value)
+static json_t *scalar_hex_value(wide value)
 {
     uint64_t high = (uint64_t)(value >> 64);
     if (high == 0)
@@ -47,7 +47,8 @@ static json_t *integer_value(const struct type *type, unsigned bits, wide value)
     if (negative && bits <= 64)
         return json_integer(
             (json_int_t)((uint64_t)value | (bits < 64 ? ~0ull << bits : 0)));
-    return value <= INT64_MAX ? json_integer((json_int_t)value) : hex_value(value);
+    return value <= INT64_MAX ? json_integer((json_int_t)value)
+                              : scalar_hex_value(value);
 }
 
 static json_t *enum_value(const struct type_table *table, const struct type *type,

@@ -5,8 +5,9 @@
 
 #include "base/checked.h"
 
-// grow makes room for one more of the count items of size bytes at *items.
-static enum ch_status grow(void *items, uint32_t count, size_t *capacity, size_t size)
+// type_table_grow makes room for one more of the count items of size bytes at *items.
+static enum ch_status type_table_grow(void *items, uint32_t count, size_t *capacity,
+                                      size_t size)
 {
     void **at = items;
     if (count < *capacity)
@@ -41,8 +42,8 @@ void type_table_deinit(struct type_table *table)
 enum ch_status type_table_add(struct type_table *table, const struct type *type,
                               uint32_t *out_index)
 {
-    enum ch_status status =
-        grow(&table->types, table->count, &table->capacity, sizeof(table->types[0]));
+    enum ch_status status = type_table_grow(&table->types, table->count,
+                                            &table->capacity, sizeof(table->types[0]));
     if (status != CH_OK)
         return status;
     table->types[table->count] = *type;
@@ -53,8 +54,9 @@ enum ch_status type_table_add(struct type_table *table, const struct type *type,
 enum ch_status type_table_add_part(struct type_table *table,
                                    const struct type_part *part)
 {
-    enum ch_status status = grow(&table->parts, table->part_count,
-                                 &table->part_capacity, sizeof(table->parts[0]));
+    enum ch_status status =
+        type_table_grow(&table->parts, table->part_count, &table->part_capacity,
+                        sizeof(table->parts[0]));
     if (status != CH_OK)
         return status;
     table->parts[table->part_count++] = *part;
@@ -64,8 +66,9 @@ enum ch_status type_table_add_part(struct type_table *table,
 enum ch_status type_table_add_symbol(struct type_table *table,
                                      const struct type_symbol *symbol)
 {
-    enum ch_status status = grow(&table->symbols, table->symbol_count,
-                                 &table->symbol_capacity, sizeof(table->symbols[0]));
+    enum ch_status status =
+        type_table_grow(&table->symbols, table->symbol_count, &table->symbol_capacity,
+                        sizeof(table->symbols[0]));
     if (status != CH_OK)
         return status;
     table->symbols[table->symbol_count++] = *symbol;

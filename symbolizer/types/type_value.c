@@ -40,8 +40,9 @@ struct making {
     json_t *kept;   // every object and array
 };
 
-// push lists an item. Most values are a single number, so room is made as it is needed.
-static void push(struct making *m, const struct item *item)
+// value_push lists an item. Most values are a single number, so room is made as it is
+// needed.
+static void value_push(struct making *m, const struct item *item)
 {
     if (m->count == m->capacity) {
         size_t capacity = m->capacity != 0 ? m->capacity * 4 : 16;
@@ -225,7 +226,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
                                .place = { .type = target, .address = address },
                                .pointers = item->pointers + 1 };
     if (object != NULL)
-        push(m, &next);
+        value_push(m, &next);
     return object;
 }
 
@@ -265,7 +266,7 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
         if (secret && next.ready != NULL)
             next.ready = masked_value();
         if (name[0] != 0)
-            push(m, &next);
+            value_push(m, &next);
     }
 }
 
@@ -322,21 +323,21 @@ static json_t *array_value(struct making *m, const struct item *item)
                                                   item->place.address + i * stride },
                                    .pointers = item->pointers,
                                    .dimension = last ? 0 : item->dimension + 1 };
-        push(m, &next);
+        value_push(m, &next);
     }
     const struct item rest = {
         .container = array,
         .ready = json_pack("{s:I}", "more", (json_int_t)(count - TYPE_VALUE_ELEMENTS))
     };
     if (array != NULL && count > TYPE_VALUE_ELEMENTS)
-        push(m, &rest);
+        value_push(m, &rest);
     else
         json_decref(rest.ready);
     return array;
 }
 
-// make_value makes the value of item, and lists what it is made of.
-static json_t *make_value(struct making *m, const struct item *item)
+// value_make_value makes the value of item, and lists what it is made of.
+static json_t *value_make_value(struct making *m, const struct item *item)
 {
     uint32_t index = type_strip(m->how->table, item->place.type);
     json_t *value;
@@ -380,12 +381,13 @@ static void attach(struct making *m, const struct item *item, json_t *value)
 
 static json_t *make_all(struct making *m, const struct item *root)
 {
-    push(m, root);
+    value_push(m, root);
     for (; m->first < m->count; m->first++) {
         const struct item item = m->items[m->first]; // making it may move the others
         json_t *value;
         bool limited = item.ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
-        value = limited ? json_pack("{s:s}", "error", "limit") : make_value(m, &item);
+        value =
+            limited ? json_pack("{s:s}", "error", "limit") : value_make_value(m, &item);
         attach(m, &item, value);
     }
     return json_incref(json_array_get(root->container, 0));

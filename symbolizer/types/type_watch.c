@@ -18,8 +18,8 @@ struct watching {
     struct type_image image;
 };
 
-// open_image has the types of image index ready, where it has any.
-static void open_image(struct watching *w, uint32_t index)
+// watch_open_image has the types of image index ready, where it has any.
+static void watch_open_image(struct watching *w, uint32_t index)
 {
     char buffers[2][PATH_MAX];
     struct debug_search search = symbolizer_options_search(w->options);
@@ -35,7 +35,7 @@ static void open_image(struct watching *w, uint32_t index)
                            &from->id, &search);
 }
 
-static json_t *name_of(const struct type_table *table, uint32_t index)
+static json_t *watch_name_of(const struct type_table *table, uint32_t index)
 {
     CH_CLEANUP(text_deinit) struct text name = { 0 };
     if (type_name(table, index, &name) != CH_OK)
@@ -62,14 +62,16 @@ static json_t *candidates_of(const struct type_table *table,
     return all;
 }
 
-// add_value looks for the type of a watch and writes its value, or why there is none.
-static void add_value(struct watching *w, const struct held_watch *watch, json_t *out)
+// watch_add_value looks for the type of a watch and writes its value, or why there is
+// none.
+static void watch_add_value(struct watching *w, const struct held_watch *watch,
+                            json_t *out)
 {
     uint32_t index = report_images_at(w->images, watch->caller);
     struct type_search search = { .name = watch->type, .size = watch->size };
     enum type_match match = TYPE_NO_TYPES;
     uint8_t first;
-    open_image(w, index);
+    watch_open_image(w, index);
     if (index != REPORT_NO_IMAGE) {
         search.vaddr =
             watch->caller - 1 - w->images->items[index].base + w->image.linked_base;
@@ -98,14 +100,15 @@ static void add_value(struct watching *w, const struct held_watch *watch, json_t
                                                     : watch->address };
     bool dwarf = w->image.source == TYPE_FROM_DWARF;
     (void)json_object_set_new(out, "source", json_string(dwarf ? "dwarf" : "ctf"));
-    (void)json_object_set_new(out, "type", name_of(&w->image.table, search.found));
+    (void)json_object_set_new(out, "type",
+                              watch_name_of(&w->image.table, search.found));
     json_t *value = type_value_make(&how, search.found, watch->address, watch->name);
     if (value != NULL)
         (void)json_object_set_new(out, "value", value);
 }
 
-// string_of is what the program gave, where it is text.
-static json_t *string_of(const char *bytes)
+// watch_string_of is what the program gave, where it is text.
+static json_t *watch_string_of(const char *bytes)
 {
     json_t *value = json_string(bytes);
     return value != NULL ? value : json_string("?");
@@ -113,15 +116,15 @@ static json_t *string_of(const char *bytes)
 
 static json_t *watch_value(struct watching *w, const struct held_watch *watch)
 {
-    json_t *out = json_pack("{s:o, s:o, s:o, s:I}", "name", string_of(watch->name),
-                            "type", string_of(watch->type), "address",
-                            json_sprintf("0x%" PRIx64, watch->address), "size",
-                            (json_int_t)watch->size);
+    json_t *out = json_pack(
+        "{s:o, s:o, s:o, s:I}", "name", watch_string_of(watch->name), "type",
+        watch_string_of(watch->type), "address",
+        json_sprintf("0x%" PRIx64, watch->address), "size", (json_int_t)watch->size);
     if (out == NULL)
         return NULL;
     if (watch->cut != HELD_WHOLE)
         (void)json_object_set_new(out, "cut", json_true());
-    add_value(w, watch, out);
+    watch_add_value(w, watch, out);
     return out;
 }
 
