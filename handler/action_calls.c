@@ -65,8 +65,7 @@ static handler_fn *set_bsd(int number, handler_fn *handler)
 
 static handler_fn *set_system_v(int number, handler_fn *handler)
 {
-    enum { INTERRUPT = 0x20000000 };
-    return set(number, handler, (int)SA_RESETHAND | SA_NODEFER | INTERRUPT, false);
+    return set(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
 // Not every libc declares each of them; the names are reserved for it.

@@ -90,6 +90,15 @@ static void note_quick_exit(void *unused)
     note_exit();
 }
 
+// glibc's, which tells the status too.
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static void note_status(int status, void *unused)
+{
+    (void)unused;
+    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+}
+
 // glibc's at_quick_exit. Weak, since the shared library is also loaded by musl's
 // loader.
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
@@ -103,7 +112,10 @@ static void prepare_for(const struct crash_action *theirs)
         return;
     next_call_find();
     map_process();
-    (void)atexit(note_exit);
+    if (on_exit != NULL)
+        (void)on_exit(note_status, NULL);
+    else
+        (void)atexit(note_exit);
     if (__cxa_at_quick_exit != NULL)
         (void)__cxa_at_quick_exit(note_quick_exit, NULL);
 }

@@ -19,12 +19,16 @@
 #
 # CRASHHOOK_ROWS=PATTERN runs those whose name it matches. CRASHHOOK_RUNTIMES=FILE writes the table of docs/runtimes.md.
 
+import atexit
 import collections
 import glob
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -37,6 +41,7 @@ PRELOAD = ("preload",) # what `run --via auto` does not trace
 TRACE = ("trace",)
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 BOUND_S = 60
+POSTGRES = max(glob.glob("/usr/lib/postgresql/*/bin"), default="")
 
 Row = collections.namedtuple("Row", "name command needs prepare frame signal says files "
                              "variables ways", defaults=((), None, "bug", "SIGSEGV", (), (),
@@ -56,6 +61,7 @@ def compiled(*command):
 def filled(text, folder):
     """text with the places that rows speak of."""
     for name, place in (("{programs}", PROGRAMS), ("{build}", BUILD), ("{folder}", folder),
+                        ("{postgres}", POSTGRES),
                         ("{faulty}", os.path.join(BUILD, "tests", "programs",
                                                   "libfaulty_thread.so"))):
         text = text.replace(name, place)
@@ -157,6 +163,37 @@ ROWS += [
 ]
 
 
+def linked(row):
+    """The row for a program that links libcrashhook.a, which runs as it is."""
+    return row._replace(name=f"{row.name}, linked", ways=("linked",),
+                        command=[HANDLERS + "_static", *row.command[1:]])
+
+
+ROWS += [linked(own_handler("sigaction", end))
+         for end in ("default-raise", "abort", "exit", "_exit", "quick_exit")]
+ROWS += [
+    Row("Rust, a stack overflow of a thread, linked", ["{folder}/overflow", "thread"],
+        needs=["rustc"], frame="overflow|black_box", says=["has overflowed its stack"],
+        ways=("linked",),
+        prepare=compiled("rustc", "-g", "-O", "-Clink-arg=-Wl,-u,crashhook_install",
+                         "-Clink-arg={build}/lib/libcrashhook.a", "-o", "{folder}/overflow",
+                         "{programs}/overflow.rs")),
+    Row("postgres", ["runuser", "-u", "postgres", "--preserve-environment", "--",
+                     "{postgres}/postgres", "--single", "-D", "{folder}/data", "postgres"],
+        needs=["runuser", "{postgres}/initdb"], frame="faulty_thread_bug",
+        variables={"LD_PRELOAD": "{faulty}", "FAULT_IN": "postgres",
+                   "CRASHHOOK_MODE": "daemon"},
+        prepare=lambda folder: prepare_postgres(folder)),
+]
+
+
+def prepare_postgres(folder):
+    os.chmod(folder, 0o777)
+    subprocess.run(["runuser", "-u", "postgres", "--", filled("{postgres}/initdb", folder),
+                    "-D", os.path.join(folder, "data"), "--no-sync"], cwd=folder, check=True,
+                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
 class Runtimes(unittest.TestCase):
     maxDiff = None
     table = []
@@ -169,6 +206,8 @@ class Runtimes(unittest.TestCase):
         scene.preload = None
         if way is None:
             variables["CRASHHOOK_ENABLE"] = "no"
+        elif way == "linked":
+            variables["CRASHHOOK_AGENT"] = AGENT
         else:
             command = [CRASHHOOK, "run", "--via", way, "--", *command]
         process = subprocess.Popen(
@@ -184,7 +223,6 @@ class Runtimes(unittest.TestCase):
     @staticmethod
     def read_to_end(process):
         """What it wrote; its standard input stays open, so that it waits for us."""
-        import threading
         timer = threading.Timer(BOUND_S, process.kill)
         timer.start()
         with process.stdout as stream:
@@ -216,7 +254,8 @@ class Runtimes(unittest.TestCase):
         for row in ROWS:
             if not re.search(wanted, row.name):
                 continue
-            missing = [name for name in row.needs if shutil.which(name) is None
+            missing = [name for name in row.needs
+                       if shutil.which(filled(name, "")) is None
                        or name == "rustc" and no_rust()]
             if missing:
                 self.table.append((row, None, f"not installed: {', '.join(missing)}"))
@@ -245,6 +284,82 @@ class Runtimes(unittest.TestCase):
                     self.assertEqual(status, 0, out)
                     self.assertEqual(scene.reports(), [])
 
+    def test_whoever_asks_for_an_action_is_answered_as_without_us(self):
+        with Scene() as scene:
+            scene.preload = None
+            plain = scene.run([harness.program("answers")])
+            self.assertEqual(plain.status, 0)
+            linked_in = scene.run([harness.program("answers_static")], CRASHHOOK_AGENT=AGENT)
+            scene.preload = harness.HANDLER
+            ours = scene.run([harness.program("answers")])
+            self.assertEqual(ours.stdout, plain.stdout)
+            self.assertEqual(linked_in.stdout, plain.stdout)
+            # abort() has more to do when a handler of SIGABRT returns, and raise() has not;
+            # nobody can tell the two apart, so these are reported.
+            self.assertEqual({report["crash"]["name"] for report in scene.reports()},
+                             {"SIGABRT"})
+
+    def test_where_handlers_come_last_each_fault_is_reported_first(self):
+        with Scene() as scene:
+            ended = scene.run([harness.program("own_handlers"), "sigaction", "_exit"],
+                              CRASHHOOK_HANDLERS="last")
+            self.assertEqual(ended.status, 7)
+            self.assertEqual(ended.stderr, "own handler\n")
+            report, = scene.reports()
+            self.assertEqual(report["crash"]["name"], "SIGSEGV")
+            self.assertNotIn("then", report["crash"])
+
+    def test_what_a_handler_did_is_told_after_the_fault(self):
+        for end, then in (("abort", {"signal": 6, "name": "SIGABRT", "code": -6}),
+                          ("exit", {"exit_status": 7})):
+            with self.subTest(end=end), Scene() as scene:
+                scene.run([harness.program("own_handlers"), "sigaction", end])
+                report, = scene.reports()
+                self.assertEqual(report["crash"]["then"], [then])
+                shown = scene.command("show", scene.report_paths()[0]).stdout
+                self.assertIn("Then the program's own handler", shown)
+
+    def test_a_core_tells_the_fault_whose_handler_raised(self):
+        if not harness.cores_land_in_folder():
+            self.skipTest("core_pattern cannot be set")
+        # With the siginfo in the kernel's frame, and where the handler asked for none.
+        for way in ("siginfo", "signal"):
+            with self.subTest(way=way), Scene() as scene:
+                scene.preload = None
+                ended = scene.run([harness.program("own_handlers"), way, "abort"], core=True)
+                core = scene.core(ended.pid)
+                done = scene.command("core", "--json", core)
+                report = json.loads(done.stdout)
+                crash = report["crash"]
+                self.assertEqual((crash["name"], crash["code_name"], crash["address"]),
+                                 ("SIGSEGV", "SEGV_MAPERR", "0x18"))
+                self.assertEqual(crash["then"][0]["name"], "SIGABRT")
+                self.assertEqual(frames_of(crashed_thread(report))[0]["function"], "bug")
+
+
+def write_table(path):
+    """The table of docs/runtimes.md, of the rows that have just been run."""
+    ways = list(dict.fromkeys(way for _, way, _ in Runtimes.table if way is not None))
+    found = {}
+    for row, way, status in Runtimes.table:
+        found.setdefault(row.name, {})[way] = (row, status)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("| crashed | reported as | ends with | " + " | ".join(ways) + " |\n")
+        file.write("| --- " * (3 + len(ways)) + "|\n")
+        for name, by_way in found.items():
+            row, status = next(iter(by_way.values()))
+            ends = (signal.Signals(-status).name if isinstance(status, int) and status < 0
+                    else f"status {status}" if isinstance(status, int) else status)
+            marks = " | ".join("yes" if way in by_way else "" for way in ways)
+            file.write(f"| {name} | {row.signal} in `{row.frame}` | {ends} | {marks} |\n")
+
+
+def write_table_at_exit():
+    path = os.environ.get("CRASHHOOK_RUNTIMES")
+    if path is not None:
+        atexit.register(write_table, path)
+
 
 if __name__ == "__main__":
+    write_table_at_exit()
     harness.main()
