@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,38 @@ static bool find_command(char path[static PATH_MAX])
             return true;
     }
     return false;
+}
+
+// open_deleted opens the file of an image. Only root may follow the links of mappings;
+// the program's own file has one that its user may.
+static int open_deleted(const struct target_mapping *mapping, pid_t pid)
+{
+    char path[80];
+    struct stat file;
+    snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+             (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        return fd;
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_ino != mapping->inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void finish_keep_images(struct finish *finish, const struct target_images *images,
+                        pid_t pid)
+{
+    for (size_t i = 0; i < images->count && finish->image_count < FINISH_IMAGES; i++) {
+        const struct target_image *image = &images->images[i];
+        const struct target_mapping *mapping = images_mapping(images, image->base);
+        int fd = image->deleted && mapping != NULL ? open_deleted(mapping, pid) : -1;
+        if (fd >= 0)
+            finish->image_fds[finish->image_count++] = fd;
+    }
 }
 
 bool finish_is_possible(void)
@@ -60,6 +93,7 @@ void finish_exec(const struct finish *finish)
     char path[PATH_MAX];
     char lock[16];
     char held[16];
+    char images[FINISH_IMAGES * 12] = "";
     sigset_t none;
 
     if (!find_command(path))
@@ -70,10 +104,15 @@ void finish_exec(const struct finish *finish)
     fcntl(finish->lock_fd, F_SETFD, 0);
     if (finish->held_fd >= 0)
         fcntl(finish->held_fd, F_SETFD, 0);
+    for (size_t i = 0, at = 0; i < finish->image_count; i++) {
+        fcntl(finish->image_fds[i], F_SETFD, 0);
+        at += (size_t)snprintf(images + at, sizeof(images) - at, "%d,",
+                               finish->image_fds[i]);
+    }
     snprintf(lock, sizeof(lock), "%d", finish->lock_fd);
     snprintf(held, sizeof(held), "%d", finish->held_fd);
     execl(path, "crashhook", "finish", "--spool", finish->spool, "--id", finish->id,
-          "--lock-fd", lock, "--held-fd", held, (char *)NULL);
+          "--lock-fd", lock, "--held-fd", held, "--image-fds", images, (char *)NULL);
 }
 
 void finish_run(const struct finish *finish)

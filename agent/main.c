@@ -25,10 +25,8 @@
 #include "agent/finish.h"
 #include "agent/raw_report.h"
 #include "agent/request.h"
-#include "agent/say_unreported.h"
 #include "agent/store.h"
 #include "agent/trace.h"
-#include "agent/trace_state.h"
 #include "base/bounded_write.h"
 #include "base/standard_files.h"
 #include "report/spool.h"
@@ -116,21 +114,6 @@ static void limit_resources(uint64_t timeout_ms)
     }
 }
 
-// say_why_not has the program say it, which may still leave a record; for one that is
-// traced there is nobody but us.
-static void say_why_not(const struct agent *agent)
-{
-    const char *why = agent->store.why_not;
-    if (!agent->traced) {
-        request_why(REQUEST_CHANNEL_FD, why);
-        return;
-    }
-    int fd = trace_standard_error(agent->request.pid);
-    say_unreported(agent->request.pid, agent->request.crash.info.si_signo, fd, why);
-    if (fd >= 0)
-        close(fd);
-}
-
 // make_report writes the raw report; false: there is none, and the handler is told why.
 static bool make_report(struct agent *agent, struct finish *finish)
 {
@@ -148,8 +131,8 @@ static bool make_report(struct agent *agent, struct finish *finish)
     if (store->refused[0] != 0)
         log_line(agent, "cannot write report %s to %s%s%s", finish->id, store->refused,
                  written ? "; it is in " : "", written ? store->path : "");
-    if (!written)
-        say_why_not(agent);
+    if (!written && !agent->traced)
+        request_why(REQUEST_CHANNEL_FD, store->why_not);
     return written;
 }
 
@@ -259,6 +242,8 @@ int main(int argc, char **argv)
         trace_unreported(&traced, agent.store.why_not[0] != 0
                                       ? agent.store.why_not
                                       : "the process cannot be read\n");
+    if (reported)
+        finish_keep_images(&finish, &agent.capture.images, agent.request.pid);
     if (reported && !agent.traced)
         request_written(REQUEST_CHANNEL_FD);
     finish.keep_stderr = agent.request.keep_stderr;

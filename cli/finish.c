@@ -22,11 +22,14 @@
 #include "cli/render.h"
 #include "cli/session_spool.h"
 #include "report/report.h"
+#include "symbolizer/names/symbolizer_options.h"
 
 static void drop_json(json_t *const *value)
 {
     json_decref(*value);
 }
+
+enum { HELD_IMAGES = 8 };
 
 struct finish {
     struct session session;
@@ -34,6 +37,8 @@ struct finish {
     int lock_fd;
     int log_fd; // negative: none
     json_t *report;
+    struct symbolizer_held_image images[HELD_IMAGES];
+    size_t image_count;
     bool over; // the spool is past its caps, and others work on what keeps it so
 };
 
@@ -243,10 +248,36 @@ static void clean_up(struct finish *finish)
         (void)delivery_prune(&delivery, finish->id);
 }
 
+// hold_images notes which images the descriptors in the list are of: they were deleted,
+// and the kernel says what they were called.
+static void hold_images(struct finish *finish, const char *list)
+{
+    static const char deleted[] = " (deleted)";
+    while (list != NULL && *list != 0 && finish->image_count < HELD_IMAGES) {
+        struct symbolizer_held_image *image = &finish->images[finish->image_count];
+        char *end;
+        long fd = strtol(list, &end, 10);
+        if (end == list || fd <= STDERR_FILENO || fd > INT_MAX)
+            break;
+        list = end + (*end == ',');
+        (void)snprintf(image->place, sizeof(image->place), "/proc/self/fd/%d", (int)fd);
+        ssize_t length = readlink(image->place, image->path, sizeof(image->path) - 1);
+        ssize_t suffix = (ssize_t)sizeof(deleted) - 1;
+        if (length <= suffix ||
+            memcmp(image->path + length - suffix, deleted, (size_t)suffix) != 0)
+            continue;
+        image->path[length - suffix] = 0;
+        finish->image_count++;
+    }
+    finish->session.held_images = finish->images;
+    finish->session.held_image_count = finish->image_count;
+}
+
 // add_names completes a raw report with what needs debug files and other files.
 static enum ch_status add_names(struct finish *finish, const struct options *options)
 {
     note_write_time(finish->report, options_value(options, "write-us"));
+    hold_images(finish, options_value(options, "image-fds"));
     attachments_fill(finish->report, &finish->session.settings);
     session_symbolize(&finish->session, finish->report);
     add_values(finish, options_value(options, "held-fd"));
@@ -296,6 +327,7 @@ static const struct option finish_options[] = {
     { "id", "ID", "the report's id", 0 },
     { "lock-fd", "N", "descriptor that holds its lock", 0 },
     { "held-fd", "N", "descriptor of what was copied of the process", 0 },
+    { "image-fds", "N,N...", "descriptors of image files that were deleted", 0 },
     { "write-us", "N", "how long writing the raw report took", 0 },
     { 0 },
 };

@@ -140,6 +140,8 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .timeout_ms = (uint32_t)settings->timeout_ms,
         .sysroot = session->sysroot,
         .exe = session->exe,
+        .held_images = session->held_images,
+        .held_image_count = session->held_image_count,
         .debug_dirs = &session->debug_dir,
         .debug_dir_count = session->debug_dir != NULL,
         .cache_folder =

@@ -19,6 +19,8 @@ struct session {
     const char *sysroot;   // as symbolizer_options has them; NULL: none
     const char *exe;       //
     const char *debug_dir; // looked in before the usual places; NULL: none
+    const struct symbolizer_held_image *held_images; // as symbolizer_options has them
+    size_t held_image_count;
 };
 
 // session_options_understood is whether the options that stand for variables have

@@ -17,6 +17,10 @@ const char *symbolizer_options_path(const struct symbolizer_options *options,
 {
     if (options->home != NULL && strncmp(path, "~/", 2) == 0)
         path = joined(options->home, path + 1, path, buffers[0]);
+    for (size_t i = 0; i < options->held_image_count; i++) {
+        if (strcmp(options->held_images[i].path, path) == 0)
+            return options->held_images[i].place;
+    }
     bool is_exe = options->exe != NULL && strcmp(path, options->exe) == 0;
     if (options->sysroot == NULL || is_exe || path[0] != '/')
         return path;
