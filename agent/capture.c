@@ -86,6 +86,15 @@ static pid_t stopped_thread(const struct capture *capture)
     return 0;
 }
 
+// is_narrow is whether the program is of 32 bits.
+static bool is_narrow(const struct capture *capture)
+{
+    bool narrow = capture->crash != NULL && capture->crash->narrow;
+    for (size_t i = 0; i < capture->stop.count; i++)
+        narrow |= capture->stop.threads[i].narrow;
+    return narrow;
+}
+
 // living_thread is a thread of process pid that has its memory: a main thread that has
 // exited has not.
 static pid_t living_thread(const struct capture *capture, pid_t pid)
@@ -107,6 +116,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return CH_ERR_IO;
     }
 
+    capture->narrow = is_narrow(capture);
     pid_t tid = living_thread(capture, pid);
     status = target_memory_init(&capture->memory, tid);
     if (status != CH_OK)

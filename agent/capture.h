@@ -30,6 +30,7 @@ struct target_crash {
     uint64_t fault_error;       // x86-64: the processor's page fault code
     uint64_t fault_trap;        // x86-64: the exception's number
     bool dies;                  // the process dies of it whatever happens
+    bool narrow;                // the program is of 32 bits: see narrow_walk.h
     bool signal_only;           // info has nothing but the signal's number
     uint64_t abort_message;     // where glibc's __abort_msg is; 0: not known
     uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
@@ -79,6 +80,7 @@ struct capture {
     struct target_crash first;        // what crash is where a fault came first
     const char *tier; // NULL: by how the process could be stopped and read
     const struct unwind_arch *arch;
+    bool narrow; // a program of 32 bits, see narrow_walk.h
     struct stop stop;
     int memory_fd;               // of a process that is traced: its memory, or -1
     char refusal[REFUSAL_MAX];   // why not all of it could be; empty: it could

@@ -260,8 +260,8 @@ static void read_code(const struct capture *capture, struct crash_examination *o
 {
     const struct memory_reader *reader = &capture->reader;
     struct crash_facts *facts = &out->facts;
-    if (!crash_has_address(facts))
-        return;
+    if (!crash_has_address(facts) || capture->narrow)
+        return; // what looks at code takes it for that of a program of 64 bits
     out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
     if (facts->pc_place.executable)
         out->instruction_size = reader->read(reader->source, facts->pc,

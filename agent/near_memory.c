@@ -90,7 +90,7 @@ void near_memory_write(struct json_writer *w, const struct capture *capture)
         const struct target_mapping *mapping =
             images_mapping(&capture->images, address);
         if (mapping != NULL && (mapping->permissions & MAPS_EXECUTE) == 0)
-            write_window(w, capture, raw_register_name(capture->arch, i), address);
+            write_window(w, capture, raw_register_name(capture, i), address);
     }
     json_write_end(w, ']');
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/narrow_walk.h"
 #include "base/hex.h"
 #include "formats/cbf.h"
 #include "report/held_file.h"
@@ -100,7 +101,9 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
 
     if (stack != NULL)
         target_memory_set_stack(&capture->memory, stack->start, stack->end);
-    enum unwind_end end = unwind_walk(t->space, registers, capture->settings->unwind,
+    enum unwind_end end =
+        capture->narrow ? narrow_walk(capture, registers, &t->backtrace)
+                        : unwind_walk(t->space, registers, capture->settings->unwind,
                                       keep_frame, &t->backtrace);
     capture->timings.unwind_us += capture_clock_us() - begin;
     return end;
@@ -236,7 +239,7 @@ static void write_backtrace(struct raw_threads *t, struct json_writer *w,
     json_write_end(w, '}');
 }
 
-const char *raw_register_name(const struct unwind_arch *arch, size_t number)
+const char *raw_register_name(const struct capture *capture, size_t number)
 {
     static const char *const amd64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
                                          "rbp", "rsp", "r8",  "r9",  "r10", "r11",
@@ -246,17 +249,23 @@ const char *raw_register_name(const struct unwind_arch *arch, size_t number)
         "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
         "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc"
     };
-    return arch->id == UNWIND_ARCH_AMD64 ? amd64[number] : aarch64[number];
+    if (capture->narrow)
+        return narrow_register_name(number);
+    return capture->arch->id == UNWIND_ARCH_AMD64 ? amd64[number] : aarch64[number];
 }
 
-static void write_registers(struct json_writer *w, const struct unwind_arch *arch,
+static void write_registers(struct json_writer *w, const struct capture *capture,
                             const struct unwind_registers *registers, uint64_t flags)
 {
+    const struct unwind_arch *arch = capture->arch;
     bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
     json_write_key(w, "registers");
     json_write_object(w);
     for (size_t i = 0; i < arch->register_count; i++) {
-        json_write_key(w, raw_register_name(arch, i));
+        const char *name = raw_register_name(capture, i);
+        if (name == NULL)
+            continue;
+        json_write_key(w, name);
         json_write_hex(w, registers->value[i]);
     }
     json_write_key(w, is_amd64 ? "eflags" : "pstate");
@@ -303,7 +312,7 @@ static void hold_thread(struct raw_threads *t, pid_t tid,
     uint64_t at = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, at);
     if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
-        stack == NULL)
+        stack == NULL || capture->narrow)
         return;
     const struct held_thread thread = { (uint64_t)tid, capture->arch, *registers };
     held_file_add_thread(capture->held, &thread);
@@ -364,7 +373,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     json_write_bool(w, crashed);
     bound_backtrace(t, w);
     if (readable) {
-        write_registers(w, t->capture->arch, registers,
+        write_registers(w, t->capture, registers,
                         crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
         hold_thread(t, thread->tid, registers);

@@ -47,4 +47,4 @@ void raw_thread_name(const struct capture *capture, pid_t tid,
 
 // raw_register_name is what a register is called in reports; number is DWARF's and
 // below arch->register_count.
-const char *raw_register_name(const struct unwind_arch *arch, size_t number);
+const char *raw_register_name(const struct capture *capture, size_t number);

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -74,12 +75,44 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
 
 #if defined(__x86_64__)
 
+// What the kernel gives of a program of 32 bits (struct user_regs_struct32).
+struct narrow_registers {
+    uint32_t ebx, ecx, edx, esi, edi, ebp, eax, segments[4], orig_eax, eip, cs, eflags,
+        esp, ss;
+};
+
+// note_narrow_call: its calls have other numbers, and none of them is helped.
+static void note_narrow_call(struct stopped_thread *thread,
+                             const struct narrow_registers *r)
+{
+    int32_t number = (int32_t)r->orig_eax;
+    int32_t result = (int32_t)r->eax;
+    note_call(thread, number, result);
+    thread->restart = false;
+}
+
+static void note_narrow(struct stopped_thread *thread, const void *bytes)
+{
+    struct narrow_registers r;
+    memcpy(&r, bytes, sizeof(r));
+    thread->narrow = true;
+    thread->registers =
+        (struct unwind_registers){ { r.eax, r.edx, r.ecx, r.ebx, r.esi, r.edi, r.ebp,
+                                     r.esp, [16] = r.eip } };
+    thread->flags = r.eflags;
+    note_narrow_call(thread, &r);
+}
+
 bool stop_registers_read(struct stopped_thread *thread)
 {
     struct user_regs_struct r;
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
     if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
         return false;
+    if (vector.iov_len == sizeof(struct narrow_registers)) {
+        note_narrow(thread, &r);
+        return true;
+    }
 
     thread->registers =
         (struct unwind_registers){ { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp,

@@ -31,4 +31,5 @@ struct stopped_thread {
     int64_t call;            // the system call that it is in; negative: none
     uint64_t call_result;    // of that call, as far as it has got
     uint64_t thread_pointer; // 0: not known
+    bool narrow;             // its program is of 32 bits: see narrow_walk.h
 };

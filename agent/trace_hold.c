@@ -99,6 +99,7 @@ static void fill_request(struct agent_request *out, pid_t process,
                    .flags = thread->flags,
                    .fault_trap = guess_trap(info),
                    .thread_pointer = thread->thread_pointer,
+                   .narrow = thread->narrow,
                    .dies = true },
     };
 }
