@@ -182,7 +182,7 @@ static bool read_image(const struct memory_reader *memory,
                       : sizeof(page.bytes);
 
     page.size = memory->read(memory->source, mapping->start, page.bytes, size);
-    if (elf_read_header(page.bytes, page.size, &header) != CH_OK || !header.is_64)
+    if (elf_read_header(page.bytes, page.size, &header) != CH_OK)
         return false;
     *out = (struct target_image){
         .path = mapping->path,
@@ -193,6 +193,14 @@ static bool read_image(const struct memory_reader *memory,
         .bias = mapping->start,
     };
     read_segments(&page, &header, out);
+    if (!header.is_64) {
+        // Its tables are read by nobody (narrow_walk.h).
+        out->dynamic = 0;
+        out->eh_frame_hdr = 0;
+        out->eh_frame_hdr_size = 0;
+        out->sframe = 0;
+        out->sframe_size = 0;
+    }
     return true;
 }
 

@@ -165,6 +165,26 @@ class Kinds(Case):
                             signal.SIGABRT, "main")
         self.assertIn("message", report["crash"])
 
+    def test_a_program_of_32_bits_has_its_registers_and_its_frames(self):
+        path = os.path.join(PROGRAMS.folder, "narrow")
+        subprocess.run(
+            ["gcc", "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-ffreestanding",
+             "-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+             os.path.join(SOURCE, "tests/integration/programs/narrow.c"), "-o", path],
+            check=True)
+        report = self.crash([path], signal.SIGSEGV, None)
+        thread = crashed_thread(report)
+        # The symbolizer reads files of 64 bits alone; others may read these.
+        addresses = [hex(int(f["address"], 16) - (f["kind"] == "ra"))
+                     for f in frames_of(thread)]
+        names = subprocess.run(["addr2line", "-f", "-e", path, *addresses], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout.splitlines()[::2]
+        self.assertEqual(names, ["write_through", "call_it", "call_it", "_start"])
+        self.assertEqual(report["images"][0]["path"], path)
+        self.assertIn("eip", thread["registers"])
+        self.assertNotIn("rip", thread["registers"])
+        self.assertEqual(report["crash"]["address"], "0x10")
+
     def test_busybox_is_watched_in_whatever_it_starts(self):
         busybox = shutil.which("busybox")
         if busybox is None:
