@@ -266,8 +266,10 @@ static void read_code(const struct capture *capture, struct crash_examination *o
     if (facts->pc_place.executable)
         out->instruction_size = reader->read(reader->source, facts->pc,
                                              out->instruction, CRASH_INSTRUCTION_BYTES);
-    else
-        facts->returned = is_return(capture, out);
+    else if (is_return(capture, out)) {
+        facts->way = CRASH_WAY_RETURN;
+        facts->way_address = facts->pc;
+    }
 }
 
 static void note_system_call(const struct capture *capture, struct crash_facts *facts)

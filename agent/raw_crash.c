@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/raw_crash.h"
 
+#include <signal.h>
+
 #include "agent/raw_write.h"
 #include "base/hex.h"
 #include "report/crash_kind.h"
-#include "report/crash_summary.h"
 #include "report/signal_name.h"
+#include "report/system_call_name.h"
 
-// write_exception writes what the message says once more, for programs.
 static void write_exception(struct json_writer *w, const struct capture *capture,
                             const struct crash_facts *facts)
 {
@@ -76,18 +77,63 @@ static void write_operation(struct json_writer *w, const struct crash_facts *fac
     json_write_end(w, '}');
 }
 
-static void write_verdict(struct json_writer *w, const struct capture *capture,
-                          const struct crash_facts *facts)
+// write_region says what is mapped where the fault was.
+static void write_region(struct json_writer *w, const struct capture *capture,
+                         const struct crash_facts *facts)
 {
-    struct text summary = { 0 };
-    struct text message = { 0 };
-    crash_summary(facts, &summary);
-    crash_message(facts, &message);
-    raw_write_string(w, "kind", crash_kind(facts));
-    raw_write_words(w, capture, "summary", summary.bytes);
-    raw_write_words(w, capture, "message", message.bytes);
-    text_deinit(&message);
-    text_deinit(&summary);
+    const struct crash_place *place = &facts->address_place;
+    char permissions[4] = { place->readable ? 'r' : '-', place->writable ? 'w' : '-',
+                            place->executable ? 'x' : '-', 0 };
+    if (!crash_has_address(facts) || facts->general_protection)
+        return;
+    json_write_key(w, "region");
+    json_write_object(w);
+    raw_write_string(w, "state",
+                     place->mapped     ? "mapped"
+                     : place->unmapped ? "unmapped"
+                                       : "free");
+    if (place->mapped)
+        raw_write_string(w, "permissions", permissions);
+    if (place->path_size != 0)
+        raw_write_path(w, capture, "path", place->path, place->path_size);
+    json_write_end(w, '}');
+}
+
+static void write_stack(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (!crash_has_address(facts) || facts->stack.end <= facts->stack.start)
+        return;
+    json_write_key(w, "stack");
+    json_write_object(w);
+    raw_write_address(w, "start", facts->stack.start);
+    raw_write_address(w, "end", facts->stack.end);
+    json_write_end(w, '}');
+}
+
+// write_way says that a return led to where no code is.
+static void write_way(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (facts->way != CRASH_WAY_RETURN)
+        return;
+    json_write_key(w, "target");
+    json_write_object(w);
+    raw_write_string(w, "by", "return");
+    raw_write_address(w, "address", facts->way_address);
+    json_write_end(w, '}');
+}
+
+static void write_system_call(struct json_writer *w, const struct crash_facts *facts)
+{
+    if (facts->signal != SIGSYS)
+        return;
+    json_write_key(w, "system_call");
+    json_write_object(w);
+    json_write_key(w, "number");
+    json_write_int(w, facts->system_call);
+    raw_write_address(w, "machine", facts->system_call_machine);
+    raw_write_string(w, "name",
+                     system_call_name(facts->system_call_machine, facts->system_call));
+    json_write_end(w, '}');
 }
 
 // write_then keeps what the program's own handler did about the crash.
@@ -128,12 +174,21 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
         raw_write_string(w, "code_name", signal_code_name(facts->signal, facts->code));
     if (crash_has_address(facts))
         raw_write_address(w, "address", facts->address);
+    if (facts->signal_only) {
+        json_write_key(w, "signal_only");
+        json_write_bool(w, true);
+    }
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
-    write_verdict(w, capture, facts);
+    raw_write_string(w, "kind", crash_kind(facts));
+    raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, facts);
     write_sender(w, facts);
     write_memory(w, &facts->memory);
     write_operation(w, facts);
+    write_region(w, capture, facts);
+    write_stack(w, facts);
+    write_way(w, facts);
+    write_system_call(w, facts);
     write_instruction(w, capture, crash);
     write_then(w, capture->crash);
     json_write_end(w, '}');

@@ -236,7 +236,7 @@ static void write_head(struct json_writer *w, const struct capture *capture,
     uint64_t time_ms =
         capture->crash != NULL ? capture->crash->realtime_ns / 1000000 : now_ms();
 
-    raw_write_string(w, "schema", "crashhook.report/1");
+    raw_write_string(w, "schema", "crashhook.report/2");
     raw_write_string(w, "id", id);
     raw_write_count(w, "revision", 0);
     raw_write_time(w, "time", time_ms);
@@ -254,6 +254,18 @@ static void write_fingerprint(struct json_writer *w, const struct raw_threads *t
     char key[FINGERPRINT_SIZE];
     fingerprint_finish(&threads->fingerprint, key);
     raw_write_string(w, "fingerprint", key);
+}
+
+// raw_report_note_times takes what was spent on unwinding and on reading the process
+// off the time that the report took. Each is a sum of rounded times, so they may be
+// more.
+static void raw_report_note_times(struct capture *capture, uint64_t all_us,
+                                  uint64_t captured_us)
+{
+    struct capture_timings *t = &capture->timings;
+    uint64_t others_us = t->unwind_us + captured_us;
+    t->capture_us += captured_us;
+    t->write_us = all_us > others_us ? all_us - others_us : 0;
 }
 
 enum ch_status raw_report_write(struct capture *capture,
@@ -286,7 +298,7 @@ enum ch_status raw_report_write(struct capture *capture,
         write_fingerprint(&w, &threads);
     flight_report_write(&w, capture);
     write_problems(&w, capture);
-    capture->timings.write_us = capture_clock_us() - begin - capture->timings.unwind_us;
+    raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);
     write_agent(&w, capture);
     json_write_end(&w, '}');
     status = json_writer_finish(&w);

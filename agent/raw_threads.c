@@ -9,7 +9,6 @@
 
 #include "agent/narrow_walk.h"
 #include "base/hex.h"
-#include "formats/cbf.h"
 #include "report/held_file.h"
 #include "report/system_image.h"
 
@@ -76,8 +75,7 @@ void raw_threads_deinit(struct raw_threads *t)
 {
     unwind_space_destroy(t->space);
     backtrace_limit_deinit(&t->backtrace);
-    free(t->cbf);
-    free(t->base64);
+    raw_stacks_deinit(&t->stacks);
     free(t->images);
     free(t->image_number);
     *t = (struct raw_threads){ 0 };
@@ -131,112 +129,32 @@ static const struct target_image *frame_image(const struct raw_threads *t,
     return images_find(&t->capture->images, inside);
 }
 
-static void write_frame(struct raw_threads *t, struct json_writer *w,
-                        const struct unwind_frame *frame)
+// find_place_image is a raw_stacks_image_fn.
+static void find_place_image(void *context, struct raw_place *place)
 {
-    const struct target_image *image = frame_image(t, frame);
-    size_t number = image != NULL ? image_number(t, image) : NOT_LISTED;
-
-    json_write_object(w);
-    json_write_key(w, "kind");
-    json_write_plain(w, frame->kind == UNWIND_KIND_PC ? "pc" : "ra");
-    json_write_key(w, "address");
-    json_write_hex(w, frame->address);
-    json_write_key(w, "trust");
-    json_write_plain(w, unwind_trust_name(frame->trust));
-    if (number != NOT_LISTED) {
-        json_write_key(w, "image");
-        json_write_uint(w, number);
-        json_write_key(w, "image_offset");
-        json_write_hex(w, frame->address - image->base);
-    }
-    json_write_end(w, '}');
+    struct raw_threads *t = context;
+    const struct unwind_frame frame = { .address = place->address,
+                                        .kind = place->kind };
+    const struct target_image *image = frame_image(t, &frame);
+    if (image == NULL)
+        return;
+    place->image = image_number(t, image);
+    place->offset = place->address - image->base;
 }
 
-static void write_entry(struct raw_threads *t, struct json_writer *w,
-                        const struct backtrace_entry *entry)
+// write_stack writes the number of the stack that t->backtrace holds.
+static void write_stack(struct raw_threads *t, struct json_writer *w,
+                        enum unwind_end end)
 {
-    if (entry->kind == BACKTRACE_FRAME) {
-        write_frame(t, w, &entry->frame);
+    size_t number;
+    t->frame_count += backtrace_limit_count(&t->backtrace);
+    if (raw_stacks_add(&t->stacks, &t->backtrace, end, find_place_image, t, &number) !=
+        CH_OK) {
+        capture_problem(t->capture, "stacks", "no memory for one", 0);
         return;
     }
-    json_write_object(w);
-    json_write_key(w, "kind");
-    json_write_plain(w, entry->kind == BACKTRACE_OMITTED ? "omit" : "trunc");
-    if (entry->kind == BACKTRACE_OMITTED) {
-        json_write_key(w, "count");
-        json_write_uint(w, entry->omitted);
-    }
-    json_write_end(w, '}');
-}
-
-static void write_frames(struct raw_threads *t, struct json_writer *w)
-{
-    json_write_key(w, "frames");
-    json_write_array(w);
-    size_t count = backtrace_limit_count(&t->backtrace);
-    for (size_t i = 0; i < count; i++) {
-        struct backtrace_entry entry = backtrace_limit_entry(&t->backtrace, i);
-        write_entry(t, w, &entry);
-    }
-    json_write_end(w, ']');
-}
-
-// reserve_cbf makes room for a backtrace of count entries.
-static bool reserve_cbf(struct raw_threads *t, size_t count)
-{
-    size_t needed = CBF_OVERHEAD + count * CBF_FRAME_MAX;
-    if (needed <= t->cbf_capacity)
-        return true;
-    free(t->cbf);
-    free(t->base64);
-    t->cbf = malloc(needed);
-    t->base64 = malloc(BASE64_SIZE(needed));
-    t->cbf_capacity = t->cbf != NULL && t->base64 != NULL ? needed : 0;
-    return t->cbf_capacity != 0;
-}
-
-static enum ch_status encode_cbf(struct raw_threads *t, size_t count)
-{
-    static const enum cbf_op ops[] = {
-        [UNWIND_KIND_PC] = CBF_PC, [UNWIND_KIND_RA] = CBF_RETURN_ADDRESS
-    };
-    struct cbf_writer writer;
-    enum ch_status status =
-        cbf_writer_init(&writer, 64, CBF_SPECIFIED, t->cbf, t->cbf_capacity);
-    for (size_t i = 0; status == CH_OK && i < count; i++) {
-        struct backtrace_entry entry = backtrace_limit_entry(&t->backtrace, i);
-        if (entry.kind == BACKTRACE_FRAME)
-            status =
-                cbf_write_frame(&writer, ops[entry.frame.kind], entry.frame.address);
-        if (entry.kind == BACKTRACE_OMITTED)
-            status = cbf_write_frame(&writer, CBF_OMIT, entry.omitted);
-        if (entry.kind == BACKTRACE_TRUNCATED)
-            status = cbf_write_frame(&writer, CBF_TRUNC, 0);
-    }
-    if (status != CH_OK)
-        return status;
-    cbf_write_end(&writer);
-    base64_encode(t->cbf, writer.size, t->base64);
-    return CH_OK;
-}
-
-static void write_backtrace(struct raw_threads *t, struct json_writer *w,
-                            enum unwind_end end)
-{
-    size_t count = backtrace_limit_count(&t->backtrace);
-    json_write_key(w, "backtrace");
-    json_write_object(w);
-    if (reserve_cbf(t, count) && encode_cbf(t, count) == CH_OK) {
-        json_write_key(w, "cbf");
-        json_write_plain(w, t->base64);
-    } else {
-        capture_problem(t->capture, "cbf", "not encoded", 0);
-    }
-    json_write_key(w, "ended");
-    json_write_plain(w, unwind_end_name(end));
-    write_frames(t, w);
-    json_write_end(w, '}');
+    json_write_key(w, "stack");
+    json_write_uint(w, number);
 }
 
 const char *raw_register_name(const struct capture *capture, size_t number)
@@ -331,14 +249,11 @@ static void hold_thread(struct raw_threads *t, pid_t tid,
 }
 
 // bound_backtrace leaves the stack of the next thread what is left for all.
-static void bound_backtrace(struct raw_threads *t, const struct json_writer *w)
+static void bound_backtrace(struct raw_threads *t)
 {
-    enum { FRAME_BYTES = 64 }; // of one with an image, with its share of the CBF
     const struct settings *settings = t->capture->settings;
-    uint64_t size = json_writer_size(w);
-    uint64_t left = size < RAW_THREADS_FRAMES_BYTES
-                        ? (RAW_THREADS_FRAMES_BYTES - size) / FRAME_BYTES
-                        : 0;
+    uint64_t left =
+        t->frame_count < RAW_FRAMES_MAX ? RAW_FRAMES_MAX - t->frame_count : 0;
     uint32_t limit = settings->limit;
     uint32_t top = settings->top;
     if (left + 2 < limit) {
@@ -346,6 +261,16 @@ static void bound_backtrace(struct raw_threads *t, const struct json_writer *w)
         top = left != 0 ? top : 0;
     }
     backtrace_limit_set(&t->backtrace, limit, top);
+}
+
+// name_thread reads a thread's name; reading the process is part of the capture, where
+// it happens to be done while the report is written.
+static void name_thread(struct raw_threads *t, pid_t tid,
+                        char out[static RAW_THREAD_NAME_SIZE])
+{
+    uint64_t begin = capture_clock_us();
+    raw_thread_name(t->capture, tid, out);
+    t->capture_us += capture_clock_us() - begin;
 }
 
 static void write_thread(struct raw_threads *t, struct json_writer *w,
@@ -359,7 +284,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     char name[RAW_THREAD_NAME_SIZE];
     enum unwind_end end = UNWIND_END_FAULT;
 
-    raw_thread_name(t->capture, thread->tid, name);
+    name_thread(t, thread->tid, name);
     json_write_object(w);
     json_write_key(w, "tid");
     json_write_uint(w, (uint64_t)thread->tid);
@@ -371,14 +296,16 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     }
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
-    bound_backtrace(t, w);
+    bound_backtrace(t);
     if (readable) {
         write_registers(w, t->capture, registers,
                         crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
+        uint64_t begin = capture_clock_us();
         hold_thread(t, thread->tid, registers);
+        t->capture_us += capture_clock_us() - begin;
     }
-    write_backtrace(t, w, end);
+    write_stack(t, w, end);
     json_write_end(w, '}');
     if (crashed)
         note_fingerprint(t);
@@ -414,4 +341,6 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
     if (capture->crash == NULL || capture->settings->threads == THREADS_ALL)
         write_others(t, w, capture->crash != NULL ? capture->crash->tid : 0);
     json_write_end(w, ']');
+    if (raw_stacks_write(&t->stacks, w) != CH_OK)
+        capture_problem(t->capture, "cbf", "not encoded", 0);
 }

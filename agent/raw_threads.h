@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of the raw report: each is unwound, encoded and written before the next,
-// the crashed one first.
+// The threads of the raw report: each is unwound and written before the next, the
+// crashed one first. Their stacks follow when all are known.
 #pragma once
 #include "agent/capture.h"
+#include "agent/raw_stacks.h"
 #include "report/fingerprint.h"
 #include "report/json_writer.h"
 #include "unwind/backtrace_limit.h"
@@ -14,19 +15,19 @@ enum { RAW_THREAD_NAME_SIZE = 64 };
 // RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
 enum { RAW_THREAD_STACK_MAX = 256 << 10 };
 
-// What the threads of a report may take, so that it can be read with names in it too
-// (REPORT_MAX_BYTES): beyond the first number stacks are cut to one frame, beyond the
-// second threads are left out.
-enum { RAW_THREADS_FRAMES_BYTES = 10 << 20, RAW_THREADS_BYTES = 24 << 20 };
+// What the threads of a report may take, so that it can be read with names in it and
+// every frame in its place too, as collectors before version 2 take it: beyond so many
+// frames stacks are cut to one, beyond so many bytes threads are left out.
+enum { RAW_FRAMES_MAX = 160000, RAW_THREADS_BYTES = 24 << 20 };
 
 struct raw_threads {
     struct capture *capture;
     struct unwind_space *space;
     struct backtrace_limit backtrace;
-    uint8_t *cbf; // the encoded backtrace of the thread being written
-    size_t cbf_capacity;
-    char *base64;
-    size_t *images; // those the report lists, by index into capture->images
+    struct raw_stacks stacks;
+    uint64_t frame_count; // of all threads so far
+    uint64_t capture_us;  // spent on what was read of the process for the threads
+    size_t *images;       // those the report lists, by index into capture->images
     size_t image_count;
     size_t *image_number; // where each image of capture stands in images, or SIZE_MAX
     struct fingerprint fingerprint; // of the crashed thread, once it is written
@@ -37,8 +38,8 @@ CH_CHECKED enum ch_status raw_threads_init(struct raw_threads *threads,
                                            struct capture *capture);
 void raw_threads_deinit(struct raw_threads *threads);
 
-// raw_threads_write writes the member `threads`. After it, images lists the images that
-// the report's frames refer to.
+// raw_threads_write writes the members `threads`, `stacks` and `places`. After it,
+// images lists the images that the report's frames refer to.
 void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
 
 // raw_thread_name writes the name of a thread of the process, empty when unknown.

@@ -79,7 +79,7 @@ static enum ch_status read_report(const struct collect_file *file, struct text *
 {
     struct report_error error;
     json_t *CH_CLEANUP(drop_json) report = NULL;
-    enum ch_status status = report_read_shared(file->fd, &report, &error);
+    enum ch_status status = report_read(file->fd, &report, &error);
     if (status != CH_OK)
         return status;
     const char *id = report_string(report, "id");
@@ -99,7 +99,7 @@ static enum ch_status read_record(const struct collect_file *file, struct text *
     struct text CH_CLEANUP(text_deinit) made = { 0 };
     enum ch_status status = crash_record_make(file->session, file->fd, file->id, &made);
     if (status == CH_OK)
-        status = report_parse_shared(made.bytes, made.size, &report, &error);
+        status = report_parse(made.bytes, made.size, &report, &error);
     if (status != CH_OK)
         return status;
     note_owner(report, file);

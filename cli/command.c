@@ -79,6 +79,16 @@ enum ch_status command_read_json(const char *path, json_t **out)
     return CH_OK;
 }
 
+int command_print_text(enum ch_status status, const struct text *text)
+{
+    if (status != CH_OK)
+        return command_fail("cannot print the report: %s",
+                            status == CH_ERR_LIMIT ? "it is too large"
+                                                   : ch_status_name(status));
+    (void)fwrite(text->bytes, 1, text->size, stdout);
+    return COMMAND_DONE;
+}
+
 bool command_parse_address(const char *text, uint64_t *out)
 {
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))

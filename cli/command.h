@@ -57,6 +57,10 @@ CH_CHECKED enum ch_status command_read_file(const char *path, struct text *out);
 // has said why. The caller owns *out.
 CH_CHECKED enum ch_status command_read_json(const char *path, json_t **out);
 
+// command_print_text prints text, a report's JSON, unless making it failed with status:
+// then it says why.
+int command_print_text(enum ch_status status, const struct text *text);
+
 // command_parse_address reads an address in hex, with or without 0x, and says whether
 // it was one.
 bool command_parse_address(const char *text, uint64_t *out);

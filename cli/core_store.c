@@ -162,7 +162,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     enum ch_status status = read_core(work, &raw, &held);
     let_go(work->store->fd);
     if (status == CH_OK)
-        status = report_parse_shared(raw.bytes, raw.size, &report, &error);
+        status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
     session_symbolize(session, report);

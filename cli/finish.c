@@ -147,7 +147,7 @@ static enum ch_status read_report(struct finish *finish)
     }
     json_decref(finish->report);
     finish->report = NULL;
-    status = report_read_shared(fd, &finish->report, &error);
+    status = report_read(fd, &finish->report, &error);
     (void)close(fd);
     if (status != CH_OK)
         log_failure(finish, "read", error.text);

@@ -191,10 +191,7 @@ static int print_report(const struct session *session, const json_t *report,
         return COMMAND_DONE;
     }
     struct text CH_CLEANUP(text_deinit) out = { 0 };
-    if (report_print(report, &out) != CH_OK)
-        return command_fail("cannot print the report: %s", strerror(ENOMEM));
-    fwrite(out.bytes, 1, out.size, stdout);
-    return COMMAND_DONE;
+    return command_print_text(report_print_expanded(report, &out), &out);
 }
 
 int session_print_raw(const struct session *session, const struct text *raw,
@@ -202,7 +199,7 @@ int session_print_raw(const struct session *session, const struct text *raw,
 {
     struct report_error error;
     json_t *report;
-    if (report_parse_shared(raw->bytes, raw->size, &report, &error) != CH_OK)
+    if (report_parse(raw->bytes, raw->size, &report, &error) != CH_OK)
         return command_fail("cannot read our own report: %s", error.text);
     session_symbolize(session, report);
     session_add_values(session, report, held->bytes, held->size);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,16 +13,20 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
+// print_expanded prints the report with every frame in its place.
+static int print_expanded(const json_t *report)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    return command_print_text(report_print_expanded(report, &json), &json);
+}
+
 // print_as_sent prints what a collector would get, byte for byte.
 static int print_as_sent(const struct session *session, json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     if (report_integer(report, "revision", 0) == 0)
         session_symbolize(session, report); // as it is done before it is sent
-    if (report_print(report, &json) != CH_OK)
-        return command_fail("cannot print the report: %s", strerror(ENOMEM));
-    fwrite(json.bytes, 1, json.size, stdout);
-    return COMMAND_DONE;
+    return command_print_text(report_print(report, &json), &json);
 }
 
 static int run_show(const struct options *options)
@@ -37,6 +40,8 @@ static int run_show(const struct options *options)
 
     if (options_given(options, "as-sent"))
         return print_as_sent(&session, report);
+    if (options_given(options, "json"))
+        return print_expanded(report);
     struct render_style style = render_style_for(stdout, session.settings.preset);
     // What the report holds is shown, whatever a crash here would report.
     style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;
@@ -47,6 +52,7 @@ static int run_show(const struct options *options)
 static const struct option show_options[] = {
     { "threads", "all|crashed", "which threads (all)", 0 },
     { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
+    { "json", NULL, "JSON with every frame in its place, for jq and scripts", 0 },
     { "as-sent", NULL, "the JSON that a collector gets, masked as it is sent", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { 0 },

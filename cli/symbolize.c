@@ -82,10 +82,37 @@ static int print_report(const json_t *report)
     return COMMAND_DONE;
 }
 
+// open_report puts every frame in its place. What is no whole report is taken for one
+// of version 1: CBF and images are enough to name frames.
+static enum ch_status open_report(json_t *report, const char *path, bool *out_packed)
+{
+    struct report_error error;
+    const char *schema = report_string(report, "schema");
+    *out_packed = schema != NULL && strcmp(schema, REPORT_SCHEMA) == 0;
+    enum ch_status status = *out_packed ? report_open(report, &error) : CH_OK;
+    if (status != CH_OK)
+        (void)command_fail("cannot read report '%s': %s", path, error.text);
+    return status;
+}
+
+// output_report prints the report or writes it to its file, in the version it came in.
+static int output_report(const json_t *report, bool packed, const char *output)
+{
+    CH_CLEANUP(release_json)
+    json_t *file =
+        packed ? report_file(report) : json_incref((json_t *)(uintptr_t)report);
+    if (file == NULL)
+        return command_fail("cannot print the report: %s", strerror(ENOMEM));
+    bool to_stdout = output == NULL || strcmp(output, "-") == 0;
+    return to_stdout ? print_report(file) : write_report(file, output);
+}
+
 static int symbolize_report(const struct symbolize *symbolize, const char *path)
 {
     CH_CLEANUP(release_json) json_t *report = NULL;
-    if (command_read_json(path, &report) != CH_OK)
+    bool packed;
+    if (command_read_json(path, &report) != CH_OK ||
+        open_report(report, path, &packed) != CH_OK)
         return COMMAND_FAILED;
     const struct symbolizer_options options = {
         .level = SYMBOLIZE_FULL,
@@ -101,9 +128,8 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
         status = report_update_fingerprint(report);
     if (status != CH_OK)
         return command_fail("cannot symbolize '%s': %s", path, ch_status_name(status));
-    const char *output = options_value(symbolize->options, "output");
-    bool to_stdout = output == NULL || strcmp(output, "-") == 0;
-    int result = to_stdout ? print_report(report) : write_report(report, output);
+    int result =
+        output_report(report, packed, options_value(symbolize->options, "output"));
     fflush(stdout); // the answer first
     symbolizer_cache_report(report, &options);
     return result;

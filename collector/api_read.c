@@ -157,6 +157,27 @@ static void answer_sent(struct http_request *request)
     answer->content_type = "application/json";
 }
 
+// answer_expanded answers with every frame in its place, and the names that came after
+// the report. It is also the form that is meant when none is named.
+static void answer_expanded(struct http_request *request)
+{
+    struct http_answer *answer = &request->answer;
+    struct viewed_report viewed;
+    if (!viewed_report_open(request, request->id, &viewed))
+        return;
+    enum ch_status status = report_print_expanded(viewed.opened.json, &answer->body);
+    viewed_report_close(&viewed);
+    if (status != CH_OK) {
+        text_deinit(&answer->body);
+        http_fail(request, status == CH_ERR_LIMIT ? 413 : 503,
+                  status == CH_ERR_LIMIT ? "the report is too large in this form"
+                                         : "out of memory");
+        return;
+    }
+    answer->status = 200;
+    answer->content_type = "application/json";
+}
+
 void api_get_report(struct http_request *request)
 {
     const char *form = http_parameter_value(request, "form");
@@ -168,15 +189,11 @@ void api_get_report(struct http_request *request)
         answer_text(request);
         return;
     }
-    if (form != NULL && form[0] != 0) {
-        http_fail(request, 400, "form is not `sent` or `text`");
+    if (form != NULL && form[0] != 0 && strcmp(form, "expanded") != 0) {
+        http_fail(request, 400, "form is not `sent`, `text` or `expanded`");
         return;
     }
-    struct viewed_report viewed;
-    if (!viewed_report_open(request, request->id, &viewed))
-        return;
-    api_answer_json(request, 200, json_incref(viewed.opened.json));
-    viewed_report_close(&viewed);
+    answer_expanded(request);
 }
 
 void api_health(struct http_request *request)

@@ -123,12 +123,24 @@ static void merge_report(json_t *report, const json_t *named)
     }
 }
 
+// copy_report gives a report that shares no frame with report. NULL: out of memory.
+static json_t *copy_report(const json_t *report)
+{
+    CH_CLEANUP(text_deinit) struct text bytes = { 0 };
+    struct report_error error;
+    json_t *copy = NULL;
+    if (report_print(report, &bytes) != CH_OK ||
+        report_parse(bytes.bytes, bytes.size, &copy, &error) != CH_OK)
+        return NULL;
+    return copy;
+}
+
 bool late_names_add(json_t *report, const char *folder)
 {
     struct late_files files = find_files(report, folder);
     if (!files.any)
         return false;
-    json_t *named = json_deep_copy(report);
+    json_t *named = copy_report(report);
     char cache[SYMBOL_FOLDER_PATH_SIZE];
     const char *const folders[] = { folder };
     struct symbolizer_options options = { .level = SYMBOLIZE_FULL,

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "collector/collector.h"
-#include "collector/digest.h"
 
 // string_end gives the index behind the string whose first quote is at start.
 static size_t string_end(const char *bytes, size_t size, size_t start)
@@ -90,37 +89,6 @@ unsigned opened_report_open(struct opened_report *out, const struct store_body *
     *out = (struct opened_report){ 0 };
     unsigned refused = decode(out, body, error);
     if (refused == 0)
-        refused = open_decoded(out, large, error);
-    if (refused != 0)
-        opened_report_close(out);
-    return refused;
-}
-
-// load_digest parses no more of a report than an entry needs, or returns NULL. What is
-// below COLLECTOR_LARGE and nowhere deep cannot weigh too much.
-static json_t *load_digest(const char *bytes, size_t size)
-{
-    CH_CLEANUP(text_deinit) struct text digest = { 0 };
-    if (size >= COLLECTOR_LARGE || !digest_report(bytes, size, &digest))
-        return NULL;
-    return json_loadb(digest.bytes, digest.size, JSON_REJECT_DUPLICATES, NULL);
-}
-
-unsigned opened_report_open_digest(struct opened_report *out,
-                                   const struct store_body *body,
-                                   pthread_mutex_t *large,
-                                   struct opened_report_error *error)
-{
-    unsigned refused = 0;
-    *out = (struct opened_report){ 0 };
-    if (body->encoding == DECODE_IDENTITY && body->size != 0)
-        out->json = load_digest(body->bytes, body->size);
-    if (out->json == NULL)
-        refused = decode(out, body, error);
-    if (out->json == NULL && refused == 0 && body->encoding != DECODE_IDENTITY &&
-        out->bytes.size != 0)
-        out->json = load_digest(out->bytes.bytes, out->bytes.size);
-    if (out->json == NULL && refused == 0)
         refused = open_decoded(out, large, error);
     if (refused != 0)
         opened_report_close(out);

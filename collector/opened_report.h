@@ -32,13 +32,6 @@ struct opened_report_error {
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error);
 
-// opened_report_open_digest is as strict, but its tree may be a digest (digest.h):
-// enough for entry_from_report alone.
-unsigned opened_report_open_digest(struct opened_report *out,
-                                   const struct store_body *body,
-                                   pthread_mutex_t *large,
-                                   struct opened_report_error *error);
-
 // opened_report_close releases it.
 void opened_report_close(struct opened_report *report);
 

@@ -41,7 +41,23 @@ struct crash_memory {
     uint64_t used_bytes;
 };
 
+// What the failed instruction was about to do to memory.
+struct crash_operand {
+    const char *expression; // "rax+rcx*8+0x18"; NULL: not known
+    unsigned size;
+    uint64_t address;
+    bool misaligned; // for what the instruction needs
+    struct crash_register {
+        const char *name; // NULL: none
+        uint64_t value;
+    } registers[2]; // base and index
+};
+
+// How the processor came to the pc, or was about to leave it.
+enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
+
 struct crash_facts {
+    const char *kind; // where it is known already; NULL: crash_kind tells
     int signal;
     int code;
     uint64_t address; // the fault's, 0 where the kernel gave none
@@ -49,9 +65,14 @@ struct crash_facts {
     uint64_t sp;
     enum crash_access access;
     bool general_protection; // x86-64: no page fault, the address is not known
-    bool returned; // to the pc, where no code is: by what stands below the stack's top
-    bool sent;     // by a process, not by a fault; sender is its pid
-    bool signal_only; // the signal is known, and neither code nor address
+    enum crash_way way;      // to where no code is
+    uint64_t way_address;    // where it leads
+    struct crash_operand operand;
+    struct crash_register blamed; // holds the bad value: a target, a divisor
+    const char *instruction;      // its text; NULL: not decoded
+    bool trap;                    // it is one that compilers put where none may come
+    bool sent;                    // by a process, not by a fault; sender is its pid
+    bool signal_only;             // the signal is known, and neither code nor address
     int32_t sender;
     uint32_t sender_user;
     const char *sender_name; // NULL: not known
@@ -67,6 +88,10 @@ struct crash_facts {
     const char *message;        // what a library said before it aborted; NULL: nothing
     const char *exception_type; // of the C++ exception nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
+    const char *thrown_in;      // the function that threw it; NULL: not known
+    const char *raised_in;      // the function whose panic or check it is; NULL: none
+    const char
+        *worded; // how version 1 began the sentence, which had not all facts; NULL
 };
 
 // crash_has_address is true where the signal's address is that of the fault.

@@ -106,11 +106,24 @@ static void append_unmapped(const struct crash_facts *f, struct text *out)
                                   "was unmapped");
 }
 
+static const char *const access_verbs[] = {
+    [CRASH_ACCESS_UNKNOWN] = "Access to",
+    [CRASH_ACCESS_READ] = "Read from",
+    [CRASH_ACCESS_WRITE] = "Write to",
+    [CRASH_ACCESS_EXECUTE] = "Jump to",
+};
+
+// summarize_misaligned is about an access whose address the kernel did not tell.
+static void summarize_misaligned(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out,
+                 "%s 0x%" PRIx64 ", which is not aligned as the instruction needs it",
+                 access_verbs[f->access], f->operand.address);
+}
+
 static void summarize_fault(const struct crash_facts *f, const char *kind,
                             struct text *out)
 {
-    static const char *const access[] = { "Access to", "Read from", "Write to",
-                                          "Jump to" };
     static const struct {
         const char *kind;
         const char *words;
@@ -122,7 +135,11 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
         { "wild-jump", ", where nothing is mapped", false },
         { "file-truncated", ", past the end of the file mapped there", true },
     };
-    text_appendf(out, "%s 0x%" PRIx64, access[f->access], f->address);
+    if (f->operand.misaligned) {
+        summarize_misaligned(f, out);
+        return;
+    }
+    text_appendf(out, "%s 0x%" PRIx64, access_verbs[f->access], f->address);
     if (strcmp(kind, "use-after-unmap") == 0) {
         append_unmapped(f, out);
         return;
@@ -143,7 +160,7 @@ static void summarize_target(const struct crash_facts *f, const char *kind,
                              struct text *out)
 {
     summarize_fault(f, kind, out);
-    if (f->returned)
+    if (f->way == CRASH_WAY_RETURN)
         text_append_string(out, "; a return led there: its address was overwritten");
 }
 
@@ -172,9 +189,19 @@ static void summarize_overflow(const struct crash_facts *f, const char *kind,
 static void summarize_non_canonical(const struct crash_facts *f, const char *kind,
                                     struct text *out)
 {
-    (void)f;
+    static const char words[] = "an address that no memory can have";
     (void)kind;
-    text_append_string(out, "Access to an address that no memory can have");
+    if (f->way == CRASH_WAY_RETURN)
+        text_appendf(out,
+                     "Return to 0x%" PRIx64 ", %s: the return address was overwritten",
+                     f->way_address, words);
+    else if (f->way == CRASH_WAY_BRANCH)
+        text_appendf(out, "Jump to 0x%" PRIx64 ", %s", f->way_address, words);
+    else if (f->operand.expression != NULL)
+        text_appendf(out, "%s 0x%" PRIx64 ", %s", access_verbs[f->access],
+                     f->operand.address, words);
+    else
+        text_appendf(out, "Access to %s", words);
 }
 
 // append_expression quotes what was asserted, without the place, which the frames show.
@@ -268,6 +295,17 @@ static void summarize_message(const char *kind, const char *message, struct text
         append_quoted(out, message, strlen(message));
 }
 
+// silent_words is the sentence for an abort without a message.
+static const char *silent_words(const struct crash_facts *f, const char *kind)
+{
+    if (f->exception_type != NULL)
+        return "Uncaught exception ";
+    if (strcmp(kind, "panic") == 0)
+        return "Rust panic";
+    return strcmp(kind, "sanitizer") == 0 ? "Stopped by a sanitizer"
+                                          : "The program aborted";
+}
+
 // summarize_abort says what led to abort, where that is known.
 static void summarize_abort(const struct crash_facts *f, const char *kind,
                             struct text *out)
@@ -276,8 +314,7 @@ static void summarize_abort(const struct crash_facts *f, const char *kind,
         summarize_message(kind, f->message, out);
         return;
     }
-    text_append_string(out, f->exception_type != NULL ? "Uncaught exception "
-                                                      : "The program aborted");
+    text_append_string(out, silent_words(f, kind));
     if (f->exception_type != NULL)
         append_exception(f, out);
     if (f->memory.limit == NULL)
@@ -300,20 +337,38 @@ static void summarize_seccomp(const struct crash_facts *f, const char *kind,
 static void summarize_division(const struct crash_facts *f, const char *kind,
                                struct text *out)
 {
+    const char *words = "Integer division by zero, or one that overflows";
     (void)kind;
-    text_append_string(out, f->code == FPE_FLTDIV
-                                ? "Floating-point division by zero"
-                                : "Integer division by zero, or one that overflows");
+    if (f->blamed.name != NULL)
+        words = f->blamed.value == 0 ? "Integer division by zero"
+                                     : "Integer division whose result is too large";
+    if (f->code == FPE_FLTDIV)
+        words = "Floating-point division by zero";
+    text_append_string(out, words);
+}
+
+// summarize_refused speaks of an instruction that is the system's alone.
+static void summarize_refused(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out, "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
+                 f->instruction, f->pc);
 }
 
 static void summarize_signal(const struct crash_facts *f, struct text *out)
 {
+    size_t begin = out->size;
     text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);
-    if (out->size != 0 && out->bytes[0] >= 'a' && out->bytes[0] <= 'z')
-        out->bytes[0] = (char)(out->bytes[0] - 'a' + 'A');
+    if (text_ok(out) && out->bytes[begin] >= 'a' && out->bytes[begin] <= 'z')
+        out->bytes[begin] = (char)(out->bytes[begin] - 'a' + 'A');
 }
 
-void crash_summary(const struct crash_facts *f, struct text *out)
+static bool is_fault(const struct crash_facts *f)
+{
+    return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
+}
+
+// summarize appends the sentence without what is known of the instruction.
+static void summarize(const struct crash_facts *f, const char *kind, struct text *out)
 {
     static const struct {
         const char *kind;
@@ -328,7 +383,6 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         { "seccomp", summarize_seccomp },
         { "divide-by-zero", summarize_division },
     };
-    const char *kind = crash_kind(f);
     for (size_t i = 0; i < sizeof(by_kind) / sizeof(by_kind[0]); i++) {
         if (strcmp(kind, by_kind[i].kind) == 0) {
             by_kind[i].summarize(f, kind, out);
@@ -337,10 +391,80 @@ void crash_summary(const struct crash_facts *f, struct text *out)
     }
     if (f->signal == SIGABRT)
         summarize_abort(f, kind, out);
-    else if (!f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS))
+    else if (is_fault(f) && strcmp(kind, "illegal-instruction") == 0 &&
+             f->instruction != NULL)
+        summarize_refused(f, out);
+    else if (is_fault(f))
         summarize_fault(f, kind, out);
     else
         summarize_signal(f, out);
+}
+
+static void append_register(const struct crash_register *from, struct text *out)
+{
+    if (from->name != NULL)
+        text_appendf(out, ", %s = 0x%" PRIx64, from->name, from->value);
+}
+
+// append_operand says what was done where: " (read 8 bytes at rax+0x18, rax = 0x0)".
+static void append_operand(const struct crash_facts *f, struct text *out)
+{
+    static const char *const operations[] = {
+        [CRASH_ACCESS_UNKNOWN] = "access",
+        [CRASH_ACCESS_READ] = "read",
+        [CRASH_ACCESS_WRITE] = "write",
+        [CRASH_ACCESS_EXECUTE] = "execute",
+    };
+    const struct crash_operand *operand = &f->operand;
+    text_appendf(out, " (%s %u byte%s at ", operations[f->access], operand->size,
+                 operand->size == 1 ? "" : "s");
+    append_quoted(out, operand->expression, strlen(operand->expression));
+    append_register(&operand->registers[0], out);
+    append_register(&operand->registers[1], out);
+    text_append_string(out, ")");
+}
+
+// append_blamed names the register that held the bad value, after the instruction.
+static void append_blamed(const struct crash_facts *f, struct text *out)
+{
+    text_append_string(out, " (");
+    if (f->instruction != NULL)
+        text_appendf(out, "%s, ", f->instruction);
+    text_appendf(out, "%s = 0x%" PRIx64 ")", f->blamed.name, f->blamed.value);
+}
+
+// append_instruction says why an instruction is illegal.
+static void append_instruction(const struct crash_facts *f, struct text *out)
+{
+    text_appendf(out, " (%s, %s)", f->instruction,
+                 f->trap ? "which compilers put where a program must not come: "
+                           "__builtin_trap, code that is not reached"
+                         : "which this processor does not have, or not for programs");
+}
+
+static void append_function(struct text *out, const char *words, const char *function)
+{
+    if (function == NULL)
+        return;
+    text_appendf(out, ", %s ", words);
+    text_append_string(out, function);
+}
+
+void crash_summary(const struct crash_facts *f, struct text *out)
+{
+    const char *kind = f->kind != NULL ? f->kind : crash_kind(f);
+    if (f->worded != NULL)
+        text_append_string(out, f->worded);
+    else
+        summarize(f, kind, out);
+    if (is_fault(f) && f->operand.expression != NULL)
+        append_operand(f, out);
+    else if (f->blamed.name != NULL)
+        append_blamed(f, out);
+    else if (f->signal == SIGILL && f->instruction != NULL)
+        append_instruction(f, out);
+    append_function(out, "thrown in", f->thrown_in);
+    append_function(out, "in", f->raised_in);
 }
 
 void crash_message(const struct crash_facts *f, struct text *out)

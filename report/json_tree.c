@@ -108,3 +108,12 @@ enum ch_status json_tree_write(const json_t *value, struct text *out)
     free(walk.levels);
     return walk.status != CH_OK ? walk.status : written;
 }
+
+enum ch_status json_tree_print(const json_t *value, struct text *out)
+{
+    enum ch_status status = json_tree_write(value, out);
+    if (status != CH_OK)
+        return status;
+    text_append_string(out, "\n");
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}

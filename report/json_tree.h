@@ -16,3 +16,6 @@ enum { JSON_TREE_DEPTH_MAX = 2048 };
 // json_tree_write appends value on one line. CH_ERR_LIMIT: it is too deep.
 // CH_ERR_NO_MEMORY: out is full.
 CH_CHECKED enum ch_status json_tree_write(const json_t *value, struct text *out);
+
+// json_tree_print does the same and ends the line.
+CH_CHECKED enum ch_status json_tree_print(const json_t *value, struct text *out);

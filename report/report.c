@@ -2,50 +2,18 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/json_reader.h"
+#include "report/crash_words.h"
 #include "report/json_tree.h"
 #include "report/report_id.h"
+#include "report/report_open.h"
+#include "report/report_pack.h"
 #include "report/report_shape.h"
-#include "report/system_image.h"
-
-static void error_set(struct report_error *error, const char *format, ...)
-    CH_PRINTF(2, 3);
-
-static void error_set(struct report_error *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error->text, sizeof(error->text), format, arguments);
-    va_end(arguments);
-}
-
-// error_within puts where in front of what an inner check said.
-static void error_within(struct report_error *error, const char *where, size_t index)
-{
-    struct report_error inner = *error;
-    error_set(error, "%s[%zu].%.200s", where, index, inner.text);
-}
-
-static bool parse_address(const char *text, uint64_t *out)
-{
-    char *end;
-    if (strncmp(text, "0x", 2) != 0 || text[2] == 0 ||
-        strspn(text + 2, "0123456789abcdef") != strlen(text + 2))
-        return false;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 16);
-    if (errno != 0)
-        return false;
-    *out = value;
-    return true;
-}
 
 static const char *shape_name(enum report_shape shape)
 {
@@ -68,7 +36,7 @@ static bool has_shape(const json_t *value, enum report_shape shape)
         return json_is_string(value);
     case REPORT_SHAPE_ADDRESS:
         return json_is_string(value) &&
-               parse_address(json_string_value(value), &address);
+               report_read_address(json_string_value(value), &address);
     case REPORT_SHAPE_INTEGER:
         return json_is_integer(value);
     case REPORT_SHAPE_FLAG:
@@ -88,7 +56,7 @@ static enum ch_status check_members(const json_t *object,
                                     struct report_error *error)
 {
     if (!json_is_object(object)) {
-        error_set(error, "it is not an object");
+        report_error_set(error, "it is not an object");
         return CH_ERR_MALFORMED;
     }
     for (; members->key != NULL; members++) {
@@ -97,11 +65,12 @@ static enum ch_status check_members(const json_t *object,
         if (missing && !members->required)
             continue;
         if (missing) {
-            error_set(error, "%s is missing", members->key);
+            report_error_set(error, "%s is missing", members->key);
             return CH_ERR_MALFORMED;
         }
         if (!has_shape(value, members->shape)) {
-            error_set(error, "%s is not %s", members->key, shape_name(members->shape));
+            report_error_set(error, "%s is not %s", members->key,
+                             shape_name(members->shape));
             return CH_ERR_MALFORMED;
         }
     }
@@ -132,7 +101,7 @@ static enum ch_status check_each(
     for (size_t i = 0; i < json_array_size(array); i++) {
         enum ch_status status = check(json_array_get(array, i), all, error);
         if (status != CH_OK) {
-            error_within(error, name, i);
+            report_error_within(error, name, i);
             return status;
         }
     }
@@ -150,13 +119,13 @@ static enum ch_status check_frame(const json_t *frame, struct checking *all,
         return status;
     uint64_t address;
     if (report_frame_is_code(frame) && !report_address(frame, "address", &address)) {
-        error_set(error, "address is missing");
+        report_error_set(error, "address is missing");
         return CH_ERR_MALFORMED;
     }
     int64_t image = report_integer(frame, "image", 0);
     if (json_is_integer(json_object_get(frame, "image")) &&
         (image < 0 || (uint64_t)image >= all->images)) {
-        error_set(error, "image is not in the list of images");
+        report_error_set(error, "image is not in the list of images");
         return CH_ERR_MALFORMED;
     }
     *seen = frame;
@@ -201,22 +170,30 @@ static enum ch_status check_object(const json_t *report, const char *key,
     enum ch_status status = check_members(object, members, error);
     if (status != CH_OK) {
         struct report_error inner = *error;
-        error_set(error, "%s.%.200s", key, inner.text);
+        report_error_set(error, "%s.%.200s", key, inner.text);
     }
     return status;
 }
 
+// schema_is compares all of a schema, which may hold a NUL.
+static bool schema_is(const json_t *report, const char *wanted)
+{
+    const json_t *schema = json_object_get(report, "schema");
+    return json_is_string(schema) && json_string_length(schema) == strlen(wanted) &&
+           memcmp(json_string_value(schema), wanted, strlen(wanted)) == 0;
+}
+
 static enum ch_status check_identity(const json_t *report, struct report_error *error)
 {
-    const char *schema = report_string(report, "schema");
-    if (schema == NULL ||
-        strncmp(schema, REPORT_SHAPE_SCHEMA, sizeof(REPORT_SHAPE_SCHEMA)) != 0) {
-        error_set(error, "its schema is not " REPORT_SHAPE_SCHEMA);
+    if (!schema_is(report, REPORT_SCHEMA) &&
+        !schema_is(report, REPORT_SCHEMA_EXPANDED)) {
+        report_error_set(error, "its schema is neither " REPORT_SCHEMA
+                                " nor " REPORT_SCHEMA_EXPANDED);
         return CH_ERR_UNSUPPORTED;
     }
     const char *id = report_string(report, "id");
     if (id == NULL || !report_id_ok(id)) {
-        error_set(error, "id is not a UUID in lower case");
+        report_error_set(error, "id is not a UUID in lower case");
         return CH_ERR_MALFORMED;
     }
     return CH_OK;
@@ -226,9 +203,7 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
 {
     const json_t *images = json_object_get(report, "images");
     struct checking all = { .images = json_array_size(images) };
-    enum ch_status status = check_identity(report, error);
-    if (status == CH_OK)
-        status = check_members(report, report_shape_report, error);
+    enum ch_status status = check_members(report, report_shape_report, error);
     if (status == CH_OK)
         status = check_object(report, "crash", report_shape_crash, error);
     if (status == CH_OK)
@@ -244,27 +219,34 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
     return status;
 }
 
-// take_tree makes a report of the tree that was read, and takes it over; NULL: why says
-// what was wrong.
-static enum ch_status take_tree(json_t *report, const json_error_t *why, json_t **out,
-                                struct report_error *error)
+// open_tables makes a report of version 2 one with every frame in its place; in memory
+// reports of both versions are alike.
+static enum ch_status open_tables(json_t *report, struct report_error *error)
 {
-    if (report == NULL) {
-        error_set(error, "it is not JSON: %.120s at byte %d", why->text, why->position);
-        return CH_ERR_MALFORMED;
-    }
+    if (!schema_is(report, REPORT_SCHEMA))
+        return CH_OK;
+    enum ch_status status = report_open(report, error);
+    if (status == CH_OK &&
+        json_object_set_new(report, "schema", json_string(REPORT_SCHEMA_EXPANDED)) != 0)
+        status = CH_ERR_NO_MEMORY;
+    return status;
+}
+
+// open_tree makes a report of the tree that was read.
+static enum ch_status open_tree(json_t *report, struct report_error *error)
+{
     if (!json_is_object(report)) {
-        json_decref(report);
-        error_set(error, "it is not an object");
+        report_error_set(error, "it is not an object");
         return CH_ERR_MALFORMED;
     }
-    enum ch_status status = check_report(report, error);
-    if (status != CH_OK) {
-        json_decref(report);
-        return status;
-    }
-    *out = report;
-    return CH_OK;
+    enum ch_status status = check_identity(report, error);
+    if (status == CH_OK)
+        status = open_tables(report, error);
+    if (status == CH_OK)
+        status = check_report(report, error);
+    if (status == CH_OK)
+        crash_words_complete(report);
+    return status;
 }
 
 enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
@@ -272,22 +254,32 @@ enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
 {
     json_error_t why;
     if (size > REPORT_MAX_BYTES) {
-        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
+        report_error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
         return CH_ERR_LIMIT;
     }
-    return take_tree(json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why), &why, out,
-                     error);
+    json_t *report = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why);
+    if (report == NULL) {
+        report_error_set(error, "it is not JSON: %.120s at byte %d", why.text,
+                         why.position);
+        return CH_ERR_MALFORMED;
+    }
+    enum ch_status status = open_tree(report, error);
+    if (status == CH_OK)
+        *out = report;
+    else
+        json_decref(report);
+    return status;
 }
 
 static enum ch_status read_bytes(int fd, struct text *out, struct report_error *error)
 {
     enum ch_status status = text_read(out, fd, REPORT_MAX_BYTES);
     if (status == CH_ERR_LIMIT)
-        error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
+        report_error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
     else if (status == CH_ERR_IO)
-        error_set(error, "%s", strerror(errno));
+        report_error_set(error, "%s", strerror(errno));
     else if (status != CH_OK)
-        error_set(error, "out of memory");
+        report_error_set(error, "out of memory");
     else
         text_append(out, "", 0); // bytes is not NULL
     return status;
@@ -300,38 +292,32 @@ enum ch_status report_read(int fd, json_t **out, struct report_error *error)
     return status == CH_OK ? report_parse(bytes.bytes, bytes.size, out, error) : status;
 }
 
-enum ch_status report_parse_shared(const char *bytes, size_t size, json_t **out,
-                                   struct report_error *error)
+json_t *report_file(const json_t *report)
 {
-    const json_error_t nothing = { .text = "" };
-    json_t *report = size <= REPORT_MAX_BYTES ? json_reader_read(bytes, size) : NULL;
-    return report != NULL ? take_tree(report, &nothing, out, error)
-                          : report_parse(bytes, size, out, error);
-}
-
-enum ch_status report_read_shared(int fd, json_t **out, struct report_error *error)
-{
-    struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    enum ch_status status = read_bytes(fd, &bytes, error);
-    return status == CH_OK ? report_parse_shared(bytes.bytes, bytes.size, out, error)
-                           : status;
-}
-
-json_t *report_frame_own(json_t *frames, size_t index)
-{
-    json_t *frame = json_array_get(frames, index);
-    if (frame == NULL || frame->refcount == 1)
-        return frame;
-    json_t *own = json_copy(frame);
-    return own != NULL && json_array_set_new(frames, index, own) == 0 ? own : NULL;
+    json_t *packed = report_pack(report);
+    if (packed != NULL)
+        crash_words_leave_out(packed);
+    return packed;
 }
 
 enum ch_status report_print(const json_t *report, struct text *out)
 {
-    enum ch_status status = json_tree_write(report, out);
+    json_t *packed = report_file(report);
+    if (packed == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = json_tree_print(packed, out);
+    json_decref(packed);
+    return status;
+}
+
+enum ch_status report_print_expanded(const json_t *report, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit)
+        all = { .limit_bytes = REPORT_EXPANDED_MAX_BYTES };
+    enum ch_status status = json_tree_print(report, &all);
     if (status != CH_OK)
-        return status;
-    text_append_string(out, "\n");
+        return all.size >= REPORT_EXPANDED_MAX_BYTES / 2 ? CH_ERR_LIMIT : status;
+    text_append(out, all.bytes, all.size);
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
@@ -342,88 +328,6 @@ enum ch_status report_print_kept(const json_t *report, struct text *out)
     if (status == CH_OK && out->size - before > REPORT_MAX_BYTES)
         status = CH_ERR_LIMIT;
     return status;
-}
-
-const char *report_string(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
-int64_t report_integer(const json_t *object, const char *key, int64_t fallback)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_integer(value) ? json_integer_value(value) : fallback;
-}
-
-bool report_flag(const json_t *object, const char *key)
-{
-    return json_is_true(json_object_get(object, key));
-}
-
-bool report_address(const json_t *object, const char *key, uint64_t *out)
-{
-    const char *text = report_string(object, key);
-    return text != NULL && parse_address(text, out);
-}
-
-const char *report_unsaid_message(const json_t *crash)
-{
-    const char *message = report_string(crash, "message");
-    const char *summary = report_string(crash, "summary");
-    if (message == NULL || summary == NULL)
-        return message;
-    return strcasestr(summary, message) == NULL ? message : NULL;
-}
-
-void report_then(const json_t *crash, struct text *out)
-{
-    const json_t *then = json_array_get(json_object_get(crash, "then"), 0);
-    const char *name = report_string(then, "name");
-    if (name != NULL && report_integer(then, "code", 0) > 0)
-        text_appendf(out, "Then the program's own handler failed with %s", name);
-    else if (name != NULL)
-        text_appendf(out, "Then the program's own handler raised %s", name);
-    else if (json_is_integer(json_object_get(then, "exit_status")))
-        text_appendf(out, "Then the program's own handler exited with %lld",
-                     (long long)report_integer(then, "exit_status", 0));
-}
-
-json_t *report_crashed_thread(const json_t *report)
-{
-    const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++) {
-        json_t *thread = json_array_get(threads, i);
-        if (report_flag(thread, "crashed"))
-            return thread;
-    }
-    return NULL;
-}
-
-json_t *report_frames(const json_t *thread)
-{
-    return json_object_get(json_object_get(thread, "backtrace"), "frames");
-}
-
-bool report_frame_is_code(const json_t *frame)
-{
-    const char *kind = report_string(frame, "kind");
-    return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
-}
-
-bool report_frame_is_system(const json_t *report, const json_t *frame)
-{
-    const json_t *said = json_object_get(frame, "system");
-    const char *path = report_string(report_image(report, frame), "path");
-    if (json_is_boolean(said))
-        return json_is_true(said);
-    return path != NULL && system_image(path);
-}
-
-json_t *report_image(const json_t *report, const json_t *frame)
-{
-    int64_t image = report_integer(frame, "image", -1);
-    return image < 0 ? NULL
-                     : json_array_get(json_object_get(report, "images"), (size_t)image);
 }
 
 static void add_frame(struct fingerprint *fingerprint, const json_t *report,

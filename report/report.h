@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report as a value: the JSON of docs/report.schema.json as a jansson tree, so that
-// keys this version does not know pass through untouched.
+// A report as a value: a jansson tree, so that keys this version does not know pass
+// through untouched.
+//
+// Files are of version 2 (docs/report.schema.json), which says each place and each
+// stack once, or of version 1. In memory both are alike: every frame is in its place,
+// in the keys of version 1, and frames and backtraces that are equal may be one value
+// (report_open.h), so whoever changes a frame takes it with report_own_frame.
 //
 // Reports come from files anybody may have written and over the network: report_parse
 // bounds their size, refuses duplicate keys and checks the shape of every member that
 // the functions below and the renderers rely on, so that who holds a parsed report need
 // not check again what is there; what may be missing gives NULL. Users: symbolizer,
-// upload, cli, collector. The raw report is written without a tree by report_writer.h.
+// upload, cli, collector. The raw report is written without a tree by json_writer.h.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,15 +22,22 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "report/fingerprint.h"
+#include "report/report_error.h"
+#include "report/report_open.h"
+#include "report/report_table.h"
+#include "report/report_tree.h"
 
 // REPORT_MAX_BYTES is the largest report that is read.
 enum { REPORT_MAX_BYTES = 64 << 20 };
 
-// A report_error says in one line why a report was refused: "threads[2].tid is not a
-// number".
-struct report_error {
-    char text[256];
-};
+// REPORT_EXPANDED_MAX_BYTES bounds a report with every frame in its place: a few bytes
+// of a file may stand for a long name many times.
+#define REPORT_EXPANDED_MAX_BYTES ((size_t)256 << 20)
+
+// The schemas of a file and of a report with every frame in its place, which is that of
+// files of version 1.
+#define REPORT_SCHEMA REPORT_TABLE_SCHEMA
+#define REPORT_SCHEMA_EXPANDED "crashhook.report/1"
 
 // report_parse reads a report; the caller owns *out (json_decref). On failure error
 // says why. CH_ERR_MALFORMED: no JSON, or not of this shape. CH_ERR_UNSUPPORTED:
@@ -36,62 +48,20 @@ CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **
 // report_read reads a report from fd up to its end.
 CH_CHECKED enum ch_status report_read(int fd, json_t **out, struct report_error *error);
 
-// report_parse_shared and report_read_shared do the same, and have frames that are
-// equal be one value of the tree: much cheaper where many threads are in the same
-// place. Who changes a frame takes it with report_frame_own.
-CH_CHECKED enum ch_status report_parse_shared(const char *bytes, size_t size,
-                                              json_t **out, struct report_error *error);
-CH_CHECKED enum ch_status report_read_shared(int fd, json_t **out,
-                                             struct report_error *error);
+// report_file gives the report as files have it, in a new tree that shares values with
+// report. NULL: out of memory.
+json_t *report_file(const json_t *report);
 
-// report_frame_own gives frame number index of an array of frames, made a value of its
-// own where others share it. NULL: there is none, or no memory for it.
-json_t *report_frame_own(json_t *frames, size_t index);
-
-// report_print appends the report on one line with a newline, keys in their order.
+// report_print appends the report as files have it, on one line with a newline.
 CH_CHECKED enum ch_status report_print(const json_t *report, struct text *out);
+
+// report_print_expanded appends it with every frame in its place: a report of
+// version 1. CH_ERR_LIMIT: that would be larger than REPORT_EXPANDED_MAX_BYTES.
+CH_CHECKED enum ch_status report_print_expanded(const json_t *report, struct text *out);
 
 // report_print_kept appends it as report_print does. CH_ERR_LIMIT: it would be larger
 // than REPORT_MAX_BYTES, and nobody could read it again.
 CH_CHECKED enum ch_status report_print_kept(const json_t *report, struct text *out);
-
-// report_string is the string member key of an object, or NULL. Any arguments may be
-// NULL or of another type, here and below.
-const char *report_string(const json_t *object, const char *key);
-
-// report_integer is the integer member key, or fallback.
-int64_t report_integer(const json_t *object, const char *key, int64_t fallback);
-
-// report_flag is true where member key is true.
-bool report_flag(const json_t *object, const char *key);
-
-// report_address reads the member key, a string such as "0x7f00", to out.
-bool report_address(const json_t *object, const char *key, uint64_t *out);
-
-// report_unsaid_message is the message that a crash came with, or NULL where there is
-// none or the summary says it already.
-const char *report_unsaid_message(const json_t *crash);
-
-// report_then appends what the program's own handler did about the crash, a sentence
-// without its full stop, or nothing where there was none.
-void report_then(const json_t *crash, struct text *out);
-
-// report_crashed_thread is the thread that crashed, or NULL in a report of a live
-// process.
-json_t *report_crashed_thread(const json_t *report);
-
-// report_frames is the thread's array of frames, or NULL.
-json_t *report_frames(const json_t *thread);
-
-// report_frame_is_code is true for frames that stand for code: no omit and no trunc.
-bool report_frame_is_code(const json_t *frame);
-
-// report_frame_is_system: the frame is in code of the system, as it says itself or as
-// the path of its image does.
-bool report_frame_is_system(const json_t *report, const json_t *frame);
-
-// report_image is the image that the frame lies in, or NULL.
-json_t *report_image(const json_t *report, const json_t *frame);
 
 // report_fingerprint computes the grouping key, or returns false where nothing crashed.
 bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE]);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the members of a report must be: the tables that report_parse checks a tree by,
-// and the collector's digest a text.
+// What the members of a report must be once every frame is in its place: the
+// tables that report_parse checks a tree by.
 //
 // A member that is listed has its shape or is null, which is as good as missing; one
-// that is not listed may be anything. Every table ends with a row without a key, and
-// has at most 32 rows.
+// that is not listed may be anything. Every table ends with a row without a key.
 #pragma once
 #include <stdbool.h>
-
-// REPORT_SHAPE_SCHEMA is the only value of the member schema.
-#define REPORT_SHAPE_SCHEMA "crashhook.report/1"
 
 enum report_shape {
     REPORT_SHAPE_STRING,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/report.h"
+#include "report/json_tree.h"
 
 enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48 };
 
@@ -105,7 +105,7 @@ enum ch_status spool_book_write(const struct spool_book *book)
 {
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     char name[NAME_SIZE];
-    enum ch_status status = report_print(book->content, &bytes);
+    enum ch_status status = json_tree_print(book->content, &bytes);
     if (status != CH_OK)
         return status;
     book_file(book->spool, book->name, "json", name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/json_tree.h"
 #include "report/report.h"
 
 enum { TARGETS_MAX = 64, STATE_MAX_BYTES = 1 << 20, STATE_NAME_SIZE = 48 };
@@ -163,7 +164,7 @@ enum ch_status spool_state_print(const struct spool_state *state, struct text *o
         if (json_array_append_new(targets, print_target(&state->targets[i])) != 0)
             return CH_ERR_NO_MEMORY;
     }
-    return report_print(root, out);
+    return json_tree_print(root, out);
 }
 
 enum ch_status spool_state_write(const struct spool *spool, const char *id,

@@ -17,15 +17,17 @@ static struct spool_wait read_wait(const json_t *target, const char *key)
 static struct spool_waits read_target(const json_t *target)
 {
     return (struct spool_waits){ .reports = read_wait(target, "reports"),
-                                 .attachments = read_wait(target, "attachments") };
+                                 .attachments = read_wait(target, "attachments"),
+                                 .tables = read_wait(target, "tables") };
 }
 
 static json_t *print_target(const struct spool_waits *waits)
 {
-    return json_pack("{s:[I,I], s:[I,I]}", "reports", (json_int_t)waits->reports.noted,
-                     (json_int_t)waits->reports.until, "attachments",
-                     (json_int_t)waits->attachments.noted,
-                     (json_int_t)waits->attachments.until);
+    return json_pack("{s:[I,I], s:[I,I], s:[I,I]}", "reports",
+                     (json_int_t)waits->reports.noted, (json_int_t)waits->reports.until,
+                     "attachments", (json_int_t)waits->attachments.noted,
+                     (json_int_t)waits->attachments.until, "tables",
+                     (json_int_t)waits->tables.noted, (json_int_t)waits->tables.until);
 }
 
 struct spool_waits spool_waits_read(const struct spool *spool, const char *url)
@@ -40,7 +42,8 @@ struct spool_waits spool_waits_read(const struct spool *spool, const char *url)
 static bool over(const struct spool_waits *waits, int64_t now)
 {
     return spool_wait_over(&waits->reports, now) &&
-           spool_wait_over(&waits->attachments, now);
+           spool_wait_over(&waits->attachments, now) &&
+           spool_wait_over(&waits->tables, now);
 }
 
 static void forget_what_is_over(json_t *targets, int64_t now)

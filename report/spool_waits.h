@@ -4,7 +4,8 @@
 // next crash sends from another process, and a server that said "not for ten minutes"
 // said it to all of them.
 //
-//   {"targets":{URL:{"reports":[noted,until],"attachments":[noted,until]}}}
+//   {"targets":{URL:{"reports":[noted,until],"attachments":[noted,until],
+//                      "tables":[noted,until]}}}
 //
 // URLs are kept as in state files, without user and password. Users: upload.
 #pragma once
@@ -16,6 +17,7 @@
 struct spool_waits {
     struct spool_wait reports;     // everything
     struct spool_wait attachments; // the report as a file beside its event
+    struct spool_wait tables;      // version 2 of the report: it knows version 1 alone
 };
 
 // spool_waits_read gives what the target at url asked for; no waits where it has not.

@@ -83,13 +83,13 @@ static void add_argument(json_t *frame, const char *hex)
     (void)json_object_del(argument, "reason");
 }
 
-static json_t *frames_of(const json_t *report, json_int_t tid)
+static json_t *thread_of(const json_t *report, json_int_t tid)
 {
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < json_array_size(threads) && i < THREADS_MAX; i++) {
-        const json_t *thread = json_array_get(threads, i);
+        json_t *thread = json_array_get(threads, i);
         if (json_integer_value(json_object_get(thread, "tid")) == tid)
-            return json_object_get(json_object_get(thread, "backtrace"), "frames");
+            return thread;
     }
     return NULL;
 }
@@ -101,8 +101,8 @@ void flight_arguments_add(json_t *report)
     for (size_t i = 0; i < json_array_size(threads) && i < THREADS_MAX; i++) {
         const json_t *thread = json_array_get(threads, i);
         const json_t *open = json_object_get(thread, "open");
-        json_t *frames =
-            frames_of(report, json_integer_value(json_object_get(thread, "tid")));
+        json_t *unwound =
+            thread_of(report, json_integer_value(json_object_get(thread, "tid")));
         for (size_t k = 0; k < json_array_size(open); k++) {
             const json_t *call = json_array_get(open, k);
             const json_t *at = json_object_get(call, "frame");
@@ -110,7 +110,7 @@ void flight_arguments_add(json_t *report)
                 json_array_get(json_object_get(call, "arguments"), 0));
             json_int_t number = json_integer_value(at);
             json_t *frame = json_is_integer(at) && number >= 0
-                                ? report_frame_own(frames, (size_t)number)
+                                ? report_own_frame(unwound, (size_t)number)
                                 : NULL;
             if (frame != NULL && hex != NULL)
                 add_argument(frame, hex);

@@ -19,7 +19,12 @@ void naming_deinit(struct naming *naming)
         json_decref(naming->backtraces[i].frames);
     for (size_t i = 0; i < naming->lookup_count; i++)
         json_decref(naming->lookups[i].names);
+    for (size_t i = 0; i < naming->frame_count; i++) {
+        json_decref(naming->frames[i].bare);
+        json_decref(naming->frames[i].named);
+    }
     free(naming->lookups);
+    free(naming->frames);
     free(naming->backtraces);
     report_images_deinit(&naming->images);
 }
@@ -53,54 +58,104 @@ static enum ch_status collect_frame(struct naming *naming, const json_t *frame)
     return CH_OK;
 }
 
-// collect_new is collect_frame for frames that may have been seen.
-static enum ch_status collect_new(struct naming *naming, const json_t *frame,
-                                  struct frame_memo *seen)
+static int by_pointer(const void *left, const void *right)
 {
-    json_t **mark = frame_memo_of(seen, frame);
-    if (*mark != NULL)
-        return CH_OK;
-    *mark = json_true();
-    return collect_frame(naming, frame);
+    uintptr_t a = (uintptr_t)left;
+    uintptr_t b = (uintptr_t)right;
+    return a < b ? -1 : a > b;
 }
 
-static enum ch_status collect_backtrace(struct naming *naming, json_t *backtrace,
-                                        struct frame_memo memos[2])
+static int by_backtrace(const void *left, const void *right)
 {
-    json_t *frames;
-    enum ch_status status =
-        report_frames_prepare(backtrace, &naming->images, &memos[0], &frames);
+    const struct naming_backtrace *a = left;
+    const struct naming_backtrace *b = right;
+    return by_pointer(a->backtrace, b->backtrace);
+}
+
+static int by_frame(const void *left, const void *right)
+{
+    const struct naming_frame *a = left;
+    const struct naming_frame *b = right;
+    return by_pointer(a->frame, b->frame);
+}
+
+static enum ch_status list_backtrace(struct naming *naming, json_t *backtrace)
+{
+    if (!json_is_object(backtrace))
+        return CH_OK;
+    if (!array_reserve(&naming->backtraces, &naming->backtrace_capacity,
+                       naming->backtrace_count, sizeof(naming->backtraces[0])))
+        return CH_ERR_NO_MEMORY;
+    naming->backtraces[naming->backtrace_count++] =
+        (struct naming_backtrace){ .backtrace = backtrace };
+    return CH_OK;
+}
+
+// list_backtraces lists the backtraces of the report, each once.
+static enum ch_status list_backtraces(struct naming *naming, json_t *report)
+{
+    json_t *threads = json_object_get(report, "threads");
+    enum ch_status status = list_backtrace(naming, flight_names_functions(report));
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
+        status = list_backtrace(
+            naming, json_object_get(json_array_get(threads, i), "backtrace"));
+    if (status != CH_OK || naming->backtrace_count == 0)
+        return status;
+    qsort(naming->backtraces, naming->backtrace_count, sizeof(naming->backtraces[0]),
+          by_backtrace);
+    size_t kept = 1;
+    for (size_t i = 1; i < naming->backtrace_count; i++)
+        if (naming->backtraces[i].backtrace != naming->backtraces[kept - 1].backtrace)
+            naming->backtraces[kept++] = naming->backtraces[i];
+    naming->backtrace_count = kept;
+    return CH_OK;
+}
+
+static enum ch_status list_frames_of(struct naming *naming, struct naming_backtrace *at)
+{
+    enum ch_status status = report_frames_of(at->backtrace, &at->frames);
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK; // a thread that could not be unwound
-    if (status != CH_OK)
-        return status;
-    if (!array_reserve(&naming->backtraces, &naming->backtrace_capacity,
-                       naming->backtrace_count, sizeof(naming->backtraces[0]))) {
-        json_decref(frames);
-        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++) {
+        if (!array_reserve(&naming->frames, &naming->frame_capacity,
+                           naming->frame_count, sizeof(naming->frames[0])))
+            return CH_ERR_NO_MEMORY;
+        naming->frames[naming->frame_count++] =
+            (struct naming_frame){ .frame = json_array_get(at->frames, i) };
     }
-    naming->backtraces[naming->backtrace_count++] =
-        (struct naming_backtrace){ .backtrace = backtrace, .frames = frames };
-    for (size_t i = 0; status == CH_OK && i < json_array_size(frames); i++)
-        status = collect_new(naming, json_array_get(frames, i), &memos[1]);
     return status;
+}
+
+// list_frames lists the frames of all backtraces, each once.
+static enum ch_status list_frames(struct naming *naming)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
+        status = list_frames_of(naming, &naming->backtraces[i]);
+    if (status != CH_OK || naming->frame_count == 0)
+        return status;
+    qsort(naming->frames, naming->frame_count, sizeof(naming->frames[0]), by_frame);
+    size_t kept = 1;
+    for (size_t i = 1; i < naming->frame_count; i++)
+        if (naming->frames[i].frame != naming->frames[kept - 1].frame)
+            naming->frames[kept++] = naming->frames[i];
+    naming->frame_count = kept;
+    return CH_OK;
 }
 
 static enum ch_status collect_all(struct naming *naming, json_t *report)
 {
-    struct frame_memo memos[2] = { 0 };
-    json_t *threads = json_object_get(report, "threads");
-    json_t *flight = flight_names_functions(report);
-    enum ch_status status = CH_OK;
-    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
-        json_t *backtrace = json_object_get(json_array_get(threads, i), "backtrace");
-        if (json_is_object(backtrace))
-            status = collect_backtrace(naming, backtrace, memos);
+    enum ch_status status = list_backtraces(naming, report);
+    if (status == CH_OK)
+        status = list_frames(naming);
+    for (size_t i = 0; status == CH_OK && i < naming->frame_count; i++) {
+        struct naming_frame *frame = &naming->frames[i];
+        status = report_frame_prepare(frame->frame, &naming->images, &frame->bare);
+        if (status == CH_OK)
+            status = collect_frame(naming, frame->bare);
+        else if (status == CH_ERR_NOT_FOUND)
+            status = CH_OK;
     }
-    if (status == CH_OK && flight != NULL)
-        status = collect_backtrace(naming, flight, memos);
-    frame_memo_deinit(&memos[0]);
-    frame_memo_deinit(&memos[1]);
     return status;
 }
 
@@ -235,29 +290,38 @@ static const json_t *names_of(const struct naming *naming, const json_t *frame)
     return found != NULL ? found->names : NULL;
 }
 
-// name_frame appends the frames that frame becomes: those inlined there, and itself.
-static enum ch_status name_frame(const struct naming *naming, json_t *frame,
-                                 struct frame_memo *memo, json_t *named)
+// name_frame makes the frames that a frame becomes: those inlined there, and itself.
+static enum ch_status name_frame(const struct naming *naming, struct naming_frame *at)
 {
-    json_t **made = frame_memo_of(memo, frame);
-    enum ch_status status = CH_OK;
-    if (*made == NULL) {
-        *made = json_array();
-        status = frame_names_apply(names_of(naming, frame), frame, *made);
-    }
-    if (status == CH_OK && json_array_extend(named, *made) != 0)
+    if (at->named != NULL || at->bare == NULL)
+        return CH_OK;
+    at->named = json_array();
+    return frame_names_apply(names_of(naming, at->bare), at->bare, at->named);
+}
+
+// append_named appends what one frame of a backtrace becomes.
+static enum ch_status append_named(const struct naming *naming, json_t *frame,
+                                   json_t *named)
+{
+    const struct naming_frame key = { .frame = frame };
+    struct naming_frame *at =
+        bsearch(&key, naming->frames, naming->frame_count, sizeof(key), by_frame);
+    if (at == NULL)
+        return CH_OK;
+    enum ch_status status = name_frame(naming, at);
+    if (status == CH_OK && at->named != NULL &&
+        json_array_extend(named, at->named) != 0)
         status = CH_ERR_NO_MEMORY;
     return status;
 }
 
 static enum ch_status write_names(const struct naming *naming,
-                                  const struct naming_backtrace *at,
-                                  struct frame_memo *memo)
+                                  const struct naming_backtrace *at)
 {
     json_t *named = json_array();
     enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++)
-        status = name_frame(naming, json_array_get(at->frames, i), memo, named);
+        status = append_named(naming, json_array_get(at->frames, i), named);
     if (status != CH_OK) {
         json_decref(named);
         return status;
@@ -266,13 +330,12 @@ static enum ch_status write_names(const struct naming *naming,
                                                                     : CH_ERR_NO_MEMORY;
 }
 
-enum ch_status naming_write(const struct naming *naming, json_t *report)
+enum ch_status naming_write(struct naming *naming, json_t *report)
 {
     enum ch_status status = CH_OK;
-    struct frame_memo memo = { 0 };
     for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
-        status = write_names(naming, &naming->backtraces[i], &memo);
-    frame_memo_deinit(&memo);
+        if (naming->backtraces[i].frames != NULL)
+            status = write_names(naming, &naming->backtraces[i]);
     if (status == CH_OK && naming->images.listed != NULL &&
         json_object_set(report, "images", naming->images.listed) != 0)
         status = CH_ERR_NO_MEMORY;

@@ -24,10 +24,18 @@ struct naming_lookup {
     json_t *names;   // NULL: not looked up
 };
 
-// A naming_backtrace is a backtrace of the report and its frames without old names.
+// A naming_backtrace is a backtrace of the report, which threads may share, and its
+// frames.
 struct naming_backtrace {
     json_t *backtrace; // borrowed
     json_t *frames;
+};
+
+// A naming_frame is one frame of the report, which backtraces may share.
+struct naming_frame {
+    json_t *frame; // borrowed
+    json_t *bare;  // it without old names; NULL: it was such a name
+    json_t *named; // the frames that it becomes; NULL: not yet
 };
 
 // A naming_watch lets a guard see which image is at work, and keep it from some.
@@ -40,9 +48,12 @@ struct naming {
     const struct symbolizer_options *options;
     const struct naming_watch *watch;
     struct report_images images;
-    struct naming_backtrace *backtraces;
+    struct naming_backtrace *backtraces; // by address in memory, each once
     size_t backtrace_count;
     size_t backtrace_capacity;
+    struct naming_frame *frames; // by address in memory, each once
+    size_t frame_count;
+    size_t frame_capacity;
     struct naming_lookup *lookups; // by image and offset, each once
     size_t lookup_count;
     size_t lookup_capacity;
@@ -65,4 +76,4 @@ CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
 void naming_write_caches(struct naming *naming);
 
 // naming_write puts the names into report and sets its revision to 1.
-CH_CHECKED enum ch_status naming_write(const struct naming *naming, json_t *report);
+CH_CHECKED enum ch_status naming_write(struct naming *naming, json_t *report);

@@ -54,7 +54,7 @@ static enum ch_status add_cbf_frame(json_t *frames, const struct cbf_frame *from
     for (uint64_t i = 0; status == CH_OK && i < from->times; i++) {
         // A frame that repeats is the same value several times, not one value shared.
         json_t *copy = json_copy(frame);
-        if (json_array_size(frames) >= REPORT_FRAMES_MAX)
+        if (json_array_size(frames) >= REPORT_CBF_FRAMES_MAX)
             status = CH_ERR_LIMIT;
         if (copy == NULL || json_array_append_new(frames, copy) != 0)
             status = CH_ERR_NO_MEMORY;
@@ -122,47 +122,27 @@ static json_t *bare_frame(json_t *frame)
     return bare;
 }
 
-// forget_names gives frames without what an earlier run added.
-static enum ch_status forget_names(const json_t *frames, struct frame_memo *memo,
-                                   json_t **out)
+enum ch_status report_frames_of(const json_t *backtrace, json_t **out_frames)
 {
-    json_t *kept = json_array();
-    if (kept == NULL)
-        return CH_ERR_NO_MEMORY;
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        json_t *named = json_array_get(frames, i);
-        if (!json_is_object(named) || json_is_true(json_object_get(named, "inline")))
-            continue;
-        json_t **bare = frame_memo_of(memo, named);
-        if (*bare == NULL)
-            *bare = bare_frame(named);
-        if (*bare == NULL || json_array_append(kept, *bare) != 0) {
-            json_decref(kept);
-            return CH_ERR_NO_MEMORY;
-        }
-    }
-    *out = kept;
+    json_t *frames = json_object_get(backtrace, "frames");
+    if (!json_is_array(frames))
+        return frames_from_cbf(backtrace, out_frames);
+    *out_frames = json_incref(frames);
     return CH_OK;
 }
 
-enum ch_status report_frames_prepare(const json_t *backtrace,
-                                     const struct report_images *images,
-                                     struct frame_memo *memo, json_t **out_frames)
+enum ch_status report_frame_prepare(json_t *frame, const struct report_images *images,
+                                    json_t **out_bare)
 {
-    const json_t *frames = json_object_get(backtrace, "frames");
-    json_t *ready = NULL;
-    enum ch_status status = json_is_array(frames) ? forget_names(frames, memo, &ready)
-                                                  : frames_from_cbf(backtrace, &ready);
-    if (status != CH_OK)
-        return status;
-    for (size_t i = 0; status == CH_OK && i < json_array_size(ready); i++)
-        status = place_frame(json_array_get(ready, i), images);
-    if (status != CH_OK) {
-        json_decref(ready);
-        return status;
-    }
-    *out_frames = ready;
-    return CH_OK;
+    if (!json_is_object(frame) || json_is_true(json_object_get(frame, "inline")))
+        return CH_ERR_NOT_FOUND;
+    json_t *bare = bare_frame(frame);
+    enum ch_status status = bare != NULL ? place_frame(bare, images) : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        *out_bare = bare;
+    else
+        json_decref(bare);
+    return status;
 }
 
 enum ch_status report_frame_place(const json_t *frame, struct report_place *out)

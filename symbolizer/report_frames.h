@@ -10,11 +10,10 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "symbolizer/frame_memo.h"
 #include "symbolizer/names/report_images.h"
 
-// REPORT_FRAMES_MAX bounds the frames that CBF may expand to.
-enum { REPORT_FRAMES_MAX = 1 << 20 };
+// REPORT_CBF_FRAMES_MAX bounds the frames that CBF may expand to.
+enum { REPORT_CBF_FRAMES_MAX = 1 << 20 };
 
 // A report_place is where a frame's name is looked up.
 struct report_place {
@@ -22,14 +21,18 @@ struct report_place {
     uint64_t offset; // from the image's base; of a return address: into the call
 };
 
-// report_frames_prepare gives the frames of one backtrace, ready, as a new array; the
-// backtrace stays as it is. Frames that need nothing are in both. memo, for all
-// backtraces of a report, saves work on frames that were seen.
-// CH_ERR_NOT_FOUND: it has neither frames nor CBF that can be read.
-CH_CHECKED enum ch_status report_frames_prepare(const json_t *backtrace,
-                                                const struct report_images *images,
-                                                struct frame_memo *memo,
-                                                json_t **out_frames);
+// report_frames_of gives the frames of a backtrace, which may be those in the report;
+// the caller drops them. CH_ERR_NOT_FOUND: it has neither frames nor CBF that can be
+// read.
+CH_CHECKED enum ch_status report_frames_of(const json_t *backtrace,
+                                           json_t **out_frames);
+
+// report_frame_prepare gives frame without old names and with its image, for the caller
+// to drop: itself, where it needs nothing, or a copy. CH_ERR_NOT_FOUND: it was such a
+// name, that of an inlined call.
+CH_CHECKED enum ch_status report_frame_prepare(json_t *frame,
+                                               const struct report_images *images,
+                                               json_t **out_bare);
 
 // report_frame_place stores where frame's name is to be looked up. CH_ERR_NOT_FOUND:
 // it has no address, as frames that stand for left out ones.

@@ -33,19 +33,16 @@ void collector_write_url(const struct target *target, struct text *out)
     text_appendf(out, "%s/api/v1/reports", target->url);
 }
 
-void collector_send(const struct target *target, const struct shipment *shipment,
-                    struct verdict *out)
+// send_body posts size bytes of JSON. CH_ERR_NO_MEMORY, or what http_send returns.
+static enum ch_status send_body(const struct target *target,
+                                const struct shipment *shipment, const char *bytes,
+                                size_t size, struct http_reply *reply)
 {
     struct text CH_CLEANUP(text_deinit) packed = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     collector_write_url(target, &url);
-    verdict_begin(out);
-    if (packing_zstd(shipment->json, shipment->size, &packed) != CH_OK ||
-        !text_ok(&url)) {
-        verdict_down(out, "out of memory");
-        return;
-    }
+    if (packing_zstd(bytes, size, &packed) != CH_OK || !text_ok(&url))
+        return CH_ERR_NO_MEMORY;
     const struct http_request request = { .url = url.bytes,
                                           .token = shipment->token,
                                           .content_type = "application/json",
@@ -55,8 +52,49 @@ void collector_send(const struct target *target, const struct shipment *shipment
                                           .timeout_ms = shipment->timeout_ms,
                                           .progress = shipment->progress,
                                           .context = shipment->context };
-    if (http_send(&request, &reply) != CH_OK)
+    return http_send(&request, reply);
+}
+
+static enum ch_status send_expanded(const struct target *target,
+                                    const struct shipment *shipment,
+                                    struct http_reply *reply)
+{
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
+    enum ch_status status = report_print_expanded(shipment->report, &json);
+    return status == CH_OK ? send_body(target, shipment, json.bytes, json.size, reply)
+                           : status;
+}
+
+// refuses_schema: it is a collector, and of before this version of reports.
+static bool refuses_schema(const struct http_reply *reply)
+{
+    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    const char *error = report_string(answer, "error");
+    return reply->status == 400 && error != NULL && strstr(error, "schema") != NULL;
+}
+
+void collector_send(const struct target *target, const struct shipment *shipment,
+                    struct verdict *out)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    bool expand = shipment->expand;
+    verdict_begin(out);
+    enum ch_status status =
+        expand ? send_expanded(target, shipment, &reply)
+               : send_body(target, shipment, shipment->json, shipment->size, &reply);
+    if (status == CH_OK && !expand && refuses_schema(&reply)) {
+        http_reply_deinit(&reply);
+        reply = (struct http_reply){ 0 };
+        expand = true;
+        status = send_expanded(target, shipment, &reply);
+    }
+    if (status == CH_ERR_LIMIT)
+        verdict_rejected(out, "it takes version 1 alone, and that would be too large");
+    else if (status == CH_ERR_NO_MEMORY)
+        verdict_down(out, "out of memory");
+    else if (status != CH_OK)
         verdict_down(out, "%s", reply.error);
     else
         collector_judge(&reply, shipment->id, out);
+    out->expanded = expand && !shipment->expand && out->state == TARGET_SENT;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/json_tree.h"
 #include "report/report.h"
 #include "report/report_id.h"
 #include "upload/otlp_value.h"
@@ -289,12 +290,12 @@ enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms, struct tex
             request_json(report, unix_ms, all_threads != 0);
         struct text CH_CLEANUP(text_deinit) json = { 0 };
         enum ch_status status =
-            request != NULL ? report_print(request, &json) : CH_ERR_NO_MEMORY;
+            request != NULL ? json_tree_write(request, &json) : CH_ERR_NO_MEMORY;
         if (status != CH_OK)
             return status;
         if (json.size > BODY_MAX_BYTES && all_threads != 0)
             continue;
-        text_append(out, json.bytes, json.size - 1); // without its newline
+        text_append(out, json.bytes, json.size);
         break;
     }
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;

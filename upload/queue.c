@@ -83,14 +83,14 @@ static void note_waiting(const struct target *target,
         totals->next_time = next;
 }
 
-// read_waits learns what the targets asked of those who sent before us. A collector of
-// one's own is asked all the same by who wants it asked now.
+// read_waits learns what the targets asked of those who sent before us. An explicit
+// retry ignores what our own collector asked for.
 static void read_waits(struct queue *queue)
 {
     for (size_t i = 0; i < queue->targets.count; i++) {
         struct target *target = &queue->targets.targets[i];
-        if (!queue->waits_over || target->kind != TARGET_KIND_COLLECTOR)
-            retry_learn(queue->spool, target);
+        retry_learn(queue->spool, target,
+                    queue->waits_over && target->kind == TARGET_KIND_COLLECTOR);
     }
 }
 
@@ -141,6 +141,7 @@ static enum ch_status send_to(struct queue *queue, struct target *target,
         .size = parcel->json.size,
         .token = queue->token,
         .otlp_headers = queue->otlp_headers,
+        .expand = !spool_wait_over(&target->tables_rest, time(NULL)),
         .attach = spool_wait_over(&target->attachments_rest, time(NULL)),
         .timeout_ms = time_left_ms(queue),
         .progress = queue->progress != NULL ? tell_bytes : NULL,

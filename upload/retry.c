@@ -65,21 +65,26 @@ void retry_postpone(struct target *target, struct spool_target *waiting,
 enum ch_status retry_keep(const struct spool *spool, struct target *target,
                           const struct verdict *verdict)
 {
-    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0)
+    if (verdict->wait_s < 0 && verdict->attachments_wait_s < 0 && !verdict->expanded)
         return CH_OK;
     if (verdict->wait_s >= 0)
         target->rest = wait_of(verdict->wait_s);
     if (verdict->attachments_wait_s >= 0)
         target->attachments_rest = wait_of(verdict->attachments_wait_s);
+    // A collector that is brought up to date gets files as they are a day later.
+    if (verdict->expanded)
+        target->tables_rest = wait_of(SPOOL_WAIT_MAX_S);
     const struct spool_waits waits = { .reports = target->rest,
-                                       .attachments = target->attachments_rest };
+                                       .attachments = target->attachments_rest,
+                                       .tables = target->tables_rest };
     return spool_waits_write(spool, target->shown, &waits, time(NULL));
 }
 
-void retry_learn(const struct spool *spool, struct target *target)
+void retry_learn(const struct spool *spool, struct target *target, bool insist)
 {
     const struct spool_waits waits = spool_waits_read(spool, target->shown);
-    if (waits.reports.until > target->rest.until)
+    if (!insist && waits.reports.until > target->rest.until)
         target->rest = waits.reports;
     target->attachments_rest = waits.attachments;
+    target->tables_rest = waits.tables;
 }

@@ -34,5 +34,6 @@ void retry_postpone(struct target *target, struct spool_target *waiting,
 CH_CHECKED enum ch_status retry_keep(const struct spool *spool, struct target *target,
                                      const struct verdict *verdict);
 
-// retry_learn learns what the target asked of those who sent before us.
-void retry_learn(const struct spool *spool, struct target *target);
+// retry_learn learns what the target asked of those who sent before us. insist: reports
+// are sent whatever it asked for.
+void retry_learn(const struct spool *spool, struct target *target, bool insist);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "report/json_tree.h"
 #include "report/report.h"
 #include "upload/sentry_stack.h"
 
@@ -304,13 +305,13 @@ enum ch_status sentry_event_write(const json_t *report, struct text *out)
     for (size_t i = 0; i < EXTENTS; i++) {
         json_t *CH_CLEANUP(drop_json) event = event_json(report, &extents[i]);
         struct text CH_CLEANUP(text_deinit) json = { 0 };
-        status = event != NULL ? report_print(event, &json) : CH_ERR_NO_MEMORY;
+        status = event != NULL ? json_tree_write(event, &json) : CH_ERR_NO_MEMORY;
         if (status != CH_OK)
             return status;
         if (json.size > EVENT_MAX_BYTES && i + 1 < EXTENTS)
             continue;
         // The attachment has all of it.
-        text_append(out, json.bytes, json.size - 1); // without its newline
+        text_append(out, json.bytes, json.size);
         break;
     }
     return text_ok(out) && out->size > before ? CH_OK : CH_ERR_NO_MEMORY;

@@ -21,6 +21,7 @@ struct shipment {
     size_t size;
     const char *token;        // a collector's; "" or NULL: none
     const char *otlp_headers; // a log intake's, as http_request takes them; NULL: none
+    bool expand;              // the target knows version 1 of reports alone
     bool attach;              // where a report travels beside an event: send it too
     uint64_t timeout_ms;
     http_progress_fn *progress; // NULL: nobody wants to know
@@ -32,6 +33,7 @@ struct verdict {
     bool target_down;           // the trouble is the target's, not this report's
     int64_t wait_s;             // how long it wants to be left alone; -1: not said
     int64_t attachments_wait_s; // how long it wants no attachments; -1: not said
+    bool expanded;              // it knows version 1 of reports alone, as was found now
     char why[256];              // "" where it was taken
 };
 

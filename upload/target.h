@@ -28,8 +28,9 @@ struct target {
     // do, reports go there without.
     struct spool_wait rest;
     struct spool_wait attachments_rest;
-    uint32_t failures; // in a row
-    char trouble[256]; // the last one that was said, while it lasts
+    struct spool_wait tables_rest; // it gets every frame in its place, as in version 1
+    uint32_t failures;             // in a row
+    char trouble[256];             // the last one that was said, while it lasts
 };
 
 struct target_list {

@@ -127,14 +127,14 @@ static bool is_arguments(const json_t *arguments)
     return right;
 }
 
-static enum ch_status report_write_call(json_t *frames, const json_t *call)
+static enum ch_status report_write_call(json_t *thread, const json_t *call)
 {
     const json_t *index = json_object_get(call, "frame");
     json_t *arguments = json_object_get(call, "arguments");
     json_int_t number = json_integer_value(index);
     if (!json_is_integer(index) || number < 0 || !is_arguments(arguments))
         return CH_ERR_MALFORMED;
-    json_t *frame = report_frame_own(frames, (size_t)number);
+    json_t *frame = report_own_frame(thread, (size_t)number);
     return json_object_set(frame, "arguments", arguments) == 0 ? CH_OK
                                                                : CH_ERR_MALFORMED;
 }
@@ -146,11 +146,9 @@ enum ch_status argument_report_write(json_t *report, const json_t *all)
         return CH_ERR_MALFORMED;
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *calls = json_array_get(all, i);
-        const json_t *thread = json_array_get(threads, i);
-        json_t *frames =
-            json_object_get(json_object_get(thread, "backtrace"), "frames");
+        json_t *thread = json_array_get(threads, i);
         for (size_t j = 0; j < json_array_size(calls); j++) {
-            enum ch_status status = report_write_call(frames, json_array_get(calls, j));
+            enum ch_status status = report_write_call(thread, json_array_get(calls, j));
             if (status != CH_OK)
                 return status;
         }

@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/diagnosis/diagnosis.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/crash_words.h"
+#include "report/report.h"
+
+static void drop_string(char **string)
+{
+    free(*string);
+}
+
+// is_kind: the kind that crash had before is the one it has.
+static bool is_kind(const json_t *crash, const char *before)
+{
+    const char *kind = report_string(crash, "kind");
+    return kind != NULL && before != NULL && strcmp(kind, before) == 0;
+}
+
 void diagnosis_refine(json_t *report)
 {
     json_t *crash = json_object_get(report, "crash");
     if (!json_is_object(crash))
         return;
-    diagnosis_access(report, crash);
-    diagnosis_words(report, crash);
+    char *CH_CLEANUP(drop_string) begun = crash_words_begun(report);
+    const char *said = report_string(crash, "kind");
+    char *CH_CLEANUP(drop_string) kind = said != NULL ? strdup(said) : NULL;
+    bool changed = diagnosis_access(report, crash);
+    changed = diagnosis_words(report, crash) || changed;
+    // A sentence of version 1 was about the kind it had then.
+    if (changed)
+        crash_words_renew(report, is_kind(crash, kind) ? begun : NULL);
 }

@@ -68,14 +68,6 @@ static void access_append_expression(const struct instruction_operand *operand,
         text_append(out, sum.bytes, sum.size);
 }
 
-static void access_append_value(const struct access *access, const char *name,
-                                struct text *out)
-{
-    uint64_t value;
-    if (name[0] != 0 && instruction_register(access->registers, name, &value))
-        text_appendf(out, ", %s = 0x%" PRIx64, name, value);
-}
-
 // operation is read, write or execute: as the processor said, else as the instruction.
 static const char *operation(const struct access *access)
 {
@@ -88,18 +80,6 @@ static const char *operation(const struct access *access)
     return access->operand != NULL && access->operand->written ? "write" : "read";
 }
 
-// append_access says what was done where: "read 8 bytes at rax+0x18, rax = 0x0".
-static void append_access(const struct access *access, struct text *out)
-{
-    const struct instruction_operand *operand = access->operand;
-    text_appendf(out, "%s %u byte%s at ", operation(access), operand->size,
-                 operand->size == 1 ? "" : "s");
-    access_append_expression(operand, out);
-    access_append_value(access, operand->base, out);
-    if (strcmp(operand->base, operand->index) != 0)
-        access_append_value(access, operand->index, out);
-}
-
 static void set_register(const struct access *access, json_t *values, const char *name)
 {
     uint64_t value;
@@ -107,7 +87,7 @@ static void set_register(const struct access *access, json_t *values, const char
         access_set_address(values, name, value);
 }
 
-// note_access keeps for programs what the sentence says.
+// note_access keeps what the instruction was about to do.
 static void note_access(const struct access *access)
 {
     struct text CH_CLEANUP(text_deinit) expression = { 0 };
@@ -130,15 +110,20 @@ static void set_kind(const struct access *access, const char *kind)
     (void)json_object_set_new(access->crash, "kind", json_string(kind));
 }
 
-// append_to_summary adds words behind the sentence that is there.
-static void append_to_summary(json_t *crash, const struct text *words)
+// note_register keeps which register held the bad value.
+static void note_register(const struct access *access, const char *name, uint64_t value)
 {
-    struct text CH_CLEANUP(text_deinit) all = { 0 };
-    const char *summary = report_string(crash, "summary");
-    if (summary == NULL || !text_ok(words) || words->size == 0)
-        return;
-    text_appendf(&all, "%s (%s)", summary, words->bytes);
-    access_set_text(crash, "summary", &all);
+    json_t *blamed = json_pack("{s:s}", "name", name);
+    access_set_address(blamed, "value", value);
+    (void)json_object_set_new(access->crash, "register", blamed);
+}
+
+// note_target keeps where the processor was about to go.
+static void note_target(const struct access *access, const char *by, uint64_t address)
+{
+    json_t *target = json_pack("{s:s}", "by", by);
+    access_set_address(target, "address", address);
+    (void)json_object_set_new(access->crash, "target", target);
 }
 
 // is_null: the operand's one pointer was null, however far from it the access went.
@@ -153,16 +138,9 @@ static bool is_null(const struct access *access)
 // name_far_null gives a name to an access far from the null that it went through.
 static void name_far_null(const struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
-    const char *said = report_string(access->crash, "summary");
     const char *kind = report_string(access->crash, "kind");
-    if (said == NULL || kind == NULL || strcmp(kind, "unknown") != 0 ||
-        !is_null(access))
-        return;
-    text_append(&summary, said, strcspn(said, ","));
-    text_append_string(&summary, ", through a null pointer");
-    access_set_text(access->crash, "summary", &summary);
-    set_kind(access, "null-dereference");
+    if (kind != NULL && strcmp(kind, "unknown") == 0 && is_null(access))
+        set_kind(access, "null-dereference");
 }
 
 // find_operand finds the memory operand that holds the fault's address.
@@ -184,79 +162,43 @@ static bool find_operand(struct access *access, uint64_t fault)
 
 static void explain_fault(struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) words = { 0 };
     uint64_t fault;
     if (!report_address(access->crash, "address", &fault) ||
         !find_operand(access, fault))
         return;
     name_far_null(access);
-    append_access(access, &words);
-    append_to_summary(access->crash, &words);
-    note_access(access);
-}
-
-static const char *verb(const struct access *access)
-{
-    const char *what = operation(access);
-    if (strcmp(what, "execute") == 0)
-        return "Jump to";
-    return strcmp(what, "write") == 0 ? "Write to" : "Read from";
-}
-
-// explain_operand speaks of the address that a fault without one was for.
-static void explain_operand(const struct access *access, const char *kind,
-                            const char *what)
-{
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
-    text_appendf(&summary, "%s 0x%" PRIx64 ", %s (", verb(access), access->address,
-                 what);
-    append_access(access, &summary);
-    text_append_string(&summary, ")");
-    access_set_text(access->crash, "summary", &summary);
-    set_kind(access, kind);
     note_access(access);
 }
 
 static void explain_return(const struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
     uint64_t target;
-    if (!report_address(json_object_get(access->crash, "instruction"), "stack_top",
-                        &target) ||
-        is_canonical(target))
-        return;
-    text_appendf(&summary,
-                 "Return to 0x%" PRIx64 ", an address that no memory can have: the "
-                 "return address was overwritten",
-                 target);
-    access_set_text(access->crash, "summary", &summary);
+    if (report_address(json_object_get(access->crash, "instruction"), "stack_top",
+                       &target) &&
+        !is_canonical(target))
+        note_target(access, "return", target);
 }
 
 static bool explain_branch(const struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
     const struct instruction_operand *operand = &access->instruction.operands[0];
     uint64_t target;
     if (access->instruction.operand_count == 0 || operand->memory ||
         !instruction_register(access->registers, operand->name, &target) ||
         is_canonical(target))
         return false;
-    text_appendf(&summary,
-                 "Jump to 0x%" PRIx64 ", an address that no memory can have (%s, %s = "
-                 "0x%" PRIx64 ")",
-                 target, access->instruction.text, operand->name, target);
-    access_set_text(access->crash, "summary", &summary);
+    note_target(access, "branch", target);
+    note_register(access, operand->name, target);
     return true;
 }
 
-static void explain_refusal(const struct access *access)
+// explain_misaligned: the address is one that memory can have, but not so aligned.
+static void explain_misaligned(const struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
-    text_appendf(&summary,
-                 "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
-                 access->instruction.text, access->pc);
-    access_set_text(access->crash, "summary", &summary);
-    set_kind(access, "illegal-instruction");
+    set_kind(access, "unknown");
+    note_access(access);
+    (void)json_object_set_new(json_object_get(access->crash, "access"), "misaligned",
+                              json_true());
 }
 
 // explain_protection finds out what a general protection fault was about: the processor
@@ -279,44 +221,33 @@ static void explain_protection(struct access *access)
             continue;
         access->operand = operand;
         if (!is_canonical(access->address)) {
-            explain_operand(access, "non-canonical-address",
-                            "an address that no memory can have");
+            note_access(access);
             return;
         }
         if (operand->size >= VECTOR_BYTES && access->address % VECTOR_BYTES != 0) {
-            explain_operand(access, "unknown",
-                            "which is not aligned as the instruction needs it");
+            explain_misaligned(access);
             return;
         }
     }
     if (!touches_memory && access->instruction.form == INSTRUCTION_ORDINARY)
-        explain_refusal(access);
+        set_kind(access, "illegal-instruction");
 }
 
 static void explain_division(struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
     const struct instruction_operand *divisor = &access->instruction.operands[0];
     uint64_t value;
-    if (access->instruction.form != INSTRUCTION_DIVIDE ||
-        access->instruction.operand_count == 0 || divisor->memory ||
-        !instruction_register(access->registers, divisor->name, &value))
-        return;
-    text_appendf(&summary, "Integer division %s (%s, %s = 0x%" PRIx64 ")",
-                 value == 0 ? "by zero" : "whose result is too large",
-                 access->instruction.text, divisor->name, value);
-    access_set_text(access->crash, "summary", &summary);
+    if (access->instruction.form == INSTRUCTION_DIVIDE &&
+        access->instruction.operand_count != 0 && !divisor->memory &&
+        instruction_register(access->registers, divisor->name, &value))
+        note_register(access, divisor->name, value);
 }
 
 static void explain_illegal(struct access *access)
 {
-    struct text CH_CLEANUP(text_deinit) words = { 0 };
-    bool trap = access->instruction.form == INSTRUCTION_UNDEFINED;
-    text_appendf(&words, "%s, %s", access->instruction.text,
-                 trap ? "which compilers put where a program must not come: "
-                        "__builtin_trap, code that is not reached"
-                      : "which this processor does not have, or not for programs");
-    append_to_summary(access->crash, &words);
+    json_t *instruction = json_object_get(access->crash, "instruction");
+    if (access->instruction.form == INSTRUCTION_UNDEFINED)
+        (void)json_object_set_new(instruction, "trap", json_true());
 }
 
 // explain_target says which register holds the address that was jumped to. Nothing is
@@ -326,7 +257,6 @@ static void explain_target(const struct access *access)
     static const char *const names[] = { "rax", "rdx", "rcx", "rbx", "rsi",
                                          "rdi", "rbp", "r8",  "r9",  "r10",
                                          "r11", "r12", "r13", "r14", "r15" };
-    struct text CH_CLEANUP(text_deinit) words = { 0 };
     uint64_t pc;
     if (!report_address(access->registers, "rip", &pc) || pc == 0)
         return;
@@ -334,8 +264,7 @@ static void explain_target(const struct access *access)
         uint64_t value;
         if (!report_address(access->registers, names[i], &value) || value != pc)
             continue;
-        text_appendf(&words, "%s = 0x%" PRIx64, names[i], value);
-        append_to_summary(access->crash, &words);
+        note_register(access, names[i], value);
         return;
     }
 }
@@ -383,21 +312,22 @@ static enum ch_status access_decode(const json_t *from, struct access *access)
     return instruction_decode_guarded(bytes, size, &access->instruction);
 }
 
-void diagnosis_access(json_t *report, json_t *crash)
+bool diagnosis_access(json_t *report, json_t *crash)
 {
     struct access access = { .crash = crash };
     json_t *instruction = json_object_get(crash, "instruction");
     if (!json_is_object(instruction) || json_object_get(instruction, "text") != NULL)
-        return;
+        return false;
     access.registers = json_object_get(report_crashed_thread(report), "registers");
     if (json_object_get(instruction, "bytes") == NULL) {
         (void)json_object_set_new(instruction, "text", json_string(""));
         explain_target(&access);
-        return;
+        return true;
     }
     if (access_decode(instruction, &access) != CH_OK)
-        return;
+        return false;
     (void)json_object_set_new(instruction, "text",
                               json_string(access.instruction.text));
     access_explain(&access);
+    return true;
 }

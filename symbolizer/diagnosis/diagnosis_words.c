@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "report/crash_summary.h"
 #include "report/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
@@ -15,12 +13,6 @@ enum { FRAMES_MAX = 64 };
 static bool words_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
-}
-
-static void words_set_text(json_t *object, const char *key, const struct text *value)
-{
-    if (text_ok(value) && value->size != 0)
-        (void)json_object_set_new(object, key, json_stringn(value->bytes, value->size));
 }
 
 // type_name is what a mangled type means, to be freed, or NULL. The name of its
@@ -39,33 +31,17 @@ static char *type_name(const char *type)
     return name;
 }
 
-// say_exception words an exception anew, as the raw report did under the mangled name.
-static void say_exception(json_t *crash, const json_t *exception)
-{
-    const struct crash_facts facts = {
-        .signal = SIGABRT,
-        .exception_type = report_string(exception, "type"),
-        .exception_what = report_string(exception, "what"),
-    };
-    struct text CH_CLEANUP(text_deinit) summary = { 0 };
-    struct text CH_CLEANUP(text_deinit) message = { 0 };
-    crash_summary(&facts, &summary);
-    crash_message(&facts, &message);
-    words_set_text(crash, "summary", &summary);
-    words_set_text(crash, "message", &message);
-}
-
 // name_type gives an exception's type the name that people know.
-static void name_type(json_t *crash, json_t *exception)
+static bool name_type(json_t *exception)
 {
     const char *type = report_string(exception, "type");
     char *name = type != NULL ? type_name(type) : NULL;
     if (name == NULL)
-        return;
+        return false;
     (void)json_object_set_new(exception, "raw_type", json_string(type));
     (void)json_object_set_new(exception, "type", json_string(name));
     free(name);
-    say_exception(crash, exception);
+    return true;
 }
 
 // The functions that an exception leaves by, and those a runtime gives up in.
@@ -157,79 +133,72 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
         (void)json_object_set(to, key, value);
 }
 
-// words_add_place says in the sentence, and for programs as member key, where something
-// happened.
-static void words_add_place(json_t *crash, json_t *object, const char *key,
-                            const char *words, const json_t *frame)
+// note_function keeps where something happened, as member key of object.
+static void note_function(json_t *object, const char *key, const json_t *frame)
 {
-    struct text CH_CLEANUP(text_deinit) all = { 0 };
     json_t *place = json_object();
-    const char *summary = report_string(crash, "summary");
     copy_member(place, frame, "function");
     copy_member(place, frame, "file");
     copy_member(place, frame, "line");
     (void)json_object_set_new(object, key, place);
-    text_appendf(&all, "%s, %s %s", summary != NULL ? summary : "", words,
-                 report_string(frame, "function"));
-    words_set_text(crash, "summary", &all);
 }
 
-static void name_throw_site(const json_t *report, json_t *crash, json_t *exception)
+static bool name_throw_site(const json_t *report, json_t *exception)
 {
     const json_t *frame = find_caller(report, CALL_THROWS);
-    if (frame != NULL && json_object_get(exception, "thrown_in") == NULL)
-        words_add_place(crash, exception, "thrown_in", "thrown in", frame);
+    if (frame == NULL || json_object_get(exception, "thrown_in") != NULL)
+        return false;
+    note_function(exception, "thrown_in", frame);
+    return true;
 }
 
 // name_runtime tells an abort by a language's or a sanitizer's runtime from others.
-static void name_runtime(const json_t *report, json_t *crash)
+static bool name_runtime(const json_t *report, json_t *crash)
 {
     static const struct {
         enum runtime_call call;
         const char *kind;
-        const char *summary;
-    } runtimes[] = {
-        { CALL_PANICS, "panic", "Rust panic" },
-        { CALL_SANITIZES, "sanitizer", "Stopped by a sanitizer" },
-    };
+    } runtimes[] = { { CALL_PANICS, "panic" }, { CALL_SANITIZES, "sanitizer" } };
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
         const json_t *frame = find_caller(report, runtimes[i].call);
         if (frame == NULL)
             continue;
         (void)json_object_set_new(crash, "kind", json_string(runtimes[i].kind));
-        (void)json_object_set_new(crash, "summary", json_string(runtimes[i].summary));
-        words_add_place(crash, crash, "raised_in", "in", frame);
-        return;
+        note_function(crash, "raised_in", frame);
+        return true;
     }
+    return false;
 }
 
-// check_panic says where a panic began; a message without a panic on the stack is one
-// that an earlier panic has left.
-static void check_panic(const json_t *report, json_t *crash)
+// check_panic finds out where a panic began; a message without a panic on the stack is
+// one that an earlier panic has left.
+static bool check_panic(const json_t *report, json_t *crash)
 {
     const json_t *frame = find_caller(report, CALL_PANICS);
     if (json_object_get(crash, "raised_in") != NULL || !has_named_frame(report))
-        return;
+        return false;
     if (frame != NULL) {
-        words_add_place(crash, crash, "raised_in", "in", frame);
-        return;
+        note_function(crash, "raised_in", frame);
+        return true;
     }
     (void)json_object_set_new(crash, "kind", json_string("abort"));
-    (void)json_object_set_new(crash, "summary", json_string("The program aborted"));
     (void)json_object_del(crash, "message");
+    return true;
 }
 
-void diagnosis_words(json_t *report, json_t *crash)
+bool diagnosis_words(json_t *report, json_t *crash)
 {
     const char *kind = report_string(crash, "kind");
     json_t *exception = json_object_get(crash, "exception");
+    bool changed = false;
     if (json_is_object(exception)) {
-        name_type(crash, exception);
-        name_throw_site(report, crash, exception);
+        changed = name_type(exception);
+        changed = name_throw_site(report, exception) || changed;
     }
     if (kind != NULL && strcmp(kind, "abort") == 0 &&
         report_string(crash, "message") == NULL)
-        name_runtime(report, crash);
+        changed = name_runtime(report, crash) || changed;
     else if (kind != NULL && strcmp(kind, "panic") == 0)
-        check_panic(report, crash);
+        changed = check_panic(report, crash) || changed;
+    return changed;
 }

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/json_reader.h"
 #include "report/json_tree.h"
 
 // Debug files are mapped, so address space is mostly theirs.
@@ -109,8 +108,7 @@ json_t *guarded_child_read(const struct text *answer)
 {
     if (answer->size == 0)
         return NULL;
-    json_t *read = json_reader_read(answer->bytes, answer->size);
-    return read != NULL ? read : json_loadb(answer->bytes, answer->size, 0, NULL);
+    return json_loadb(answer->bytes, answer->size, 0, NULL);
 }
 
 static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,

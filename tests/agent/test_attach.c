@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "report/report.h"
 #include "support/child.h"
 #include "support/test.h"
 
@@ -71,12 +72,14 @@ static void attach_reports_every_thread_and_lets_the_process_go_on(void **state)
     (void)state;
     struct settings settings;
     struct text out = { 0 };
-    json_error_t error;
+    struct report_error error;
     struct child child = child_start(sleep_in_two_threads);
 
     settings_read(&settings, no_variable, NULL, NULL);
     enum ch_status status = attach_report(child.pid, &settings, "/root", &out, NULL);
-    json_t *report = json_loadb(out.bytes, out.size, 0, &error);
+    json_t *report = NULL;
+    if (status == CH_OK)
+        status = report_parse(out.bytes, out.size, &report, &error);
     text_deinit(&out);
     ssize_t wrote = write(child.go, "x", 1);
     int ended = child_end(&child, false);

@@ -120,7 +120,7 @@ class Show(unittest.TestCase):
     def test_a_report_that_is_none_is_one_line(self):
         with Scene() as scene:
             for text, why in (("", "it is not JSON"), ("[]", "it is not an object"),
-                              ('{"schema":"other"}', "its schema is not"),
+                              ('{"schema":"other"}', "its schema is neither"),
                               ('{"a":1,"a":2}', "duplicate")):
                 done = scene.run("show", "-", stdin=text)
                 self.assertEqual((done.returncode, done.stdout), (1, ""))

@@ -264,7 +264,7 @@ class Pages(unittest.TestCase):
 
     def test_the_samples_are_valid_reports(self):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                            "../../docs/report.schema.json")
+                            "../../docs/report-1.schema.json")
         with open(path, encoding="utf-8") as file:
             jsonschema.validate(sample_reports.recorded(), json.load(file))
 

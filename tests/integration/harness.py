@@ -160,8 +160,9 @@ class Scene:
                 if re.fullmatch(r"[0-9a-f-]{36}\.json", name)]
 
     def reports(self):
-        """Every report in the spool, once nobody works on it any more."""
-        return [json.loads(read_when_done(path)) for path in self.report_paths()]
+        """Every report in the spool, once nobody works on it any more, with every frame
+        in its place."""
+        return [expanded(read_when_done(path)) for path in self.report_paths()]
 
     def core(self, pid):
         """The core file that the program left, or None."""
@@ -170,6 +171,18 @@ class Scene:
             if os.path.exists(path):
                 return path
         return None
+
+
+def expanded(report):
+    """A report's bytes as the product expands them: in the keys of version 1."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(report)
+        file.flush()
+        done = subprocess.run([CRASHHOOK, "show", "--json", file.name], check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
 
 
 def read_when_done(path, seconds=60):

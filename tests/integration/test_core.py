@@ -37,7 +37,7 @@ COMPARED = [
     ("static, 20 threads", [program("core_threads_static"), "20"]),
     ("python3", ["/usr/bin/python3", "-c", "import ctypes; ctypes.string_at(0)"]),
 ]
-with open(os.path.join(harness.SOURCE, "docs", "report.schema.json"),
+with open(os.path.join(harness.SOURCE, "docs", "report-1.schema.json"),
           encoding="utf-8") as schema:
     SCHEMA = json.load(schema)
 

@@ -124,8 +124,9 @@ class Everywhere(unittest.TestCase):
             report, = scene.reports()
             event, files = bodies.read_event(sentry.requests[0].plain())
             _, record, _ = bodies.read_logs(logs.requests[0].plain())
-            self.assertEqual(json.loads(files["report.json"]), report)
-            self.assertEqual(collector.requests[0].report(), report)
+            self.assertEqual(harness.expanded(files["report.json"]), report)
+            self.assertEqual(
+                harness.expanded(json.dumps(collector.requests[0].report()).encode()), report)
             frames = event["exception"]["values"][0]["stacktrace"]["frames"]
             innermost = harness.frames_of(harness.crashed_thread(report))[0]
             self.assertEqual(frames[-1]["instruction_addr"], innermost["address"])

@@ -15,7 +15,7 @@ import jsonschema
 import harness
 from harness import Scene, crashed_thread, names_of
 
-with open(os.path.join(harness.SOURCE, "docs", "report.schema.json"), encoding="utf-8") as file:
+with open(os.path.join(harness.SOURCE, "docs", "report-1.schema.json"), encoding="utf-8") as file:
     SCHEMA = json.load(file)
 SEGV, BUS, FPE = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE
 ADDRESS = r"0x[0-9a-f]+"

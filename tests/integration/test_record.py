@@ -75,7 +75,7 @@ class Record(unittest.TestCase):
             self.assertEqual(report["release"], "7.1")
             self.assertIn("no agent could be started", report["problems"][0]["status"])
             self.assertIn("main", names_of(crashed_thread(report)))
-            with open(os.path.join(harness.SOURCE, "docs/report.schema.json"),
+            with open(os.path.join(harness.SOURCE, "docs/report-1.schema.json"),
                       encoding="utf-8") as file:
                 schema = json.load(file)
             for key in schema["required"]:

@@ -77,7 +77,7 @@ class Machine(harness.Scene):
         found = []
         for row in rows:
             path = os.path.join(SPOOL, row["id"] + ".json")
-            found.append(json.loads(harness.read_when_done(path)))
+            found.append(harness.expanded(harness.read_when_done(path)))
         return found
 
 

@@ -4,7 +4,6 @@
 # report is made by the next best way and says which and why; the program dies as it
 # would have, in time, and nothing is left behind.
 
-import json
 import os
 import select
 import signal
@@ -111,8 +110,8 @@ class Tiers(unittest.TestCase):
             ended, report = self.crash([PROGRAM, "process_vm_readv,pread64"], scene)
             named = os.path.join(scene.folder, "named.json")
             scene.command("symbolize", scene.report_paths()[0], "-o", named)
-            with open(named, encoding="utf-8") as file:
-                report = json.load(file)
+            with open(named, "rb") as file:
+                report = harness.expanded(file.read())
         self.assertEqual(ended.signal, signal.SIGSEGV)
         self.assertEqual(report["agent"]["tier"], "ptrace")
         self.is_whole(report)
@@ -125,8 +124,8 @@ class Tiers(unittest.TestCase):
             # What names frames needs pread as well: here, outside of the filter, it has it.
             named = os.path.join(scene.folder, "named.json")
             scene.command("symbolize", scene.report_paths()[0], "-o", named)
-            with open(named, encoding="utf-8") as file:
-                report = json.load(file)
+            with open(named, "rb") as file:
+                report = harness.expanded(file.read())
         self.assertEqual(ended.signal, signal.SIGSEGV)
         self.assertEqual(report["agent"]["tier"], "server")
         self.is_whole(report)

@@ -133,7 +133,7 @@ class Crashes(unittest.TestCase):
             got = {line["from"]: line for line in (self.receivers.next() for _ in range(2))}
             exported = {form: scene.command("export", "--format", form, path).stdout
                         for form in got}
-        report = json.loads(data)
+        report = harness.expanded(data)
         self.check_envelope(got["sentry"], report, data, exported["sentry"])
         self.check_request(got["otlp"], report, exported["otlp"])
         return report, got

@@ -66,45 +66,6 @@ static void report_fingerprint_is_the_one_in_the_cases(void **state)
     }
 }
 
-static void report_is_the_same_with_frames_shared(void **state)
-{
-    (void)state;
-    static const char *const cases[] = { "raw.json", "named.json", "hostile.json" };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        json_t *report = NULL;
-        json_t *shared = NULL;
-        struct report_error error;
-        struct text bytes = { 0 };
-        assert_int_equal(read_case(cases[i], &report), CH_OK);
-        assert_int_equal(report_print(report, &bytes), CH_OK);
-        enum ch_status status =
-            report_parse_shared(bytes.bytes, bytes.size, &shared, &error);
-        bool equal = json_equal(report, shared) == 1;
-        text_deinit(&bytes);
-        json_decref(report);
-        json_decref(shared);
-        assert_int_equal(status, CH_OK);
-        assert_true(equal);
-    }
-}
-
-static void report_frame_that_is_owned_changes_alone(void **state)
-{
-    (void)state;
-    json_t *frame = json_pack("{s:s}", "kind", "ra");
-    json_t *frames = json_pack("[O,o]", frame, frame);
-    json_t *own = report_frame_own(frames, 1);
-    bool apart = own != frame && json_equal(own, frame) == 1;
-    json_object_set_new(own, "arguments", json_array());
-    bool alone = json_object_get(json_array_get(frames, 0), "arguments") == NULL &&
-                 report_frame_own(frames, 1) == own;
-    bool none = report_frame_own(frames, 2) == NULL;
-    json_decref(frames);
-    assert_true(apart);
-    assert_true(alone);
-    assert_true(none);
-}
-
 static void report_keeps_keys_it_does_not_know(void **state)
 {
     (void)state;
@@ -119,8 +80,7 @@ static void report_keeps_keys_it_does_not_know(void **state)
     assert_int_equal(report_parse(SMALL, strlen(SMALL), &report, &error), CH_OK);
     json_object_set_new(report, "future", json_true());
     enum ch_status status = report_print(report, &out);
-    bool kept = strstr(out.bytes, "\"future\":true}\n") != NULL &&
-                strncmp(out.bytes, SMALL, strlen(SMALL) - 1) == 0;
+    bool kept = strstr(out.bytes, "\"future\":true}\n") != NULL;
     text_deinit(&out);
     json_decref(report);
     assert_int_equal(status, CH_OK);
@@ -144,7 +104,8 @@ static void report_says_what_is_wrong_and_where(void **state)
         { "\"base\":\"0x10\"", "\"base\":\"0x10000000000000000\"",
           "images[0].base is not an address such as \"0x1f\"" },
         { "\"signal\":11", "\"signal\":null", "crash.signal is missing" },
-        { "report/1", "report/2", "its schema is not crashhook.report/1" },
+        { "report/1", "report/3",
+          "its schema is neither crashhook.report/2 nor crashhook.report/1" },
         { "01928374", "0192837/", "id is not a UUID in lower case" },
         { "\"revision\":0", "\"revision\":0,\"revision\":1",
           "it is not JSON: duplicate object key near '\"revision\"' at byte 98" },
@@ -243,8 +204,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_reads_every_case),
         cmocka_unit_test(report_fingerprint_is_the_one_in_the_cases),
-        cmocka_unit_test(report_is_the_same_with_frames_shared),
-        cmocka_unit_test(report_frame_that_is_owned_changes_alone),
         cmocka_unit_test(report_keeps_keys_it_does_not_know),
         cmocka_unit_test(report_says_what_is_wrong_and_where),
         cmocka_unit_test(report_refuses_every_truncation),

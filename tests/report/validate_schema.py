@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # validate_schema SCHEMA REPORT...: each report is valid by the schema; `-` is stdin.
+# validate_schema --expanded CRASHHOOK SCHEMA REPORT...: each is with its frames in place.
 # validate_schema --selftest SCHEMA REPORT: damaged copies of the report are not.
 
 import copy
 import json
+import subprocess
 import sys
 
 import jsonschema
@@ -28,10 +30,19 @@ def place(error):
     return "/".join(str(part) for part in error.absolute_path) or "the report"
 
 
-def check(schema, paths):
+def load_expanded(crashhook):
+    """A loader of reports as crashhook shows them with every frame in its place."""
+    def run(path):
+        done = subprocess.run([crashhook, "show", "--json", path], check=True,
+                              stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+    return run
+
+
+def check(schema, paths, loader=load):
     failed = 0
     for path in paths:
-        for error in validator(schema).iter_errors(load(path)):
+        for error in validator(schema).iter_errors(loader(path)):
             print(f"{path}: {place(error)}: {error.message[:200]}", file=sys.stderr)
             failed = 1
     return failed
@@ -51,10 +62,13 @@ def damage(report):
             inner[path[-1]] = value
         return what, other
 
-    frame = ("threads", 0, "backtrace", "frames", 0)
-    for key in ("schema", "id", "revision", "time", "threads", "images", "agent"):
+    packed = "places" in report
+    frame = ("places", 0) if packed else ("threads", 0, "backtrace", "frames", 0)
+    stack = ("stacks", 0) if packed else ("threads", 0, "backtrace")
+    keys = ("schema", "id", "revision", "time", "threads", "images", "agent")
+    for key in keys + (("places", "stacks") if packed else ()):
         yield changed(f"no {key}", key)
-    yield changed("another schema", "schema", value="crashhook.report/2")
+    yield changed("another schema", "schema", value="crashhook.report/0")
     yield changed("an id that is no UUID", "id", value="1")
     yield changed("a time without milliseconds", "time", value="2024-10-12T22:13:50Z")
     yield changed("an unknown kind", "crash", "kind", value="boom")
@@ -65,10 +79,17 @@ def damage(report):
     yield changed("an unknown frame kind", *frame, "kind", value="up")
     yield changed("an unknown trust", *frame, "trust", value="magic")
     yield changed("an image without an offset", *frame, "image_offset")
-    yield changed("an unknown end", "threads", 0, "backtrace", "ended", value="done")
+    yield changed("an unknown end", *stack, "ended", value="done")
     yield changed("an odd build id", "images", 0, "build_id", value="abc")
     yield changed("a line without a file", *frame, "file")
-    yield changed("a problem without a stage", "problems", 0, "stage")
+    if report["problems"]:
+        yield changed("a problem without a stage", "problems", 0, "stage")
+    if packed:
+        yield changed("a stack that is no number", "threads", 0, "stack", value="0")
+        yield changed("a place that is no number", *stack, "frames", 0, value="0")
+        yield changed("a value without a variable", "threads", 0, "values", value=[[0, []]])
+        yield changed("an unknown list", *frame, "variables",
+                      value=[{"index": 0, "confidence": "exact", "list": "globals"}])
     yield changed("an unknown tier", "agent", "tier", value="gdb")
 
 
@@ -85,4 +106,6 @@ def selftest(schema, path):
 if __name__ == "__main__":
     if sys.argv[1] == "--selftest":
         sys.exit(selftest(sys.argv[2], sys.argv[3]))
+    if sys.argv[1] == "--expanded":
+        sys.exit(check(sys.argv[3], sys.argv[4:], load_expanded(sys.argv[2])))
     sys.exit(check(sys.argv[1], sys.argv[2:]))

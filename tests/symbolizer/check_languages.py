@@ -45,8 +45,9 @@ def report_of(crashhook, program):
                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = glob.glob(os.path.join(spool, "*.json"))
         assert len(found) == 1, f"{len(found)} reports"
-        with open(found[0], encoding="utf-8") as file:
-            return json.load(file)
+        done = subprocess.run([crashhook, "show", "--json", found[0]], check=True,
+                              stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
 
 
 def line_in_garden(frame):

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/diagnosis/diagnosis.h"
 
+#include <signal.h>
 #include <string.h>
 
+#include "report/crash_words.h"
 #include "report/report.h"
 #include "support/test.h"
 
 // A report of a crash by one instruction, as a raw report has it.
 static json_t *report_of(const char *name, const char *kind, const char *bytes,
-                         const char *address, const char *summary)
+                         const char *address)
 {
-    return json_pack("{s:{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}},"
+    int number = strcmp(name, "SIGSEGV") == 0  ? SIGSEGV
+                 : strcmp(name, "SIGFPE") == 0 ? SIGFPE
+                                               : SIGILL;
+    return json_pack("{s:{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:s, s:s}},"
                      " s:[{s:b, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s}, s:{s:[]}}]}",
-                     "crash", "name", name, "kind", kind, "summary", summary, "address",
+                     "crash", "name", name, "signal", number, "kind", kind, "address",
                      address, "instruction", "address", "0x401000", "arch", "amd64",
                      "bytes", bytes, "stack_top", "0x4141414141414141", "threads",
                      "crashed", 1, "registers", "rax", "0x0", "rcx",
@@ -28,26 +33,32 @@ static const struct {
     const char *bytes;
     const char *address;
     const char *kind_after;
-    const char *summary; // "S": nothing can be added
+    const char *summary;
 } accesses[] = {
     // mov rcx, [rax + 0x18]
     { "SIGSEGV", "null-dereference", "488b4818", "0x18", "null-dereference",
-      "S (read 8 bytes at rax+0x18, rax = 0x0)" },
+      "Read from 0x18, through a null pointer (read 8 bytes at rax+0x18, rax = 0x0)" },
     // The address is not that of the operand, so the operand is not to blame.
-    { "SIGSEGV", "null-dereference", "488b4818", "0x20", "null-dereference", "S" },
+    { "SIGSEGV", "null-dereference", "488b4818", "0x20", "null-dereference",
+      "Access to 0x20, through a null pointer" },
     // mov byte ptr [rax + 0x400000], 1
     { "SIGSEGV", "unknown", "c6800000400001", "0x400000", "null-dereference",
-      "S, through a null pointer (write 1 byte at rax+0x400000, rax = 0x0)" },
+      "Write to 0x400000, through a null pointer (write 1 byte at rax+0x400000, "
+      "rax = 0x0)" },
     // rep movsq: the destination is to blame here, and there the source
     { "SIGSEGV", "unknown", "f348a5", "0x20000", "unknown",
-      "S (write 8 bytes at rdi, rdi = 0x20000)" },
+      "Write to 0x20000, where nothing is mapped (write 8 bytes at rdi, rdi = "
+      "0x20000)" },
     { "SIGSEGV", "unknown", "f348a5", "0x10007", "unknown",
-      "S (read 8 bytes at rsi, rsi = 0x10000)" },
+      "Read from 0x10007, where nothing is mapped (read 8 bytes at rsi, rsi = "
+      "0x10000)" },
     // mov eax, [rsi + rdi*4 - 8]
     { "SIGSEGV", "unknown", "8b44bef8", "0x8fff8", "unknown",
-      "S (read 4 bytes at rsi+rdi*4-0x8, rsi = 0x10000, rdi = 0x20000)" },
+      "Read from 0x8fff8, where nothing is mapped (read 4 bytes at rsi+rdi*4-0x8, "
+      "rsi = 0x10000, rdi = 0x20000)" },
     // mov rax, fs:[0x28]: where a segment begins is not in a report
-    { "SIGSEGV", "unknown", "64488b042528000000", "0x28", "unknown", "S" },
+    { "SIGSEGV", "unknown", "64488b042528000000", "0x28", "unknown",
+      "Access to 0x28, where nothing is mapped" },
     // mov rax, [rcx]; call rcx; ret
     { "SIGSEGV", "non-canonical-address", "488b01", "0x0", "non-canonical-address",
       "Read from 0x4141414141414141, an address that no memory can have (read 8 "
@@ -71,12 +82,16 @@ static const struct {
       "Integer division by zero (idiv eax, eax = 0x0)" },
     // ud2
     { "SIGILL", "illegal-instruction", "0f0b", "0x401000", "illegal-instruction",
-      "S (ud2, which compilers put where a program must not come: __builtin_trap, "
+      "Illegal instruction at 0x401000 (ud2, which compilers put where a program must "
+      "not come: __builtin_trap, "
       "code that is not reached)" },
     // No instruction begins like this, nor is this hexadecimal.
-    { "SIGILL", "illegal-instruction", "06", "0x401000", "illegal-instruction", "S" },
-    { "SIGSEGV", "unknown", "zz", "0x0", "unknown", "S" },
-    { "SIGSEGV", "unknown", "", "0x0", "unknown", "S" },
+    { "SIGILL", "illegal-instruction", "06", "0x401000", "illegal-instruction",
+      "Illegal instruction at 0x401000" },
+    { "SIGSEGV", "unknown", "zz", "0x0", "unknown",
+      "Access to 0x0, where nothing is mapped" },
+    { "SIGSEGV", "unknown", "", "0x0", "unknown",
+      "Access to 0x0, where nothing is mapped" },
 };
 
 static void diagnosis_says_what_the_instruction_did(void **state)
@@ -84,9 +99,10 @@ static void diagnosis_says_what_the_instruction_did(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
         json_t *report = report_of(accesses[i].name, accesses[i].kind,
-                                   accesses[i].bytes, accesses[i].address, "S");
+                                   accesses[i].bytes, accesses[i].address);
         char kind[32];
         char summary[256];
+        crash_words_complete(report); // as when it was read
         diagnosis_refine(report);
         diagnosis_refine(report); // which changes nothing more
         const json_t *crash = json_object_get(report, "crash");
@@ -101,18 +117,35 @@ static void diagnosis_says_what_the_instruction_did(void **state)
 static void diagnosis_names_the_register_that_was_jumped_through(void **state)
 {
     (void)state;
-    char summary[64];
-    json_t *report =
-        json_pack("{s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:[{s:b, s:{s:s, s:s}}]}", "crash",
-                  "name", "SIGSEGV", "kind", "wild-jump", "summary", "S", "instruction",
-                  "address", "0x1234", "arch", "amd64", "threads", "crashed", 1,
-                  "registers", "rip", "0x1234", "rbx", "0x1234");
+    char summary[128];
+    json_t *report = json_pack(
+        "{s:{s:s, s:i, s:s, s:s, s:{s:s, s:s}}, s:[{s:b, s:{s:s, s:s}}]}", "crash",
+        "name", "SIGSEGV", "signal", SIGSEGV, "kind", "wild-jump", "address", "0x1234",
+        "instruction", "address", "0x1234", "arch", "amd64", "threads", "crashed", 1,
+        "registers", "rip", "0x1234", "rbx", "0x1234");
     diagnosis_refine(report);
     diagnosis_refine(report);
     (void)snprintf(summary, sizeof(summary), "%s",
                    report_string(json_object_get(report, "crash"), "summary"));
     json_decref(report);
-    assert_string_equal(summary, "S (rbx = 0x1234)");
+    assert_string_equal(summary,
+                        "Access to 0x1234, where nothing is mapped (rbx = 0x1234)");
+}
+
+static void diagnosis_adds_to_a_sentence_of_version_1_whose_facts_are_gone(void **state)
+{
+    (void)state;
+    char summary[128];
+    json_t *report =
+        report_of("SIGSEGV", "write-to-read-only", "c6800000400001", "0x400000");
+    json_t *crash = json_object_get(report, "crash");
+    (void)json_object_set_new(crash, "summary", json_string("Write to 0x400000, of x"));
+    diagnosis_refine(report);
+    diagnosis_refine(report);
+    (void)snprintf(summary, sizeof(summary), "%s", report_string(crash, "summary"));
+    json_decref(report);
+    assert_string_equal(summary, "Write to 0x400000, of x (write 1 byte at "
+                                 "rax+0x400000, rax = 0x0)");
 }
 
 // A report of SIGABRT with one frame for each function, innermost first.
@@ -123,9 +156,10 @@ static json_t *report_with_frames(const char *const *functions, size_t count)
         (void)json_array_append_new(frames, json_pack("{s:s, s:s, s:s}", "kind", "ra",
                                                       "address", "0x401000", "function",
                                                       functions[i]));
-    return json_pack("{s:{s:s, s:s, s:s}, s:[{s:b, s:{s:o}}]}", "crash", "name",
-                     "SIGABRT", "kind", "abort", "summary", "The program aborted",
-                     "threads", "crashed", 1, "backtrace", "frames", frames);
+    return json_pack("{s:{s:s, s:i, s:s, s:s}, s:[{s:b, s:{s:o}}]}", "crash", "name",
+                     "SIGABRT", "signal", SIGABRT, "kind", "abort", "summary",
+                     "The program aborted", "threads", "crashed", 1, "backtrace",
+                     "frames", frames);
 }
 
 static void diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames(void **state)
@@ -209,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
         cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
+        cmocka_unit_test(
+            diagnosis_adds_to_a_sentence_of_version_1_whose_facts_are_gone),
         cmocka_unit_test(diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames),
         cmocka_unit_test(diagnosis_does_not_believe_the_words_of_an_earlier_panic),
         cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),

@@ -27,6 +27,13 @@ def closed_port():
         return probe.getsockname()[1]
 
 
+def expanded(path):
+    """The report in a file, with every frame in its place."""
+    done = subprocess.run([CRASHHOOK, "show", "--json", path], check=True,
+                          stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
 class Spool:
     def __init__(self, reports=1, case="named.json"):
         self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
@@ -66,6 +73,13 @@ class Spool:
     def report(self, identity):
         with open(self.file(identity), encoding="utf-8") as file:
             return json.load(file)
+
+    def expanded(self, report):
+        """A report that was sent, with every frame in its place."""
+        path = os.path.join(self.folder, "sent")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return expanded(path)
 
     def state(self, identity):
         with open(self.file(identity, ".state"), encoding="utf-8") as file:

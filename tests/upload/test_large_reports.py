@@ -52,7 +52,7 @@ class LargeReports(unittest.TestCase):
     def test_one_that_names_make_too_large_is_sent_without_them(self):
         for command in ("upload", "finish"):
             with self.subTest(command), Spool(0) as spool, FaultServer() as server:
-                spool.add(0, "raw.json", identity=id_of_now())
+                spool.add(0, "version2/null_write_raw.json", identity=id_of_now())
                 pad(spool, spool.ids[0], REPORT_MAX_BYTES - 1)
                 finish = [CRASHHOOK, "finish", "--spool", spool.path, "--id", spool.ids[0]]
                 kept = {k: v for k, v in os.environ.items()

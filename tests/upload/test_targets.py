@@ -289,7 +289,7 @@ class Sentry(Faults, unittest.TestCase):
             self.assertNotIn("authorization", request.headers)
             event, files = bodies.read_event(request.plain())
             self.assertEqual(event["event_id"], spool.ids[0].replace("-", ""))
-            self.assertEqual(json.loads(files["report.json"]),
+            self.assertEqual(spool.expanded(json.loads(files["report.json"])),
                              spool.report(spool.ids[0]))
 
     def test_the_key_is_written_nowhere(self):
@@ -468,8 +468,9 @@ class Bodies(unittest.TestCase):
             with self.subTest(name):
                 event, files = bodies.read_event(self.export("sentry", self.case(name)))
                 bodies.read_logs(self.export("otlp", self.case(name)))
-                with open(self.case(name), encoding="utf-8") as file:
-                    self.assertEqual(json.loads(files["report.json"]), json.load(file))
+                with open(self.case(name), encoding="utf-8") as file, Spool(0) as spool:
+                    self.assertEqual(spool.expanded(json.loads(files["report.json"])),
+                                     json.load(file))
                 self.assertEqual(len(event["threads"]["values"]), 5)
 
     def test_the_crashing_frame_is_last_and_inlined_calls_after_their_caller(self):

@@ -35,7 +35,9 @@ class Delivery(unittest.TestCase):
     def test_what_arrives_is_what_lies_in_the_spool(self):
         with Spool() as spool, FaultServer() as server:
             spool.upload("--url", server.url)
-            self.assertEqual(server.requests[0].report(), spool.report(spool.ids[0]))
+            sent = server.requests[0].report()
+            self.assertEqual(sent["schema"], "crashhook.report/2")
+            self.assertEqual(spool.expanded(sent), spool.report(spool.ids[0]))
 
     def test_every_target_gets_every_report(self):
         with Spool(2) as spool, FaultServer() as one, FaultServer() as two:

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/crash_words.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "report/crash_summary.h"
+#include "report/report_tree.h"
+
+// Sentences are a line or two; what is longer was made by somebody else.
+enum { WORDS_MAX = 64 << 10 };
+
+static int32_t read_int32(const json_t *object, const char *key)
+{
+    int64_t value = report_integer(object, key, 0);
+    return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static uint64_t read_address(const json_t *object, const char *key)
+{
+    uint64_t value = 0;
+    (void)report_address(object, key, &value);
+    return value;
+}
+
+static enum crash_access read_access(const json_t *access)
+{
+    static const char *const names[] = { [CRASH_ACCESS_READ] = "read",
+                                         [CRASH_ACCESS_WRITE] = "write",
+                                         [CRASH_ACCESS_EXECUTE] = "execute" };
+    const char *operation = report_string(access, "operation");
+    for (int i = CRASH_ACCESS_READ; operation != NULL && i <= CRASH_ACCESS_EXECUTE; i++)
+        if (strcmp(operation, names[i]) == 0)
+            return (enum crash_access)i;
+    return CRASH_ACCESS_UNKNOWN;
+}
+
+static void read_operand(const json_t *access, struct crash_operand *out)
+{
+    json_t *registers = json_object_get(access, "registers");
+    const char *name;
+    json_t *value;
+    size_t count = 0;
+    out->expression = report_string(access, "expression");
+    out->size = (unsigned)read_int32(access, "size");
+    out->address = read_address(access, "address");
+    out->misaligned = report_flag(access, "misaligned");
+    json_object_foreach(registers, name, value)
+    {
+        if (count == sizeof(out->registers) / sizeof(out->registers[0]))
+            break;
+        out->registers[count].name = name;
+        out->registers[count++].value = read_address(registers, name);
+    }
+}
+
+static void read_region(const json_t *region, struct crash_place *out)
+{
+    const char *state = report_string(region, "state");
+    const char *access = report_string(region, "permissions");
+    out->mapped = state != NULL && strcmp(state, "mapped") == 0;
+    out->unmapped = state != NULL && strcmp(state, "unmapped") == 0;
+    out->readable = access != NULL && strchr(access, 'r') != NULL;
+    out->writable = access != NULL && strchr(access, 'w') != NULL;
+    out->executable = access != NULL && strchr(access, 'x') != NULL;
+    out->path = report_string(region, "path");
+    out->path_size = out->path != NULL ? strlen(out->path) : 0;
+    out->file = out->path != NULL;
+}
+
+static void read_way(const json_t *crash, struct crash_facts *out)
+{
+    const json_t *way = json_object_get(crash, "target");
+    const char *by = report_string(way, "by");
+    if (by != NULL && strcmp(by, "return") == 0)
+        out->way = CRASH_WAY_RETURN;
+    if (by != NULL && strcmp(by, "branch") == 0)
+        out->way = CRASH_WAY_BRANCH;
+    out->way_address = read_address(way, "address");
+}
+
+static void read_instruction(const json_t *crash, struct crash_facts *out)
+{
+    const json_t *instruction = json_object_get(crash, "instruction");
+    const json_t *blamed = json_object_get(crash, "register");
+    const char *text = report_string(instruction, "text");
+    out->instruction = text != NULL && text[0] != 0 ? text : NULL;
+    out->trap = report_flag(instruction, "trap");
+    out->blamed.name = report_string(blamed, "name");
+    out->blamed.value = read_address(blamed, "value");
+}
+
+static void read_sender(const json_t *crash, struct crash_facts *out)
+{
+    const json_t *sender = json_object_get(crash, "sender");
+    out->sent = json_is_object(sender);
+    out->sender = read_int32(sender, "pid");
+    out->sender_user = (uint32_t)report_integer(sender, "uid", 0);
+    out->sender_name = report_string(sender, "name");
+}
+
+static void read_limits(const json_t *crash, struct crash_facts *out)
+{
+    const json_t *stack = json_object_get(crash, "stack");
+    const json_t *memory = json_object_get(crash, "memory_limit");
+    out->stack = (struct crash_stack){ .start = read_address(stack, "start"),
+                                       .end = read_address(stack, "end") };
+    out->memory = (struct crash_memory){
+        .limit = report_string(memory, "name"),
+        .limit_bytes = (uint64_t)report_integer(memory, "limit_bytes", 0),
+        .used_bytes = (uint64_t)report_integer(memory, "used_bytes", 0),
+    };
+}
+
+// read_said reads what the program's libraries said. A message beside an exception is
+// made of it.
+static void read_said(const json_t *crash, struct crash_facts *out)
+{
+    const json_t *exception = json_object_get(crash, "exception");
+    out->exception_type = report_string(exception, "type");
+    out->exception_what = report_string(exception, "what");
+    if (out->exception_type == NULL)
+        out->message = report_string(crash, "message");
+    out->thrown_in = report_string(json_object_get(exception, "thrown_in"), "function");
+    out->raised_in = report_string(json_object_get(crash, "raised_in"), "function");
+}
+
+// read_pc is where the crashed thread was.
+static uint64_t read_pc(const json_t *crash, const json_t *thread)
+{
+    const json_t *registers = json_object_get(thread, "registers");
+    uint64_t pc;
+    if (report_address(json_object_get(crash, "instruction"), "address", &pc) ||
+        report_address(registers, "rip", &pc) || report_address(registers, "pc", &pc))
+        return pc;
+    return 0;
+}
+
+void crash_words_facts(const json_t *report, struct crash_facts *out)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thread = report_crashed_thread(report);
+    const json_t *access = json_object_get(crash, "access");
+    const json_t *call = json_object_get(crash, "system_call");
+    const char *kind = report_string(crash, "kind");
+    const char *thread_name = report_string(thread, "name");
+    *out = (struct crash_facts){
+        .kind = kind != NULL ? kind : "unknown",
+        .signal = read_int32(crash, "signal"),
+        .code = read_int32(crash, "code"),
+        .address = read_address(crash, "address"),
+        .pc = read_pc(crash, thread),
+        .access = read_access(access),
+        .signal_only = report_flag(crash, "signal_only"),
+        .pid = read_int32(json_object_get(report, "process"), "pid"),
+        .system_call = read_int32(call, "number"),
+        .system_call_machine = (uint32_t)read_address(call, "machine"),
+        .thread_name = thread_name != NULL ? thread_name : "",
+    };
+    read_operand(access, &out->operand);
+    read_region(json_object_get(crash, "region"), &out->address_place);
+    read_way(crash, out);
+    read_instruction(crash, out);
+    read_sender(crash, out);
+    read_limits(crash, out);
+    read_said(crash, out);
+}
+
+// What a crash is to be told with.
+struct words {
+    struct text summary;
+    struct text message;
+};
+
+static void words_deinit(struct words *words)
+{
+    text_deinit(&words->summary);
+    text_deinit(&words->message);
+}
+
+static void words_make(const json_t *report, const char *begun, struct words *out)
+{
+    struct crash_facts facts;
+    *out = (struct words){ .summary = { .limit_bytes = WORDS_MAX },
+                           .message = { .limit_bytes = WORDS_MAX } };
+    crash_words_facts(report, &facts);
+    facts.worded = begun;
+    crash_summary(&facts, &out->summary);
+    if (facts.exception_type != NULL)
+        crash_message(&facts, &out->message);
+}
+
+static void set_words(json_t *crash, const char *key, const struct text *words)
+{
+    if (text_ok(words) && words->size != 0)
+        (void)json_object_set_new(crash, key, json_stringn(words->bytes, words->size));
+}
+
+static bool are_words(const json_t *crash, const char *key, const struct text *words)
+{
+    const json_t *value = json_object_get(crash, key);
+    return text_ok(words) && json_is_string(value) &&
+           json_string_length(value) == words->size &&
+           memcmp(json_string_value(value), words->bytes, words->size) == 0;
+}
+
+void crash_words_complete(json_t *report)
+{
+    struct words CH_CLEANUP(words_deinit) words = { 0 };
+    json_t *crash = json_object_get(report, "crash");
+    if (!json_is_object(crash))
+        return;
+    words_make(report, NULL, &words);
+    if (report_string(crash, "summary") == NULL)
+        set_words(crash, "summary", &words.summary);
+    if (report_string(crash, "message") == NULL)
+        set_words(crash, "message", &words.message);
+}
+
+void crash_words_leave_out(json_t *report)
+{
+    struct words CH_CLEANUP(words_deinit) words = { 0 };
+    json_t *crash = json_copy(json_object_get(report, "crash"));
+    if (!json_is_object(crash) || json_object_set_new(report, "crash", crash) != 0)
+        return;
+    words_make(report, NULL, &words);
+    if (are_words(crash, "summary", &words.summary))
+        (void)json_object_del(crash, "summary");
+    if (are_words(crash, "message", &words.message))
+        (void)json_object_del(crash, "message");
+}
+
+char *crash_words_begun(const json_t *report)
+{
+    struct words CH_CLEANUP(words_deinit) words = { 0 };
+    const json_t *crash = json_object_get(report, "crash");
+    const char *summary = report_string(crash, "summary");
+    if (json_object_get(crash, "exception") != NULL)
+        return NULL; // of an exception both versions have all that the sentence says
+    words_make(report, NULL, &words);
+    return summary == NULL || are_words(crash, "summary", &words.summary)
+               ? NULL
+               : strdup(summary);
+}
+
+void crash_words_renew(json_t *report, const char *begun)
+{
+    struct words CH_CLEANUP(words_deinit) words = { 0 };
+    json_t *crash = json_object_get(report, "crash");
+    words_make(report, begun, &words);
+    set_words(crash, "summary", &words.summary);
+    set_words(crash, "message", &words.message);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of a report under way (report_pack.h): rows of JSON, found again by a hash.
+//
+// Rows whose hashes fall together are a chain, the last one first. Who looks for a row
+// compares at most PACK_CANDIDATES of them, so that no input makes it slow.
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PACK_CHAINS = 1 << 13, PACK_CANDIDATES = 16, PACK_NONE = -1 };
+
+struct pack_table {
+    json_t *rows;
+    struct pack_entry {
+        uint64_t hash;
+        json_int_t before;  // the entry before it in its chain, or PACK_NONE
+        const json_t *from; // what the row was made of: an array, or a backtrace
+        size_t begin;       // where it begins and ends in the array
+        size_t end;
+        json_t *values; // owned; of a backtrace: what its threads have
+    } * entries;
+    size_t capacity;
+    uint32_t chains[PACK_CHAINS]; // the last entry of each, plus one; 0: none
+};
+
+// pack_table_first is the last entry with this hash, or another of its chain.
+json_int_t pack_table_first(const struct pack_table *table, uint64_t hash);
+
+// pack_table_add appends row, which it takes over, and gives its number; PACK_NONE: out
+// of memory, and entry's values are still the caller's.
+json_int_t pack_table_add(struct pack_table *table, struct pack_entry entry,
+                          json_t *row);
+
+// pack_table_deinit frees the table; a zeroed one needs an array for its rows.
+void pack_table_deinit(struct pack_table *table);

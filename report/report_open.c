@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report_open.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report_table.h"
+
+// A place, ready to be put into stacks.
+struct open_place {
+    json_t *frame;     // of the function itself; borrowed from the table
+    json_t *inlined;   // frames of calls inlined there, innermost first; NULL: none
+    json_t *variables; // what values of frames here refer to; NULL: none
+};
+
+struct opening {
+    struct open_place *places;
+    size_t place_count;
+    json_t *stacks; // each made a backtrace
+    size_t frames;  // in all threads, so far
+    size_t members; // of objects that were copied, so far
+    struct report_error *error;
+};
+
+static enum ch_status open_refuse(const struct opening *opening, const char *why)
+{
+    report_error_set(opening->error, "%s", why);
+    return CH_ERR_MALFORMED;
+}
+
+// take_member removes member key from object and hands it over; NULL: there is none.
+static json_t *take_member(json_t *object, const char *key)
+{
+    json_t *value = json_incref(json_object_get(object, key));
+    (void)json_object_del(object, key);
+    return value;
+}
+
+// count_members bounds the objects that are made from one of the file's: a few bytes of
+// a value make a whole frame its own.
+static enum ch_status count_members(struct opening *opening, const json_t *object)
+{
+    opening->members += json_object_size(object) + 1;
+    if (opening->members <= REPORT_MEMBERS_MAX)
+        return CH_OK;
+    report_error_set(opening->error, "its values take more than %d members",
+                     REPORT_MEMBERS_MAX);
+    return CH_ERR_LIMIT;
+}
+
+// open_inlined completes the frame of an inlined call with what it has from its place.
+static json_t *open_inlined(const json_t *place, const json_t *call)
+{
+    json_t *frame = json_object();
+    int failed = frame == NULL;
+    for (size_t i = 0; i < REPORT_TABLE_REPEATED; i++) {
+        json_t *value = json_object_get(place, report_table_repeated[i]);
+        if (value != NULL)
+            failed |= json_object_set(frame, report_table_repeated[i], value);
+    }
+    failed |= json_object_update(frame, (json_t *)(uintptr_t)call);
+    if (failed == 0)
+        return frame;
+    json_decref(frame);
+    return NULL;
+}
+
+// open_inlined_calls replaces the calls in an array by their frames.
+static enum ch_status open_inlined_calls(struct opening *opening, const json_t *place,
+                                         json_t *calls)
+{
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *call = json_array_get(calls, i);
+        if (!json_is_object(call))
+            return open_refuse(opening, "inlined holds what is no object");
+        enum ch_status status = count_members(opening, place);
+        if (status != CH_OK)
+            return status;
+        json_t *frame = open_inlined(place, call);
+        if (frame == NULL || json_array_set_new(calls, i, frame) != 0)
+            return CH_ERR_NO_MEMORY;
+    }
+    return CH_OK;
+}
+
+static enum ch_status open_place(struct opening *opening, json_t *place)
+{
+    struct open_place *out = &opening->places[opening->place_count];
+    if (!json_is_object(place))
+        return open_refuse(opening, "it is not an object");
+    out->frame = place;
+    out->inlined = take_member(place, "inlined");
+    out->variables = take_member(place, "variables");
+    opening->place_count++; // from here on both are freed with it
+    if ((out->inlined != NULL && !json_is_array(out->inlined)) ||
+        (out->variables != NULL && !json_is_array(out->variables)))
+        return open_refuse(opening, "inlined or variables is not an array");
+    return open_inlined_calls(opening, place, out->inlined);
+}
+
+static enum ch_status open_places(struct opening *opening, const json_t *places)
+{
+    size_t count = json_array_size(places);
+    opening->places = calloc(count + 1, sizeof(*opening->places));
+    if (opening->places == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        enum ch_status status = open_place(opening, json_array_get(places, i));
+        if (status != CH_OK) {
+            report_error_within(opening->error, "places", i);
+            return status;
+        }
+    }
+    return CH_OK;
+}
+
+// place_at is the place that an element of a stack's frames names, or NULL.
+static const struct open_place *place_at(const struct opening *opening,
+                                         const json_t *element)
+{
+    json_int_t number = json_integer_value(element);
+    if (!json_is_integer(element) || number < 0 ||
+        (uint64_t)number >= opening->place_count)
+        return NULL;
+    return &opening->places[number];
+}
+
+// count_frames bounds what opening makes: each frame is counted where it is put.
+static enum ch_status count_frames(struct opening *opening, size_t count)
+{
+    if (count > REPORT_FRAMES_MAX - opening->frames) {
+        report_error_set(opening->error, "its threads have more than %d frames",
+                         REPORT_FRAMES_MAX);
+        return CH_ERR_LIMIT;
+    }
+    opening->frames += count;
+    return CH_OK;
+}
+
+// open_element appends the frames that one element of a stack stands for.
+static enum ch_status open_element(struct opening *opening, json_t *element,
+                                   json_t *frames)
+{
+    const struct open_place *place = place_at(opening, element);
+    if (place == NULL && !json_is_object(element))
+        return open_refuse(opening, "frames holds what is no place");
+    enum ch_status status = count_frames(
+        opening, 1 + json_array_size(place != NULL ? place->inlined : NULL));
+    if (status != CH_OK)
+        return status;
+    json_t *frame = place != NULL ? place->frame : element;
+    if ((place != NULL && place->inlined != NULL &&
+         json_array_extend(frames, place->inlined) != 0) ||
+        json_array_append(frames, frame) != 0)
+        return CH_ERR_NO_MEMORY;
+    return CH_OK;
+}
+
+// open_stack makes a backtrace of version 1 of a stack. `elements` keeps the numbers
+// until the threads have their values.
+static enum ch_status open_stack(struct opening *opening, json_t *stack)
+{
+    json_t *elements = json_object_get(stack, "frames");
+    if (!json_is_object(stack))
+        return open_refuse(opening, "it is not an object");
+    if (elements == NULL)
+        return CH_OK; // its CBF has them
+    if (!json_is_array(elements))
+        return open_refuse(opening, "frames is not an array");
+    json_t *frames = json_array();
+    enum ch_status status = frames != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(elements); i++)
+        status = open_element(opening, json_array_get(elements, i), frames);
+    if (status != CH_OK) {
+        json_decref(frames);
+        return status;
+    }
+    return json_object_set(stack, "elements", elements) == 0 &&
+                   json_object_set_new(stack, "frames", frames) == 0
+               ? CH_OK
+               : CH_ERR_NO_MEMORY;
+}
+
+static enum ch_status open_stacks(struct opening *opening)
+{
+    for (size_t i = 0; i < json_array_size(opening->stacks); i++) {
+        enum ch_status status = open_stack(opening, json_array_get(opening->stacks, i));
+        if (status != CH_OK) {
+            report_error_within(opening->error, "stacks", i);
+            return status;
+        }
+    }
+    // What counts from here on is what the threads have.
+    opening->frames = 0;
+    return CH_OK;
+}
+
+// A position in a stack: an element, and the first of the frames that it became.
+struct open_position {
+    size_t element;
+    size_t frame;
+};
+
+// advance moves a position forward to element; false: it is not ahead, or there is no
+// such element.
+static bool advance(const struct opening *opening, const json_t *elements,
+                    json_int_t element, struct open_position *at)
+{
+    if (element < 0 || (uint64_t)element < at->element ||
+        (uint64_t)element >= json_array_size(elements))
+        return false;
+    for (; at->element < (uint64_t)element; at->element++) {
+        const struct open_place *place =
+            place_at(opening, json_array_get(elements, at->element));
+        at->frame += 1 + json_array_size(place != NULL ? place->inlined : NULL);
+    }
+    return true;
+}
+
+// open_variable completes a variable with the values that a thread has of it.
+static json_t *open_variable(const json_t *variable, const json_t *value)
+{
+    json_t *whole = json_copy((json_t *)(uintptr_t)variable);
+    const json_t *varies = json_object_get(variable, "varies");
+    for (size_t i = 0; i < json_array_size(varies); i++) {
+        const char *key = json_string_value(json_array_get(varies, i));
+        json_t *one = json_array_get(value, i + 1);
+        if (key == NULL || one == NULL || json_object_set(whole, key, one) != 0) {
+            json_decref(whole);
+            return NULL;
+        }
+    }
+    (void)json_object_del(whole, "varies");
+    (void)json_object_del(whole, "list");
+    (void)json_object_del(whole, "inlined");
+    return whole;
+}
+
+// list_of is the array of frame that variable belongs to, made where it is missing.
+static json_t *list_of(json_t *frame, const json_t *variable)
+{
+    const char *key = json_string_value(json_object_get(variable, "list"));
+    size_t index = key != NULL
+                       ? report_table_find(report_table_lists, REPORT_TABLE_LISTS, key)
+                       : 0;
+    if (index == REPORT_TABLE_LISTS)
+        return NULL;
+    json_t *list = json_object_get(frame, report_table_lists[index]);
+    if (json_is_array(list))
+        return list;
+    list = json_array();
+    return json_object_set_new(frame, report_table_lists[index], list) == 0 ? list
+                                                                            : NULL;
+}
+
+// open_value puts one value into the frame that has it. at is where its place is.
+static enum ch_status open_value(struct opening *opening, json_t *thread,
+                                 const struct open_place *place, size_t at,
+                                 const json_t *value)
+{
+    const json_t *number = json_array_get(value, 0);
+    const json_t *variable =
+        json_is_integer(number) && json_integer_value(number) >= 0
+            ? json_array_get(place->variables, (size_t)json_integer_value(number))
+            : NULL;
+    const json_t *inlined = json_object_get(variable, "inlined");
+    size_t calls = json_array_size(place->inlined);
+    size_t call =
+        json_is_integer(inlined) ? (size_t)json_integer_value(inlined) : calls;
+    if (!json_is_object(variable) || call > calls)
+        return open_refuse(opening, "values names a variable that is not there");
+    json_t *frame = report_own_frame(thread, at + call);
+    enum ch_status status = count_members(opening, frame);
+    if (status == CH_OK)
+        status = count_members(opening, variable);
+    if (status != CH_OK)
+        return status;
+    json_t *list = list_of(frame, variable);
+    json_t *whole = open_variable(variable, value);
+    if (list == NULL || whole == NULL || json_array_append_new(list, whole) != 0) {
+        if (list == NULL)
+            json_decref(whole);
+        return open_refuse(opening, "values are not those that the variable has");
+    }
+    return CH_OK;
+}
+
+// open_frame_values puts the values of one frame of thread in their places.
+static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
+                                        const json_t *values, struct open_position *at)
+{
+    const json_t *elements =
+        json_object_get(json_object_get(thread, "backtrace"), "elements");
+    const json_t *number = json_array_get(values, 0);
+    if (!json_is_integer(number) ||
+        !advance(opening, elements, json_integer_value(number), at))
+        return open_refuse(opening, "values is of a frame that is not there");
+    const struct open_place *place =
+        place_at(opening, json_array_get(elements, at->element));
+    enum ch_status status =
+        place != NULL ? CH_OK : open_refuse(opening, "values is of frames left out");
+    for (size_t i = 1; status == CH_OK && i < json_array_size(values); i++)
+        status =
+            open_value(opening, thread, place, at->frame, json_array_get(values, i));
+    return status;
+}
+
+static enum ch_status open_values(struct opening *opening, json_t *thread)
+{
+    json_t *values = take_member(thread, "values");
+    struct open_position at = { 0 };
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(values); i++)
+        status = open_frame_values(opening, thread, json_array_get(values, i), &at);
+    json_decref(values);
+    return status;
+}
+
+static enum ch_status open_thread(struct opening *opening, json_t *thread)
+{
+    json_t *number = json_object_get(thread, "stack");
+    if (!json_is_object(thread))
+        return open_refuse(opening, "it is not an object");
+    if (number == NULL)
+        return CH_OK;
+    json_t *stack =
+        json_is_integer(number) && json_integer_value(number) >= 0
+            ? json_array_get(opening->stacks, (size_t)json_integer_value(number))
+            : NULL;
+    if (stack == NULL)
+        return open_refuse(opening, "stack is not in the list of stacks");
+    enum ch_status status =
+        count_frames(opening, json_array_size(json_object_get(stack, "frames")));
+    if (status != CH_OK)
+        return status;
+    (void)json_object_del(thread, "stack");
+    if (json_object_set(thread, "backtrace", stack) != 0)
+        return CH_ERR_NO_MEMORY;
+    return open_values(opening, thread);
+}
+
+// forget_elements drops the numbers of a thread's stack, which its frames replace.
+static void forget_elements(json_t *stack)
+{
+    (void)json_object_del(stack, "elements");
+}
+
+static enum ch_status open_threads(struct opening *opening, json_t *threads)
+{
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
+        json_t *thread = json_array_get(threads, i);
+        status = open_thread(opening, thread);
+        if (status != CH_OK)
+            report_error_within(opening->error, "threads", i);
+        json_t *backtrace = json_object_get(thread, "backtrace");
+        if (backtrace != NULL && backtrace->refcount == 1)
+            forget_elements(backtrace);
+    }
+    for (size_t i = 0; i < json_array_size(opening->stacks); i++)
+        forget_elements(json_array_get(opening->stacks, i));
+    return status;
+}
+
+static void opening_deinit(struct opening *opening)
+{
+    for (size_t i = 0; i < opening->place_count; i++) {
+        json_decref(opening->places[i].inlined);
+        json_decref(opening->places[i].variables);
+    }
+    free(opening->places);
+    json_decref(opening->stacks);
+}
+
+enum ch_status report_open(json_t *report, struct report_error *error)
+{
+    json_t *places = take_member(report, "places");
+    struct opening opening = { .stacks = take_member(report, "stacks"),
+                               .error = error };
+    enum ch_status status = CH_OK;
+    if (!json_is_array(places) || !json_is_array(opening.stacks))
+        status = open_refuse(&opening, "places or stacks is not an array");
+    if (status == CH_OK)
+        status = open_places(&opening, places);
+    if (status == CH_OK)
+        status = open_stacks(&opening);
+    if (status == CH_OK)
+        status = open_threads(&opening, json_object_get(report, "threads"));
+    if (status == CH_ERR_NO_MEMORY)
+        report_error_set(error, "out of memory");
+    opening_deinit(&opening);
+    json_decref(places);
+    return status;
+}
+
+json_t *report_own_frame(json_t *thread, size_t index)
+{
+    json_t *backtrace = json_object_get(thread, "backtrace");
+    if (json_array_get(json_object_get(backtrace, "frames"), index) == NULL)
+        return NULL;
+    if (backtrace->refcount > 1) {
+        backtrace = json_copy(backtrace);
+        if (json_object_set_new(thread, "backtrace", backtrace) != 0)
+            return NULL;
+    }
+    json_t *frames = json_object_get(backtrace, "frames");
+    if (frames->refcount > 1) {
+        frames = json_copy(frames);
+        if (json_object_set_new(backtrace, "frames", frames) != 0)
+            return NULL;
+    }
+    json_t *frame = json_array_get(frames, index);
+    if (frame->refcount == 1)
+        return frame;
+    frame = json_copy(frame);
+    return json_array_set_new(frames, index, frame) == 0 ? frame : NULL;
+}

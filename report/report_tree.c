@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/system_image.h"
+
+bool report_read_address(const char *text, uint64_t *out)
+{
+    char *end;
+    if (strncmp(text, "0x", 2) != 0 || text[2] == 0 ||
+        strspn(text + 2, "0123456789abcdef") != strlen(text + 2))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 16);
+    if (errno != 0)
+        return false;
+    *out = value;
+    return true;
+}
+
+const char *report_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+int64_t report_integer(const json_t *object, const char *key, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+bool report_flag(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
+
+bool report_address(const json_t *object, const char *key, uint64_t *out)
+{
+    const char *text = report_string(object, key);
+    return text != NULL && report_read_address(text, out);
+}
+
+const char *report_unsaid_message(const json_t *crash)
+{
+    const char *message = report_string(crash, "message");
+    const char *summary = report_string(crash, "summary");
+    if (message == NULL || summary == NULL)
+        return message;
+    return strcasestr(summary, message) == NULL ? message : NULL;
+}
+
+void report_then(const json_t *crash, struct text *out)
+{
+    const json_t *then = json_array_get(json_object_get(crash, "then"), 0);
+    const char *name = report_string(then, "name");
+    if (name != NULL && report_integer(then, "code", 0) > 0)
+        text_appendf(out, "Then the program's own handler failed with %s", name);
+    else if (name != NULL)
+        text_appendf(out, "Then the program's own handler raised %s", name);
+    else if (json_is_integer(json_object_get(then, "exit_status")))
+        text_appendf(out, "Then the program's own handler exited with %lld",
+                     (long long)report_integer(then, "exit_status", 0));
+}
+
+json_t *report_crashed_thread(const json_t *report)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        json_t *thread = json_array_get(threads, i);
+        if (report_flag(thread, "crashed"))
+            return thread;
+    }
+    return NULL;
+}
+
+json_t *report_frames(const json_t *thread)
+{
+    return json_object_get(json_object_get(thread, "backtrace"), "frames");
+}
+
+bool report_frame_is_code(const json_t *frame)
+{
+    const char *kind = report_string(frame, "kind");
+    return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
+}
+
+bool report_frame_is_system(const json_t *report, const json_t *frame)
+{
+    const json_t *said = json_object_get(frame, "system");
+    const char *path = report_string(report_image(report, frame), "path");
+    if (json_is_boolean(said))
+        return json_is_true(said);
+    return path != NULL && system_image(path);
+}
+
+json_t *report_image(const json_t *report, const json_t *frame)
+{
+    int64_t image = report_integer(frame, "image", -1);
+    return image < 0 ? NULL
+                     : json_array_get(json_object_get(report, "images"), (size_t)image);
+}
