@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# counts ROOT: how easily the tree is found one's way in: prints its lines, functions
+# over 40 lines, static names that stand in more than one file, function bodies that
+# stand more than once, the share of comments, and circles of two files. Fails where
+# one of those that have a cap passes it.
+
+import collections
+import os
+import re
+import sys
+
+import shape
+import source_tree
+
+# Folders whose programs are on their own.
+APART = {"tests", "fuzz", "bench", "examples"}
+
+LONG_FUNCTION = 40
+SHARED_NAMES = 20  # of static functions
+COPIED_LINES = 4   # a body as long as this is no accident
+COPIES = 0
+CIRCLES = 0
+
+STATIC = re.compile(
+    r"^(?:__attribute__\(\([^)]*\)\) |CH_CHECKED )*static\s[^;={}()#]*?\b(\w+)\(", re.M)
+BODY = re.compile(r"^\{\n(.*?)^\}", re.M | re.S)
+
+
+def is_counted(path):
+    return path.split(os.sep)[0] not in APART
+
+
+def shared_names(code_of):
+    """Static functions by name, with the files that have one of it."""
+    files_of = collections.defaultdict(set)
+    for path, code in code_of.items():
+        for name in STATIC.findall(code):
+            files_of[name].add(path)
+    return {name: sorted(paths) for name, paths in files_of.items() if len(paths) > 1}
+
+
+def copies(text_of):
+    """Bodies of functions that stand more than once, white space aside."""
+    places = collections.defaultdict(list)
+    for path, text in text_of.items():
+        for match in BODY.finditer(text):
+            if match.group(1).count("\n") >= COPIED_LINES:
+                line = text.count("\n", 0, match.start()) + 1
+                places[" ".join(match.group(1).split())].append(f"{path}:{line}")
+    return [where for where in places.values() if len(where) > 1]
+
+
+def circles(code_of):
+    """Pairs of sources that call functions of each other."""
+    home = {}
+    for path, code in code_of.items():
+        for function in shape.functions(path, code.split("\n")):
+            if not re.search(r"\bstatic\b|^__attribute__", function.signature):
+                home[function.name()] = path
+    edges = set()
+    for path, code in code_of.items():
+        if path.endswith(".c"):
+            edges |= {(path, home[name]) for name in set(re.findall(r"(?<![.>\w])(\w+)\(", code))
+                      if home.get(name, path) != path}
+    return sorted((a, b) for a, b in edges if a < b and (b, a) in edges)
+
+
+def comment_share(texts):
+    lines = [line.strip() for text in texts for line in text.split("\n") if line.strip()]
+    comments = sum(1 for line in lines if line.startswith("//"))
+    return 100 * comments / max(1, len(lines))
+
+
+def print_counts(text_of, long_functions):
+    sources = {path: text for path, text in text_of.items() if path.endswith(".c")}
+    headers = {path: text for path, text in text_of.items() if path.endswith(".h")}
+    lines = sum(text.count("\n") for text in text_of.values())
+    print(f"lines: {lines} in {len(text_of)} files")
+    print(f"functions over {LONG_FUNCTION} lines: {len(long_functions)}")
+    print(f"comments: {comment_share(sources.values()):.0f} % of .c, "
+          f"{comment_share(headers.values()):.0f} % of .h")
+
+
+def main(root):
+    paths = [p for p in source_tree.files(root, (".c", ".h")) if is_counted(p)]
+    text_of = {path: source_tree.read(root, path) for path in paths}
+    code_of = {path: source_tree.code(text) for path, text in text_of.items()}
+    long_functions = [f for path, code in code_of.items()
+                      for f in shape.functions(path, code.split("\n"))
+                      if f.lines > LONG_FUNCTION]
+    print_counts(text_of, long_functions)
+    problems = []
+    for what, found, cap in (
+            ("static name in more than one file",
+             [f"{name} ({', '.join(where)})"
+              for name, where in sorted(shared_names(code_of).items())], SHARED_NAMES),
+            ("copied body", [" = ".join(where) for where in copies(text_of)], COPIES),
+            ("circle of two files",
+             [" <-> ".join(pair) for pair in circles(code_of)], CIRCLES)):
+        print(f"{what}: {len(found)}, at most {cap}")
+        if len(found) > cap:
+            problems += [f"{what}: {one}" for one in found]
+    source_tree.report("counts", problems, len(paths))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
