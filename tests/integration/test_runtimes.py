@@ -86,7 +86,7 @@ ROWS = [own_handler(way, end)
         for end in ("default-raise", "default-return", "restore-return", "restore-raise",
                     "unblock-raise", "abort", "exit", "_exit", "_Exit", "quick_exit",
                     "chain", "fork")
-        if FULL or way in ("sigaction", "siginfo") or end in ("default-raise", "abort")]
+        if FULL or way == "siginfo" or end in ("default-raise", "abort")]
 ROWS += [
     faulty("node", ["node", "-e", "setInterval(() => {}, 1000)"], needs=["node"]),
     Row("ruby", ["ruby", "-rfiddle", "-e", "Fiddle::Pointer.new(8)[0] = 1"], needs=["ruby"],
@@ -160,6 +160,11 @@ ROWS += [
     Row("musl", ["{folder}/program"], needs=["musl-gcc"],
         prepare=compiled("musl-gcc", "-g", "-O1", "-o", "{folder}/program",
                          "{programs}/null_pointer.c")),
+    Row("musl, static", ["{folder}/program"], needs=["musl-gcc"], ways=TRACE,
+        prepare=compiled("musl-gcc", "-static", "-g", "-O1", "-o", "{folder}/program",
+                         "{programs}/null_pointer.c")),
+    Row("busybox, static", ["busybox", "sh", "-c", "kill -SEGV $$"], needs=["busybox"],
+        ways=TRACE, frame="busybox"),
 ]
 
 
@@ -337,6 +342,19 @@ class Runtimes(unittest.TestCase):
                 self.assertEqual(frames_of(crashed_thread(report))[0]["function"], "bug")
 
 
+TABLE_HEAD = """# Runtimes and programs with handlers of their own
+
+Each was crashed for real, with and without crashhook: there was one report, whose first frame was in what the second column
+names (a pattern); the program's own dump and messages were there, and it ended as it does without us. `linked`: the program
+links libcrashhook.a; `preload` and `trace`: under `crashhook run --via`. Sanitizers are never traced. What a handler may
+do, and what of it is not seen, is in [handler.md](handler.md#handlers-of-the-program). The tests of this page are in
+`tests/integration/test_runtimes.py`, which writes it:
+
+    CRASHHOOK_RUNTIMES=docs/runtimes.md CRASHHOOK_BUILD=build/release /usr/bin/python3 tests/integration/test_runtimes.py
+
+"""
+
+
 def write_table(path):
     """The table of docs/runtimes.md, of the rows that have just been run."""
     ways = list(dict.fromkeys(way for _, way, _ in Runtimes.table if way is not None))
@@ -344,6 +362,7 @@ def write_table(path):
     for row, way, status in Runtimes.table:
         found.setdefault(row.name, {})[way] = (row, status)
     with open(path, "w", encoding="utf-8") as file:
+        file.write(TABLE_HEAD)
         file.write("| crashed | reported as | ends with | " + " | ".join(ways) + " |\n")
         file.write("| --- " * (3 + len(ways)) + "|\n")
         for name, by_way in found.items():
@@ -351,7 +370,8 @@ def write_table(path):
             ends = (signal.Signals(-status).name if isinstance(status, int) and status < 0
                     else f"status {status}" if isinstance(status, int) else status)
             marks = " | ".join("yes" if way in by_way else "" for way in ways)
-            file.write(f"| {name} | {row.signal} in `{row.frame}` | {ends} | {marks} |\n")
+            frame = row.frame.replace("|", "\\|")
+            file.write(f"| {name} | {row.signal} in `{frame}` | {ends} | {marks} |\n")
 
 
 def write_table_at_exit():
