@@ -135,7 +135,7 @@ static bool owner_allows(const struct collect *collect, const struct stat *file)
         return false;
     row = json_pack("{s:I, s:I, s:I}", "since", (json_int_t)(same ? since : now),
                     "files", (json_int_t)(files + 1), "bytes",
-                    (json_int_t)(bytes + file->st_size));
+                    (json_int_t)bytes + (json_int_t)file->st_size);
     return json_object_set_new(collect->book->content, owner, row) == 0;
 }
 

@@ -4,10 +4,12 @@
 #include "cli/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,6 +85,72 @@ static void confined_processes_can_do_their_work(void **state)
     assert_int_equal(in_child(work_on), 0);
 }
 
+// as_reader gives what attempt returns in a child that is a reader.
+static int as_reader(int (*attempt)(void))
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        confine_reader();
+        errno = 0;
+        _exit(attempt());
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int reach_out(void)
+{
+    return socket(AF_INET, SOCK_STREAM, 0) < 0 ? errno : 0;
+}
+
+static int make_file(void)
+{
+    int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    return fd < 0 ? errno : 0;
+}
+
+static int read_file(void)
+{
+    return open("/proc/self/status", O_RDONLY) < 0 ? errno : 0;
+}
+
+static void readers_reach_no_network_and_write_no_file(void **state)
+{
+    (void)state;
+    assert_int_equal(as_reader(reach_out), EPERM);
+    assert_int_equal(as_reader(make_file), EACCES);
+    assert_int_equal(as_reader(read_file), 0);
+    assert_int_equal(as_reader(work_on), 0);
+}
+
+static int become_nobody(void)
+{
+    uid_t real = 0;
+    uid_t effective = 0;
+    uid_t saved = 0;
+    if (!confine_become_nobody() || getresuid(&real, &effective, &saved) != 0)
+        return 1;
+    return real != 0 && effective == real && saved == real && getgroups(0, NULL) == 0 &&
+                   setuid(0) != 0
+               ? 0
+               : 2;
+}
+
+static int become_root(void)
+{
+    return confine_become(0, 0, NULL, 0) ? 1 : 0;
+}
+
+static void nobody_cannot_become_root_again(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(in_child(become_nobody), 0);
+    assert_int_equal(in_child(become_root), 0);
+}
+
 static void confined_processes_leave_no_core(void **state)
 {
     (void)state;
@@ -96,6 +164,8 @@ int main(void)
         cmocka_unit_test(confined_processes_read_no_other),
         cmocka_unit_test(confined_processes_can_do_their_work),
         cmocka_unit_test(confined_processes_leave_no_core),
+        cmocka_unit_test(readers_reach_no_network_and_write_no_file),
+        cmocka_unit_test(nobody_cannot_become_root_again),
     };
     return cmocka_run_group_tests_name("cli/confine", tests, NULL, NULL);
 }

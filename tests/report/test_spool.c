@@ -73,6 +73,29 @@ static void spool_refuses_a_folder_of_another_user(void **state)
                      CH_ERR_UNSUPPORTED);
 }
 
+static void spool_takes_a_drop_folder_of_roots_and_no_other(void **state)
+{
+    struct folder *folder = *state;
+    struct spool spool = { .folder_fd = -1 };
+    const char *path = folder_path(folder, "drop");
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, 01733), 0);
+    assert_int_equal(spool_open(path, SPOOL_WRITE, &spool), CH_OK);
+    assert_true(spool.drop);
+    close(add_report(&spool, ID, "{}"));
+    spool_close(&spool);
+    // Others could read what is there, or take it away.
+    assert_int_equal(chmod(path, 01777), 0);
+    assert_int_equal(spool_open(path, SPOOL_WRITE, &spool), CH_ERR_UNSUPPORTED);
+    assert_int_equal(chmod(path, 0733), 0);
+    assert_int_equal(spool_open(path, SPOOL_WRITE, &spool), CH_ERR_UNSUPPORTED);
+    assert_int_equal(chown(path, 4711, 4711), 0);
+    assert_int_equal(chmod(path, 01733), 0);
+    assert_int_equal(spool_open(path, SPOOL_WRITE, &spool), CH_ERR_UNSUPPORTED);
+}
+
 static void spool_refuses_a_link_in_place_of_its_folder(void **state)
 {
     struct folder *folder = *state;
@@ -401,6 +424,7 @@ int main(void)
         TEST(spool_makes_its_folders_for_the_user_alone),
         TEST(spool_refuses_a_folder_that_others_may_write_to),
         TEST(spool_refuses_a_folder_of_another_user),
+        TEST(spool_takes_a_drop_folder_of_roots_and_no_other),
         TEST(spool_refuses_a_link_in_place_of_its_folder),
         TEST(spool_says_why_a_folder_cannot_be_made),
         TEST(spool_shows_a_report_only_once_it_is_complete),
