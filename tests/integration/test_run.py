@@ -281,6 +281,14 @@ class Traced(Case):
                                     "forbidden_call")
                 self.assertEqual(report["crash"]["kind"], "seccomp")
 
+    def test_a_thread_that_a_filter_kills_is_reported_and_the_program_goes_on(self):
+        with Scene() as scene:
+            ended = self.watch(scene, [PROGRAMS.compiled("static"), "kill-thread"])
+            self.assertEqual(ended.status, 5)
+            self.assertLess(ended.seconds, SECONDS)
+            self.assertEqual(len(scene.reports()), 1)
+            self.assertIn("forbidden_call", names_of(crashed_thread(scene.reports()[0])))
+
     def test_the_programs_own_handler_is_called_first(self):
         for what in ("handler", "raise-again"):
             with self.subTest(what):

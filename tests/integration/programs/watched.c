@@ -85,6 +85,22 @@ static int with_filter(unsigned action)
     return (int)forbidden_call();
 }
 
+static void *die_alone(void *argument)
+{
+    (void)with_filter(SECCOMP_RET_KILL_THREAD);
+    return argument;
+}
+
+// Its filter kills a thread, and it goes on.
+static int outlive_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, die_alone, NULL) != 0)
+        return 9;
+    (void)pthread_join(thread, NULL);
+    return 5;
+}
+
 static int without_ptrace(char **command)
 {
     filter_call(SYS_ptrace, SECCOMP_RET_ERRNO | EPERM);
@@ -195,6 +211,8 @@ int main(int argc, char **argv)
         return use_up(1);
     if (strcmp(what, "kill-process") == 0)
         return with_filter(SECCOMP_RET_KILL_PROCESS);
+    if (strcmp(what, "kill-thread") == 0)
+        return outlive_thread();
     if (strcmp(what, "without-ptrace") == 0)
         return without_ptrace(argv + 2);
     if (strcmp(what, "trap") == 0)
