@@ -442,9 +442,11 @@ class Unreported(unittest.TestCase):
     def test_a_file_of_the_program_in_the_place_of_standard_error_stays_as_it_is(self):
         with Machine() as machine, closed("/tmp"), closed(DROP):
             data = os.path.join(machine.folder, "data")
-            ended = machine.run(["/bin/sh", "-c",
-                                 f"exec {program('gives_up_root_alone')} {WORKER} 2>{data}"],
-                                LD_PRELOAD="")
+            ended = machine.run(
+                [sys.executable, "-c", "import os, signal, sys\n"
+                 "os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o666), 2)\n"
+                 f"os.setuid({WORKER})\n"
+                 "os.kill(os.getpid(), signal.SIGSEGV)\n", data])
             self.assertEqual(ended.signal, signal.SIGSEGV)
             self.assertEqual(os.path.getsize(data), 0)
 
