@@ -203,7 +203,10 @@ static void allocates(int signal)
 
 static void allocates_in_handler(void)
 {
-    signal(SIGSEGV, allocates);
+    // Without the flag it would be called on the stack that the program crashed on.
+    sigaction(SIGSEGV,
+              &(struct sigaction){ .sa_handler = allocates, .sa_flags = SA_ONSTACK },
+              NULL);
     load_library();
     crash();
 }
