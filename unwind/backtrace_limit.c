@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-// Frames are kept in an array of `limit` places. The first limit - top of them are the
-// inner end, in order; the last top are a ring of the newest ones.
+// frames has `limit` entries. The first limit - top hold the innermost frames in order;
+// the last top are a ring of the newest frames.
 
 void backtrace_limit_init(struct backtrace_limit *b, uint32_t limit, uint32_t top)
 {
@@ -53,11 +53,12 @@ bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *f
     }
     if (!full && !backtrace_reserve(b))
         return false;
-    // Once full, the newest frame takes the place of the oldest one of the ring.
+    // Once the array is full, the newest frame replaces the oldest one of the ring.
     size_t index = full ? b->oldest : b->kept++;
     if (full)
         b->oldest = index + 1 < b->limit ? index + 1 : b->limit - b->top;
-    // Field by field, as the frame was written: a wider copy would wait for that.
+    // Copied member by member: the frame was just written that way, and a wider load
+    // would stall on store forwarding.
     b->frames[index].address = frame->address;
     b->frames[index].kind = frame->kind;
     b->frames[index].trust = frame->trust;

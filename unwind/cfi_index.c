@@ -15,7 +15,7 @@ static enum ch_status cfi_index_read_at(const struct cfi_index *index, uint64_t 
     return cfi_next_entry(&index->section, &c, index->section.address + offset, out);
 }
 
-// read_cie reads the CIE at address, which lies in the section.
+// read_cie reads the CIE at address, which lies inside the section.
 static enum ch_status read_cie(const struct cfi_index *index, uint64_t address,
                                struct cfi_cie *out)
 {
@@ -51,7 +51,8 @@ static int cfi_index_by_start(const void *a, const void *b)
     return (one->start > other->start) - (one->start < other->start);
 }
 
-// index_entries adds every FDE that can be read. Neighbours mostly share their CIE.
+// index_entries adds every FDE that can be read. The last CIE is kept, because
+// neighbouring FDEs mostly share theirs.
 static enum ch_status index_entries(struct cfi_index *index)
 {
     struct cursor c = cursor_over(index->bytes, index->size);
@@ -65,7 +66,7 @@ static enum ch_status index_entries(struct cfi_index *index)
     for (;;) {
         uint64_t address = index->section.address + cursor_offset(&c);
         enum ch_status status = cfi_next_entry(&index->section, &c, address, &entry);
-        // Sections of several objects in one may have ends between them.
+        // A section linked from several objects may have terminators in its middle.
         if (status == CH_END && cursor_left(&c) != 0)
             continue;
         if (status != CH_OK)

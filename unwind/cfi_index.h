@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole .eh_frame or .debug_frame in local bytes, its FDEs sorted by address: for
-// sections that come without a table of their own.
+// A whole .eh_frame or .debug_frame in local bytes with its FDEs sorted by address, for
+// sections that have no search table of their own.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +23,8 @@ struct cfi_index {
     size_t capacity;
 };
 
-// cfi_index_init indexes size bytes, which must outlive it, at section->address. What
-// cannot be read is left out.
+// cfi_index_init indexes the size bytes of the section at section->address; the bytes
+// must outlive the index. Entries that cannot be read are left out.
 CH_CHECKED enum ch_status cfi_index_init(struct cfi_index *index,
                                          const struct cfi_section *section,
                                          const void *bytes, size_t size);

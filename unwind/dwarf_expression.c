@@ -6,7 +6,7 @@
 
 enum { OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
 
-// How the operands of an operation are written.
+// operand is the encoding of an operation's operands.
 enum operand {
     OPERAND_NONE,
     OPERAND_U8,
@@ -18,7 +18,7 @@ enum operand {
     OPERAND_WORD,
     OPERAND_ULEB128,
     OPERAND_SLEB128,
-    OPERAND_REGISTER, // a number, then what is added
+    OPERAND_REGISTER, // a register number, then an offset
 };
 
 static const uint8_t operands[] = {
@@ -64,7 +64,7 @@ static uint64_t read_operand(struct cursor *input, enum operand operand)
     }
 }
 
-// expression_jump goes to the operation that is distance bytes further on.
+// expression_jump continues distance bytes after the current position.
 static enum ch_status expression_jump(struct cursor *input, int distance)
 {
     int64_t target = (int64_t)cursor_offset(input) + distance;
@@ -74,7 +74,7 @@ static enum ch_status expression_jump(struct cursor *input, int distance)
     return cursor_ok(input) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// expression_step reads and does one operation.
+// expression_step decodes and executes one operation.
 static enum ch_status expression_step(struct cursor *input, struct dwarf_machine *m)
 {
     struct dwarf_operation op = { .code = cursor_u8(input) };
@@ -97,7 +97,7 @@ enum ch_status dwarf_expression_run(const struct dwarf_expression *expression,
 {
     struct cursor input = cursor_over(expression->bytes, expression->size);
     input.big_endian = memory->big_endian;
-    // The stack is not cleared: no word of it is read that was not pushed.
+    // The stack is not cleared, which saves time: only words that were pushed are read.
     struct dwarf_machine m;
     m.memory = memory;
     m.registers = &state->registers;
@@ -111,7 +111,7 @@ enum ch_status dwarf_expression_run(const struct dwarf_expression *expression,
     enum ch_status status = CH_OK;
     while (status == CH_OK && cursor_left(&input) != 0)
         status = expression_step(&input, &m);
-    // A rule that cannot be followed here may be one that other means do without.
+    // Another unwind method may do without the register that is missing here.
     if (status == CH_ERR_NOT_FOUND)
         return CH_ERR_UNSUPPORTED;
     uint64_t result = status == CH_OK ? dwarf_machine_pop(&m) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DWARF expressions, as unwind rules have them (DWARF 5, sections 2.5 and 6.4): their
-// bytes are read here, and done by unwind/dwarf_machine.h, within its limits.
+// DWARF expressions of unwind rules (DWARF 5, sections 2.5 and 6.4). Their bytes are
+// decoded here and executed by unwind/dwarf_machine.h, within its limits.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct dwarf_expression {
 };
 
 // dwarf_expression_run gives the word on top of the stack when the expression ends.
-// first is on the stack when it begins, unless NULL. CH_ERR_UNSUPPORTED: a register it
-// asks for is not known, or an operation that unwind rules do not have.
+// Unless NULL, *first is pushed before it begins. CH_ERR_UNSUPPORTED: it reads a
+// register that is not known, or has an operation that unwind rules do not use.
 CH_CHECKED enum ch_status dwarf_expression_run(
     const struct dwarf_expression *expression, const struct memory_reader *memory,
     const struct unwind_state *state, const uint64_t *first, uint64_t *out);

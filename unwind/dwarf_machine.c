@@ -157,7 +157,8 @@ static void op_plus_constant(struct dwarf_machine *m, const struct dwarf_operati
     dwarf_machine_push(m, dwarf_machine_pop(m) + op->number);
 }
 
-// divide does signed division as DWARF has it; the one that overflows wraps.
+// divide divides signed numbers, as DWARF specifies. INT64_MIN / -1 overflows, which
+// traps on x86-64; the result wraps instead.
 static uint64_t divide(struct dwarf_machine *m, uint64_t a, uint64_t b)
 {
     if (b == 0) {
@@ -185,7 +186,7 @@ static uint64_t shift_signed(uint64_t value, uint64_t by)
     return (uint64_t)((int64_t)value >> by);
 }
 
-// op_binary is every operation that makes one word out of two.
+// op_binary executes every operation that replaces two words by one.
 static void op_binary(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     uint64_t b = dwarf_machine_pop(m);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/fp_step.h"
 
-// A frame record further from the stack pointer than this is not believed: no sane
-// frame is larger, and a stray value in the frame pointer register usually is.
+// A frame record further from the stack pointer than this is refused: no sane frame is
+// larger, whereas a stray value in the frame pointer register usually is further away.
 enum { MAX_FRAME_BYTES = 8 << 20, WORD = 8 };
 
 enum ch_status fp_step(const struct unwind_arch *arch,

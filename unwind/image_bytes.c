@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-// image_bytes_grow makes room for another piece behind size bytes.
+// image_bytes_grow makes room for more bytes after the first size ones.
 static uint8_t *image_bytes_grow(uint8_t *bytes, size_t size, size_t *capacity,
                                  size_t limit)
 {

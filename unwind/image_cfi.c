@@ -7,22 +7,22 @@
 #include "unwind/image_bytes.h"
 
 enum {
-    SECTION_LIMIT_BYTES = 64 << 20, // of those copied whole
-    ENTRY_LIMIT_BYTES = 256 << 10,  // the longest entries seen have some kilobytes
+    SECTION_LIMIT_BYTES = 64 << 20, // of a section that is copied whole
+    ENTRY_LIMIT_BYTES = 256 << 10,  // the longest entries seen have a few kilobytes
     ENTRY_USUAL_BYTES = 512,
 };
 
-// How the rules of one image are found.
+// table holds the means of finding the rules of one image.
 struct table {
     bool read;
     bool read_debug_frame;
-    struct cfi_header header; // count 0: it is of no use
+    struct cfi_header header; // count 0: there is no usable table
     struct cfi_index eh_frame;
     uint8_t *eh_frame_bytes;
     struct cfi_index debug_frame;
 };
 
-// Bytes of one entry.
+// entry_bytes is the buffer of one entry.
 struct entry_bytes {
     uint8_t *bytes;
     size_t capacity;
@@ -32,13 +32,13 @@ struct image_cfi {
     const struct memory_reader *memory;
     const struct unwind_image *images;
     size_t count;
-    unwind_debug_frame_fn *find_debug_frame; // NULL: images have what they have
+    unwind_debug_frame_fn *find_debug_frame; // NULL: only what the images came with
     void *find_context;
     struct cfi_processor processor;
     struct table *tables;
     struct entry_bytes fde_bytes;
     struct entry_bytes cie_bytes;
-    bool have_cie; // cie is the one at cie_address
+    bool have_cie; // cie is the CIE at cie_address
     uint64_t cie_address;
     struct cfi_cie cie;
 };
@@ -119,8 +119,8 @@ static void image_cfi_read_header(const struct image_cfi *cfi,
         *out = (struct cfi_header){ 0 };
 }
 
-// index_eh_frame copies a section that has no table. Where nothing says how long it is,
-// it may reach to the image's end; its last entry says so itself.
+// index_eh_frame copies a section that has no search table. Where its size is not
+// known, the copy may extend to the image's end: the section's own terminator ends it.
 static void index_eh_frame(const struct image_cfi *cfi,
                            const struct unwind_image *image, struct table *table)
 {
@@ -184,7 +184,8 @@ static bool image_cfi_reserve(struct entry_bytes *entry, size_t size)
     return true;
 }
 
-// fetch_entry reads the entry at address; it is in entry_bytes until the next one.
+// fetch_entry reads the entry at address into entry_bytes, where it stays until the
+// next call.
 static enum ch_status fetch_entry(const struct image_cfi *cfi,
                                   const struct cfi_section *section, uint64_t address,
                                   struct entry_bytes *entry_bytes,
@@ -215,7 +216,7 @@ static enum ch_status fetch_entry(const struct image_cfi *cfi,
     return cfi_next_entry(section, &c, address, out);
 }
 
-// fetch_cie reads the CIE at address, unless it is the one of the last time.
+// fetch_cie reads the CIE at address, unless it is the one that was read last.
 static enum ch_status fetch_cie(struct image_cfi *cfi,
                                 const struct cfi_section *section, uint64_t address)
 {
@@ -248,7 +249,7 @@ static enum ch_status header_entry(const struct image_cfi *cfi,
     return cfi_read_header_entry(header, c, address, out);
 }
 
-// search_header finds the FDE whose code starts last at or before pc.
+// search_header finds the last FDE that starts at or before pc.
 static enum ch_status search_header(const struct image_cfi *cfi,
                                     const struct cfi_header *header, uint64_t pc,
                                     uint64_t *out)

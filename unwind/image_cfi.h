@@ -2,10 +2,10 @@
 //
 // The DWARF call frame information of a target's images.
 //
-// Where there is a .eh_frame_hdr, its table is searched in the target and only the
-// entries found are fetched, so the size of an image does not matter. Otherwise the
-// section is copied and its entries are sorted, once. .debug_frame serves code that
-// has nothing else.
+// Where there is a .eh_frame_hdr, its table is searched in the target's memory and only
+// the entries found are fetched, so that the cost does not depend on the image's size.
+// Otherwise the section is copied and its entries are sorted, once. .debug_frame is
+// used for code that nothing else covers.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,19 +17,19 @@
 
 struct image_cfi;
 
-// image_cfi_create prepares the tables of count images, which must outlive it.
+// image_cfi_create prepares tables for count images; the images must outlive it.
 CH_CHECKED enum ch_status image_cfi_create(const struct unwind_arch *arch,
                                            const struct memory_reader *memory,
                                            const struct unwind_image *images,
                                            size_t count, struct image_cfi **out);
 void image_cfi_destroy(struct image_cfi *cfi);
 
-// image_cfi_set_debug_frames has it ask find for an image's .debug_frame when the
-// image's other rules do not cover a pc.
+// image_cfi_set_debug_frames sets the function that is asked for an image's
+// .debug_frame when the image's other rules do not cover a pc.
 void image_cfi_set_debug_frames(struct image_cfi *cfi, unwind_debug_frame_fn *find,
                                 void *context);
 
 // image_cfi_find gives the rules at pc, which lies in images[index]. Expressions in
-// them are there until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
+// them stay valid until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
 CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,
                                          uint64_t pc, struct unwind_row *out);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding the image that holds an address.
+// Finding the image that contains an address.
 //
-// Every frame of every walk asks this, some several times, so it is a binary search
-// over an array and nothing more.
+// This is called for every frame of every walk, for some several times, so it is a
+// binary search over an array and nothing more.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "unwind/unwind_types.h"
 
-// image_search is the image whose addresses include address, or NULL. images is sorted
-// by start.
+// image_search gives the image that contains address, or NULL. images is sorted by
+// start.
 static inline const struct unwind_image *image_search(const struct unwind_image *images,
                                                       size_t count, uint64_t address)
 {

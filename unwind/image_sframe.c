@@ -6,7 +6,7 @@
 #include "formats/sframe.h"
 #include "unwind/image_bytes.h"
 
-// Real sections have some hundred kilobytes; browsers' may reach ten megabytes.
+// Real sections have some hundred kilobytes; those of browsers may reach ten megabytes.
 enum { SECTION_LIMIT_BYTES = 64 << 20 };
 
 enum section_state { SECTION_UNREAD, SECTION_READ, SECTION_UNUSABLE };
@@ -109,7 +109,7 @@ enum ch_status image_sframe_find(struct image_sframe *s, size_t index, uint64_t 
         return CH_ERR_UNSUPPORTED;
     if (sframe_lookup(&section->sframe, pc, out) != CH_OK)
         return CH_ERR_NOT_FOUND;
-    // Before version 3 nothing marked the code that the kernel starts.
+    // Before version 3 nothing in SFrame marked the code that the kernel starts.
     if (image->entry != 0 && image->entry >= out->start && image->entry < out->end)
         out->flags |= UNWIND_OUTERMOST;
     return CH_OK;

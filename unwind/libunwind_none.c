@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands for libunwind_step.c and libunwind_peek.c in a build without libunwind:
-// nothing is stepped or peeked at by it, and whoever asks for that hears so.
+// Replaces libunwind_step.c and libunwind_peek.c in a build without libunwind: every
+// function that can fail returns that it is not supported.
 #include "unwind/libunwind_peek.h"
 #include "unwind/libunwind_step.h"
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Words are read where they are aligned, so that none crosses the end of a mapping.
+// Only aligned words are read, so that none crosses the end of a mapping.
 enum { WORD = 8 };
 
 struct libunwind_peek {
-    void *thread; // libunwind-ptrace's
+    void *thread; // libunwind-ptrace's handle
 };
 
 enum ch_status libunwind_peek_create(pid_t tid, struct libunwind_peek **out)
@@ -53,8 +53,8 @@ ssize_t libunwind_peek_read(struct libunwind_peek *peek, uint64_t address, void 
         done += count;
     }
     if (done == 0 && errno == ESRCH)
-        errno = EPERM; // a thread that is not stopped is none that ptrace knows
-    // All else is a hole.
+        errno = EPERM; // ptrace says ESRCH of a thread that is not stopped
+    // Any other error means a hole.
     bool refused = done == 0 && (errno == EPERM || errno == ENOSYS);
     return refused ? -1 : (ssize_t)done;
 }

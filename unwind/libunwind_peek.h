@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a process a word at a time, by libunwind-ptrace's own accessors.
+// The memory of a process, read a word at a time by libunwind-ptrace's accessors.
 //
-// Every word is a PTRACE_PEEKDATA, a hundred times slower than reading in bulk, and
-// works where all that reads in bulk is refused: the last resort of whoever traces a
-// stopped thread. Everything that unwinds goes on over it unchanged.
+// Every word takes a PTRACE_PEEKDATA, which is a hundred times slower than reading in
+// bulk but works where all bulk reads are refused: it is the last resort of a tracer of
+// a stopped thread. The unwinder works on top of it unchanged.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct libunwind_peek;
 CH_CHECKED enum ch_status libunwind_peek_create(pid_t tid, struct libunwind_peek **out);
 void libunwind_peek_destroy(struct libunwind_peek *peek);
 
-// libunwind_peek_read copies up to length bytes from address and returns how many there
-// were before a hole. -1: the thread cannot be peeked at (EPERM, ENOSYS).
+// libunwind_peek_read copies up to length bytes from address and returns how many it
+// read before a hole. -1: the thread cannot be peeked at (EPERM, ENOSYS).
 ssize_t libunwind_peek_read(struct libunwind_peek *peek, uint64_t address, void *to,
                             size_t length);

@@ -8,13 +8,15 @@
 #include "base/cursor.h"
 #include "unwind/image_search.h"
 
-// libunwind exports this for address spaces such as ours and declares it nowhere.
+// UNW_OBJ names the function with libunwind's prefix for this architecture. libunwind
+// exports it for address spaces like ours but declares it in no header.
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
                                        unw_dyn_info_t *table, unw_proc_info_t *out,
                                        int need_unwind_info, void *context);
 
-// The .eh_frame_hdr of every linker we know: version 1, .eh_frame as a PC-relative
-// 32-bit offset, the count in 32 bits, the table relative to the header, sorted.
+// The layout of .eh_frame_hdr that every linker we know writes: version 1, the address
+// of .eh_frame as a PC-relative 32-bit offset, the count in 32 bits, a sorted table
+// relative to the header.
 enum {
     HDR_VERSION = 1,
     HDR_COUNT_UDATA4 = 0x03,
@@ -24,7 +26,7 @@ enum {
     RULE_CACHE_ENTRIES = 1024,
 };
 
-// A table's entry count is read from its header once.
+// table is an image's search table; its entry count is read from its header once.
 struct table {
     bool read;
     uint32_t count; // 0: no usable table
@@ -42,7 +44,7 @@ struct libunwind_walk {
     struct libunwind_images *images;
     struct unwind_registers registers;
     unw_cursor_t cursor;
-    bool missed; // no rule was found in the step under way
+    bool missed; // no rule was found during the current step
 };
 
 static uint32_t read_table_count(const struct memory_reader *memory,
@@ -234,8 +236,8 @@ enum ch_status libunwind_walk_begin(struct libunwind_walk *walk,
                                     bool exact)
 {
     walk->registers = *registers;
-    // libunwind looks a first PC up as it stands. Where a call returns, the call itself
-    // is looked up: it may be the last instruction of its function.
+    // libunwind looks the first PC up as it is. For a return address the call itself
+    // has to be looked up, because it may be the last instruction of its function.
     if (!exact)
         walk->registers.value[UNWIND_PC]--;
     if (unw_init_remote(&walk->cursor, walk->images->space, walk) != 0)
@@ -270,7 +272,8 @@ enum ch_status libunwind_walk_step(struct libunwind_walk *walk)
 {
     walk->missed = false;
     int result = unw_step(&walk->cursor);
-    // Without a rule libunwind guesses; guesses are made by fp_step, and labelled.
+    // Where there is no rule, libunwind guesses. Guessing is fp_step's task, whose
+    // frames are labelled as such.
     if (walk->missed)
         return CH_ERR_NOT_FOUND;
     if (result > 0)

@@ -3,8 +3,9 @@
 
 #include "unwind/dwarf_expression.h"
 
-// A register's new value; all are found before the first is written. It is returned in
-// two registers, which is why it does not say whose value it is.
+// recovered is a register's new value. All are found before the first is written, as
+// rules refer to the old ones. Two words are returned in registers, which is why the
+// struct does not name its register.
 struct recovered {
     uint64_t value;
     bool known;
@@ -48,8 +49,8 @@ static bool is_in_memory(const struct unwind_rule *rule)
            rule->kind == UNWIND_AT_EXPRESSION;
 }
 
-// row_find_place runs a register's rule, which is neither SAME nor UNDEFINED, up to the
-// register's value or the address of the word that has it.
+// row_find_place evaluates a register's rule, which is neither SAME nor UNDEFINED: it
+// gives the register's value, or the address of the word that holds it.
 static enum ch_status row_find_place(const struct row_step *step,
                                      const struct unwind_state *state,
                                      const struct unwind_rule *rule, uint64_t cfa,
@@ -70,7 +71,6 @@ static enum ch_status row_find_place(const struct row_step *step,
     return CH_OK;
 }
 
-// find_return finds the return address.
 static enum ch_status find_return(const struct row_step *step,
                                   const struct unwind_state *state, uint64_t cfa,
                                   uint64_t *out)
@@ -79,7 +79,8 @@ static enum ch_status find_return(const struct row_step *step,
     uint64_t address;
     enum ch_status status;
     if (rule->kind == UNWIND_SAME) {
-        // Only where nothing was called yet is it in its register still.
+        // The return address is still in its register only in a function that has not
+        // called another yet.
         if (step->arch->link == UNWIND_NO_LINK)
             return CH_END;
         status = read_register(state, step->arch->link, &address);
@@ -94,9 +95,9 @@ static enum ch_status find_return(const struct row_step *step,
     return CH_OK;
 }
 
-// row_is_stale says whether the frame has given the register back already. A frame
-// saves registers below its CFA. GCC leaves the rule of a realigned frame's rbp,
-// *(rbp), in force after `leave` has made rbp the caller's, whose frame lies above.
+// row_is_stale says whether the frame has restored the register already. A frame saves
+// registers below its CFA. GCC leaves the rule of a realigned frame's rbp, *(rbp), in
+// force after `leave` has restored the caller's rbp, whose frame lies above.
 static bool row_is_stale(const struct row_step *step, const struct unwind_rule *rule,
                          uint64_t place, uint64_t cfa)
 {
@@ -104,8 +105,8 @@ static bool row_is_stale(const struct row_step *step, const struct unwind_rule *
            (rule->kind == UNWIND_AT_REGISTER || rule->kind == UNWIND_AT_EXPRESSION);
 }
 
-// find_register finds one register of the caller. What cannot be found is not known;
-// that is an error only for the rule that asks for it later.
+// find_register finds one register of the caller. A register that cannot be found
+// becomes unknown, which is an error only for a later rule that needs it.
 static struct recovered find_register(const struct row_step *step,
                                       const struct unwind_state *state, unsigned reg,
                                       const struct unwind_rule *rule, uint64_t cfa)
@@ -160,8 +161,8 @@ enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
 
     if (step->only_tracks)
         state->known = 0;
-    // A call overwrites the link register and what it need not keep, an interruption
-    // does not.
+    // A call overwrites the link register and the caller-saved registers; a signal that
+    // interrupted the frame does not.
     bool called = !(row->flags & UNWIND_SIGNAL_FRAME);
     if (called && arch->link != UNWIND_NO_LINK)
         unwind_state_forget(state, arch->link);

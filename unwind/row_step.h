@@ -2,8 +2,8 @@
 //
 // One step outward by an unwind row, whatever format the row came from.
 //
-// A row says where the caller's frame, return address and saved registers are; the step
-// reads them from the target's memory, and fails where it cannot.
+// A row says where the caller's frame, return address and saved registers are. The step
+// reads them from the target's memory and fails where it cannot.
 #pragma once
 #include "base/memory_reader.h"
 #include "formats/unwind_row.h"
@@ -14,8 +14,8 @@ struct row_step {
     const struct unwind_arch *arch;
     const struct memory_reader *memory;
     const struct unwind_row *row;
-    bool exact;       // the frame stands at its PC, it did not call from there
-    bool only_tracks; // the row's format says nothing of registers it does not name
+    bool exact;       // the frame is at its PC, not in a call made from there
+    bool only_tracks; // the format tracks no other registers than those in its rows
 };
 
 // row_step_cfa gives the canonical frame address of the frame at state. Errors are
@@ -25,6 +25,6 @@ CH_CHECKED enum ch_status row_step_cfa(const struct row_step *step,
 
 // row_step makes state that of the caller. CH_END: the row says that there is none.
 // CH_ERR_UNSUPPORTED: a rule needs a register that is not known. CH_ERR_FAULT: the
-// stack cannot be read where the rule leads. state is unspecified after a failure.
+// stack cannot be read where the rule points. state is unspecified after a failure.
 CH_CHECKED enum ch_status row_step(const struct row_step *step,
                                    struct unwind_state *state);

@@ -18,7 +18,7 @@ enum {
 struct place {
     uint64_t pc;
     uint32_t row;   // offset in the pool; NO_ROW: the source has no rule
-    uint16_t epoch; // of the cache when this was written; else the place is empty
+    uint16_t epoch; // of the cache when this was written; any other one: empty
     uint8_t source; // enum rule_source
     uint8_t status; // enum ch_status, where there is no rule
 };
@@ -32,8 +32,8 @@ struct rule_cache {
     size_t used;
     size_t pool_used;
     struct place *places;
-    uint8_t *pool;         // rows, each cut off behind its last rule
-    struct unwind_row row; // the last one found, or one that is not kept
+    uint8_t *pool;         // rows, each truncated after its last rule
+    struct unwind_row row; // the last one found, or one that cannot be kept
 };
 
 enum ch_status rule_cache_create(const struct unwind_arch *arch,
@@ -80,7 +80,7 @@ void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn
     image_cfi_set_debug_frames(cache->cfi, find, context);
 }
 
-// rule_cache_find_place is the place of pc, or the empty one where it belongs.
+// rule_cache_find_place gives the entry of pc, or the empty one where it belongs.
 static struct place *rule_cache_find_place(const struct rule_cache *cache,
                                            enum rule_source source, uint64_t pc)
 {
@@ -105,7 +105,7 @@ static void empty(struct rule_cache *cache)
     cache->epoch = 1;
 }
 
-// ask_source finds the row in the image's sections.
+// ask_source looks the row up in the image's sections.
 static enum ch_status ask_source(struct rule_cache *cache, enum rule_source source,
                                  uint64_t pc)
 {
@@ -123,7 +123,8 @@ static bool is_expression(const struct unwind_rule *rule)
     return rule->kind == UNWIND_EXPRESSION || rule->kind == UNWIND_AT_EXPRESSION;
 }
 
-// may_keep: the bytes of expressions do not stay.
+// may_keep says whether a row can be cached: one with expressions cannot, because their
+// bytes are gone after the next lookup.
 static bool may_keep(const struct unwind_row *row)
 {
     bool keep = !is_expression(&row->cfa) && !is_expression(&row->ra) &&

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unwind rules by program counter, and the sources they come from.
+// Unwind rules by program counter, from the formats that provide them.
 //
-// Finding a row costs searches and parsing; a walk meets the same PCs over and over. So
-// the row of each PC, or that there is none, is kept: open addressing over indices into
-// one pool of rows, both emptied when either is full.
+// Finding a row takes searches and parsing, and walks meet the same PCs over and over.
+// So the row of each PC, or the fact that there is none, is kept in a hash table with
+// open addressing; its entries index one pool of rows, and both are emptied when either
+// is full.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,19 +19,20 @@ enum rule_source { RULE_SFRAME, RULE_CFI };
 
 struct rule_cache;
 
-// rule_cache_create makes an empty cache over count images, which must outlive it.
+// rule_cache_create makes an empty cache over count images; the images must outlive it.
 CH_CHECKED enum ch_status rule_cache_create(const struct unwind_arch *arch,
                                             const struct memory_reader *memory,
                                             const struct unwind_image *images,
                                             size_t count, struct rule_cache **out);
 void rule_cache_destroy(struct rule_cache *cache);
 
-// rule_cache_set_debug_frames has it ask for .debug_frame when it is wanted.
+// rule_cache_set_debug_frames sets the function that is asked for .debug_frame.
 void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
                                  void *context);
 
-// rule_cache_find gives the row that source has for pc, good until the next call.
-// CH_ERR_NOT_FOUND: it has none. CH_ERR_UNSUPPORTED: nor for the image that pc is in.
+// rule_cache_find gives source's row for pc, valid until the next call.
+// CH_ERR_NOT_FOUND: it has none for pc. CH_ERR_UNSUPPORTED: it has none for the whole
+// image.
 CH_CHECKED enum ch_status rule_cache_find(struct rule_cache *cache,
                                           enum rule_source source, uint64_t pc,
                                           const struct unwind_row **out);

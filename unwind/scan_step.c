@@ -9,7 +9,7 @@ static bool scan_is_return_address(const struct scan_step *scan, uint64_t addres
            scan->arch->after_call(scan->memory, address);
 }
 
-// likely_record is whether the words at fp look like a frame record further out.
+// likely_record says whether the words at fp look like a frame record further out.
 static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp)
 {
     uint64_t caller;
@@ -19,9 +19,10 @@ static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp
            scan_is_return_address(scan, unwind_arch_address(scan->arch, caller));
 }
 
-// take_caller fills state with the frame that the word at `at` returns to. The word
-// before it is the caller's frame pointer, or else nothing; the register may be that
-// still. Neither is believed unless it leads on.
+// take_caller fills state with the frame that the return address at `at` leads to. The
+// word before it is the caller's saved frame pointer if its callee keeps frame records;
+// otherwise the register may still hold it. Either is taken only if it leads to a frame
+// record itself.
 static void take_caller(const struct scan_step *scan, uint64_t at, uint64_t caller,
                         struct unwind_state *state)
 {

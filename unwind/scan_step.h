@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One step outward by looking through the stack for a return address, the last resort.
+// One step outward by searching the stack for a return address, the last resort.
 //
-// A word counts that points into code just behind a call. Old return addresses lie on
-// stacks too, so such a frame may be one that has long returned: it is labelled.
+// A word counts if it points into code just after a call. Stacks also hold stale return
+// addresses, so such a frame may be of a function that returned long ago; its trust
+// says so.
 #pragma once
 #include <stdint.h>
 
@@ -13,7 +14,7 @@
 #include "unwind/unwind_types.h"
 
 enum {
-    SCAN_STEP_WORDS = 1024,  // looked at in one step
+    SCAN_STEP_WORDS = 1024,  // examined in one step
     SCAN_WALK_WORDS = 16384, // in one walk
 };
 
@@ -25,6 +26,6 @@ struct scan_step {
 };
 
 // scan_step makes state that of the next likely caller; words_left counts down.
-// CH_ERR_NOT_FOUND: no word looked at is one.
+// CH_ERR_NOT_FOUND: no word examined is a return address.
 CH_CHECKED enum ch_status scan_step(const struct scan_step *scan, uint32_t *words_left,
                                     struct unwind_state *state);

@@ -26,28 +26,28 @@ struct unwind_space {
     unwind_code_fn *code;
     void *code_context;
     struct rule_cache *rules;
-    struct libunwind_images *libunwind_images; // made when it is asked for
+    struct libunwind_images *libunwind_images; // created when first used
     struct libunwind_walk *libunwind;
     uint64_t known_code[CODE_PLACES];
 };
 
-// A walk under way: where it stands, and what the frame there rests on.
+// walk is a walk under way: the current frame and how it was found.
 struct walk {
     struct unwind_space *space;
     enum setting_unwind how;
     struct unwind_state state;
-    struct unwind_registers full; // of the last frame of which all were known
+    struct unwind_registers full; // of the last frame with all registers known
     struct unwind_frame frame;
     bool first;
-    bool lost;         // registers were lost since full
-    bool in_libunwind; // libunwind's walk stands at this frame
-    bool had_rule;     // there are rules here, and they led nowhere
+    bool lost;         // some registers were lost since full
+    bool in_libunwind; // libunwind's own walk is at this frame
+    bool had_rule;     // a method had rules for this frame, and they failed
     unsigned signals;
     uint32_t scan_words;
 };
 
-// A step_fn moves w->state outward and says what the frame there is, but for its
-// address. What it changes before it fails is taken back.
+// A step_fn moves w->state outward and sets the kind and trust of the new frame.
+// try_step undoes the changes of one that fails.
 typedef enum ch_status step_fn(struct walk *w, struct unwind_frame *frame);
 
 enum ch_status unwind_space_create(const struct unwind_arch *arch,
@@ -126,8 +126,8 @@ static struct unwind_frame frame_of(enum unwind_kind kind, enum unwind_trust tru
     return (struct unwind_frame){ .kind = kind, .trust = trust };
 }
 
-// step_by_signal leaves the code that returns from a signal: all registers of the frame
-// it interrupted are on the stack.
+// step_by_signal leaves the code that returns from a signal: the kernel saved all
+// registers of the interrupted frame on the stack.
 static enum ch_status step_by_signal(struct walk *w, enum unwind_trust trust,
                                      struct unwind_frame *frame)
 {
@@ -141,8 +141,8 @@ static enum ch_status step_by_signal(struct walk *w, enum unwind_trust trust,
     return CH_OK;
 }
 
-// step_by_row steps by the rules that source has for the frame's code: where it stands,
-// or where the call that it returns to was.
+// step_by_row steps by source's rules for the frame's code: at its PC, or at the call
+// before its return address.
 static enum ch_status step_by_row(struct walk *w, enum rule_source source,
                                   struct unwind_frame *frame)
 {
@@ -154,12 +154,13 @@ static enum ch_status step_by_row(struct walk *w, enum rule_source source,
 
     enum ch_status status =
         rule_cache_find(w->space->rules, source, exact ? pc : pc - 1, &row);
-    // Where the image has no SFrame and DWARF is asked as well, that looks for signals.
+    // Where the image has no SFrame and DWARF is tried as well, step_by_cfi checks for
+    // signals.
     bool dwarf_too = w->how == SETTING_UNWIND_AUTO || w->how == SETTING_UNWIND_PRECISE;
     if (status == CH_ERR_UNSUPPORTED && source == RULE_SFRAME && dwarf_too)
         return CH_ERR_NOT_FOUND;
-    // glibc's return from signals may have no rules, and then the ones found by the
-    // address before it are those of another function.
+    // glibc's signal return code may have no rules. The rules found by the address
+    // before it are then those of another function.
     bool may_be_signal = status != CH_OK || row->flags & UNWIND_SIGNAL_FRAME ||
                          (!exact && row->end == pc);
     if (may_be_signal && step_by_signal(w, trust, frame) == CH_OK)
@@ -205,8 +206,9 @@ static enum ch_status step_by_scan(struct walk *w, struct unwind_frame *frame)
     return scan_step(&scan, &w->scan_words, &w->state);
 }
 
-// step_by_call undoes a call into nowhere: the PC of the crashed frame is no code, so
-// nothing ran there but the call. The other registers are those of the caller still.
+// step_by_call undoes a call to an invalid address: the PC of the crashed frame is no
+// code, so only the call itself was executed. All other registers are still the
+// caller's.
 static enum ch_status step_by_call(struct walk *w, struct unwind_frame *frame)
 {
     const struct unwind_arch *arch = w->space->arch;
@@ -267,7 +269,7 @@ static enum ch_status step_by_libunwind(struct walk *w, struct unwind_frame *fra
     return CH_OK;
 }
 
-// The means of each way to unwind, in the order in which they are tried.
+// The methods of each setting, in the order in which they are tried.
 enum { MEANS_MAX = 5 };
 static step_fn *const means[][MEANS_MAX] = {
     [SETTING_UNWIND_AUTO] = { step_by_sframe, step_by_cfi, step_by_frame_pointer,
@@ -281,7 +283,7 @@ static step_fn *const means[][MEANS_MAX] = {
     [SETTING_UNWIND_LIBUNWIND] = { step_by_libunwind },
 };
 
-// Where a walk stood before a step.
+// stand is where a walk stood before a step.
 struct stand {
     uint64_t pc;
     uint64_t sp;
@@ -295,11 +297,12 @@ static enum ch_status check_step(struct walk *w, struct stand from,
     uint64_t next_pc = pc_of(w);
     bool signal = frame->kind == UNWIND_KIND_PC;
 
-    // A PC of 0 is how C libraries mark the outermost frame of a thread.
+    // C libraries mark the outermost frame of a thread with a PC of 0.
     if (next_pc == 0)
         return CH_END;
-    // Only what was interrupted may lie on another stack, or have a crooked one. Where
-    // the return address is in a register, only the innermost frame may have no stack.
+    // Only an interrupted frame may be on another stack, or have a misaligned one.
+    // Where the return address is in a register, only the innermost frame may use no
+    // stack.
     bool empty =
         w->frame.kind == UNWIND_KIND_PC && next_sp == from.sp && next_pc != from.pc;
     if (!signal && (next_sp % WORD != 0 || (next_sp <= from.sp && !empty)))
@@ -333,7 +336,7 @@ static enum ch_status try_step(struct walk *w, step_fn *step)
     return CH_OK;
 }
 
-// begin_at puts a walk at a frame of which all registers are known.
+// begin_at starts a walk at a frame with all registers known.
 static void begin_at(struct walk *w, const struct unwind_registers *registers)
 {
     w->state.registers = *registers;
@@ -342,9 +345,9 @@ static void begin_at(struct walk *w, const struct unwind_registers *registers)
     w->full = *registers;
 }
 
-// find_lost walks again from the last frame of which all registers were known, by
-// DWARF, to the frame where the walk stands: a rule needs a register that the way taken
-// did not keep. False: the two ways do not meet.
+// find_lost unwinds again by DWARF, from the last frame with all registers known to the
+// current frame, because a rule needs a register that the methods used since did not
+// recover. False: the second walk does not pass the current frame.
 static bool find_lost(struct walk *w)
 {
     struct walk again = { .space = w->space,
@@ -366,8 +369,8 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
-// walk_to_caller moves to the caller by the first means that leads there, or gives the
-// reason of the first that had one.
+// walk_to_caller moves to the caller by the first method that leads there. Otherwise it
+// gives the error of the first method that had rules.
 static enum ch_status walk_to_caller(struct walk *w)
 {
     enum ch_status reason = CH_ERR_NOT_FOUND;
@@ -382,15 +385,16 @@ static enum ch_status walk_to_caller(struct walk *w)
         enum ch_status status = try_step(w, way);
         if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&
             way == step_by_cfi) {
-            // Once is enough: from here on DWARF keeps what it will need.
+            // Once is enough: from here on DWARF is preferred, which recovers what it
+            // will need.
             w->how = SETTING_UNWIND_PRECISE;
             w->lost = !find_lost(w);
             status = try_step(w, step_by_cfi);
         }
-        // A frame pointer of 0 ends a chain of frame records. It does not where rules
-        // say that the stack goes on, nor where a thread stands in code that may keep
-        // no frame pointer at all: there the register holds anything, and the stack is
-        // looked through, if that is a means at all.
+        // A frame pointer of 0 ends a chain of frame records. It does not end the walk
+        // where rules say that the stack goes on, nor in the innermost frame, whose
+        // code may not keep a frame pointer at all: the register may hold anything
+        // there, and the stack is scanned, if the setting has that method.
         bool is_last = i + 1 == MEANS_MAX || means[w->how][i + 1] == NULL;
         bool in_chain = !had_rule && (!w->first || is_last);
         bool ends = status == CH_END && (way != step_by_frame_pointer || in_chain);

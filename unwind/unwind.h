@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The unwinder turns registers, images and a memory_reader into frames. It knows no
-// process: the same call walks a stopped process, a core file and a test's array.
+// processes: the same call walks a stopped process, a core file and a test's array.
 //
-// Why a walk ended is part of its result, and each frame says what it rests on (trust).
-// A walk always ends: the stack must advance, and UNWIND_MAX_FRAMES is never passed.
+// The reason why a walk ended is part of its result, and each frame's trust says how it
+// was found. A walk always ends: the stack must advance, and UNWIND_MAX_FRAMES is never
+// exceeded.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,35 +16,36 @@
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_types.h"
 
-// UNWIND_MAX_FRAMES is where a walk without a limit of its own stops.
+// UNWIND_MAX_FRAMES ends a walk that has no limit of its own.
 enum { UNWIND_MAX_FRAMES = 1 << 20 };
 
-// An unwind_frame_fn is given each frame, innermost first, with the registers that are
-// known of it (unwind/unwind_state.h); false ends the walk (UNWIND_END_LIMIT).
+// An unwind_frame_fn receives each frame, innermost first, with its registers as far as
+// they are known (unwind/unwind_state.h). Returning false ends the walk
+// (UNWIND_END_LIMIT).
 typedef bool unwind_frame_fn(void *context, const struct unwind_frame *frame,
                              const struct unwind_state *state);
 
-// An unwind_space is the images of one target with the rules found in them so far.
+// An unwind_space is the images of one target with a cache of the rules found in them.
 struct unwind_space;
 
-// unwind_space_create makes a space over count images, sorted by start, that must
-// outlive it, as must memory. Until unwind_space_set_code every address inside an image
-// counts as code. Nothing may change in the target while the space lives.
+// unwind_space_create makes a space over count images, sorted by start; they and memory
+// must outlive it. Until unwind_space_set_code is called, every address inside an image
+// counts as code. The target must not change while the space is in use.
 CH_CHECKED enum ch_status unwind_space_create(const struct unwind_arch *arch,
                                               const struct memory_reader *memory,
                                               const struct unwind_image *images,
                                               size_t count, struct unwind_space **out);
 void unwind_space_destroy(struct unwind_space *space);
 
-// unwind_space_set_code gives the space a test for executable addresses.
+// unwind_space_set_code sets the test for executable addresses.
 void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
                            void *context);
 
-// unwind_space_set_debug_frames has the space ask for .debug_frame when it is wanted.
+// unwind_space_set_debug_frames sets the function that is asked for .debug_frame.
 void unwind_space_set_debug_frames(struct unwind_space *space,
                                    unwind_debug_frame_fn *find, void *context);
 
-// unwind_walk gives every frame of the thread with these registers to visit.
+// unwind_walk passes every frame of the thread with these registers to visit.
 enum unwind_end unwind_walk(struct unwind_space *space,
                             const struct unwind_registers *registers,
                             enum setting_unwind how, unwind_frame_fn *visit,
@@ -51,13 +53,12 @@ enum unwind_end unwind_walk(struct unwind_space *space,
 
 // unwind_find_cfa gives the canonical frame address of a frame of a walk, by the DWARF
 // rules for its code. CH_ERR_NOT_FOUND: there are none. CH_ERR_UNSUPPORTED,
-// CH_ERR_FAULT: they ask for a register that is not known, or for memory that is not
-// there.
+// CH_ERR_FAULT: they need a register that is not known, or memory that cannot be read.
 CH_CHECKED enum ch_status unwind_find_cfa(struct unwind_space *space,
                                           const struct unwind_frame *frame,
                                           const struct unwind_state *state,
                                           uint64_t *out);
 
-// unwind_trust_name and unwind_end_name are the words of the report.
+// unwind_trust_name and unwind_end_name give the words used in reports.
 const char *unwind_trust_name(enum unwind_trust trust);
 const char *unwind_end_name(enum unwind_end end);

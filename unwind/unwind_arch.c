@@ -10,7 +10,7 @@
 
 enum { WORD = 8 };
 
-// arch_read_words reads count words that the kernel saved, in their order.
+// arch_read_words reads count consecutive words that the kernel saved.
 static bool arch_read_words(const struct memory_reader *memory, uint64_t address,
                             uint64_t *out, size_t count)
 {
@@ -30,7 +30,8 @@ static bool code_is(const struct memory_reader *memory, uint64_t pc,
            memcmp(code, bytes, size) == 0;
 }
 
-// mov $15,%rax; syscall. Interrupted between the two, the stack is the same.
+// amd64_read_signal expects mov $15,%rax; syscall at pc, or the syscall alone: the
+// stack is the same between the two.
 static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
                               uint64_t sp, struct unwind_registers *out)
 {
@@ -51,7 +52,8 @@ static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
     return true;
 }
 
-// mov x8,#139; svc #0. Instructions are little-endian on any aarch64.
+// aarch64_read_signal expects mov x8,#139; svc #0 at pc, or the svc alone. Instructions
+// are little-endian even on big-endian aarch64.
 static bool aarch64_read_signal(const struct memory_reader *memory, uint64_t pc,
                                 uint64_t sp, struct unwind_registers *out)
 {
@@ -63,15 +65,16 @@ static bool aarch64_read_signal(const struct memory_reader *memory, uint64_t pc,
     return arch_read_words(memory, sp + STACK_TO_REGISTERS, out->value, 33);
 }
 
-// svc 119 and svc 173; the second kind comes with a siginfo and a ucontext.
+// s390x_read_signal expects svc 119 (sigreturn) or svc 173 (rt_sigreturn) at pc; the
+// second has a siginfo and a ucontext on the stack.
 static bool s390x_read_signal(const struct memory_reader *memory, uint64_t pc,
                               uint64_t sp, struct unwind_registers *out)
 {
     static const uint8_t plain[] = { 0x0a, 0x77 };
     static const uint8_t with_info[] = { 0x0a, 0xad };
     enum {
-        TO_POINTER = 160 + 8, // the plain frame has the registers' address here
-        TO_CONTEXT = 160 + 8 + 128 + 40, // return code, siginfo, head of the ucontext
+        TO_POINTER = 160 + 8, // the plain frame has a pointer to the registers here
+        TO_CONTEXT = 160 + 8 + 128 + 40, // return code, siginfo, start of the ucontext
         PC = 32,
     };
     uint64_t registers = sp + TO_CONTEXT;
@@ -86,7 +89,7 @@ static bool s390x_read_signal(const struct memory_reader *memory, uint64_t pc,
            arch_read_words(memory, registers + 2 * WORD, out->value, 16);
 }
 
-// e8 disp32, or ff /2 in any of its lengths.
+// amd64_after_call looks for e8 disp32, or ff /2 in any of its lengths.
 static bool amd64_after_call(const struct memory_reader *memory, uint64_t address)
 {
     enum { LONGEST = 7, DIRECT = 5, OPCODE_DIRECT = 0xe8, OPCODE_INDIRECT = 0xff };
@@ -96,7 +99,8 @@ static bool amd64_after_call(const struct memory_reader *memory, uint64_t addres
     if (code[LONGEST - DIRECT] == OPCODE_DIRECT)
         return true;
 
-    // The length of ff /2 by its ModRM byte's mode, and whether a SIB byte follows.
+    // The length of ff /2 follows from its ModRM byte: the mode, and whether a SIB byte
+    // follows.
     for (unsigned length = 2; length <= LONGEST; length++) {
         if (code[LONGEST - length] != OPCODE_INDIRECT)
             continue;
@@ -115,7 +119,8 @@ static bool amd64_after_call(const struct memory_reader *memory, uint64_t addres
     return false;
 }
 
-// bl, blr and the blr forms that check a signature.
+// aarch64_after_call looks for bl, blr, and the forms of blr that authenticate the
+// pointer.
 static bool aarch64_after_call(const struct memory_reader *memory, uint64_t address)
 {
     uint8_t code[4];
@@ -127,7 +132,7 @@ static bool aarch64_after_call(const struct memory_reader *memory, uint64_t addr
            (word & 0xfefff800) == 0xd63f0800;
 }
 
-// brasl in six bytes, basr in two.
+// s390x_after_call looks for brasl with six bytes, or basr with two.
 static bool s390x_after_call(const struct memory_reader *memory, uint64_t address)
 {
     uint8_t code[6];
@@ -136,7 +141,7 @@ static bool s390x_after_call(const struct memory_reader *memory, uint64_t addres
     return (code[0] == 0xc0 && code[1] == 0xe5) || (code[4] == 0x0d && code[5] >= 0xe0);
 }
 
-// BITS are those of registers first to last.
+// BITS has the bits of registers first to last set.
 #define BITS(first, last) (UINT64_MAX >> (63 - (last)) & UINT64_MAX << (first))
 
 const struct unwind_arch unwind_arch_amd64 = {
@@ -212,9 +217,9 @@ const struct unwind_arch *unwind_arch_find(uint16_t elf_machine)
 
 uint64_t unwind_arch_address(const struct unwind_arch *arch, uint64_t address)
 {
-    // A signature fills the bits between the address space's size and bit 55, which
-    // says which half of it is meant. User space has 48 bits here; addresses of 52
-    // bits are only given to programs that ask for them.
+    // The authentication code fills the bits between the address space's size and bit
+    // 55, which selects user or kernel space. User space has 48 bits here: addresses of
+    // 52 bits are only given to programs that ask for them.
     enum { ADDRESS_BITS = 48 };
     const uint64_t high = UINT64_MAX << ADDRESS_BITS;
     if (arch->id != UNWIND_ARCH_AARCH64)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers of one frame of a walk, with what is known of them.
+// The registers of one frame of a walk, and which of them are known.
 //
-// Only the innermost frame and one that a signal interrupted have all of them. SFrame
-// and frame pointers recover three; the rest then hold values of frames further in, and
-// a rule that asks for one of those must be told so instead of being given it.
+// Only the innermost frame and a frame that a signal interrupted have all of them.
+// SFrame and frame pointers recover three. The others then still hold values of inner
+// frames, and a rule that needs one must fail instead of using it.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +13,16 @@
 
 struct unwind_state {
     struct unwind_registers registers;
-    uint64_t known; // bit n: value[n] is right, if what the frame called kept it
+    uint64_t known; // bit n: value[n] is right, if the callee preserved it
 
-    // Of the known ones those that are the frame's own for sure: which calls keep by
-    // convention, or which rules say where to find. Rules of hand-written code may
-    // count on more than that, values shown to people may not.
+    // The known registers that certainly have the frame's own values: callee-saved ones
+    // by convention, and those that rules recovered. Rules of hand-written code may
+    // rely on more than these; values shown to people may not.
     uint64_t kept;
 
-    // What unwind_state_undo puts back.
+    // What unwind_state_undo restores.
     struct unwind_registers before;
-    uint64_t changed; // bit n: before[n] is value[n] of then
+    uint64_t changed; // bit n: before[n] holds the earlier value[n]
     uint64_t known_before;
     uint64_t kept_before;
 };
@@ -32,7 +32,8 @@ static inline bool unwind_state_knows(const struct unwind_state *state, unsigned
     return reg < UNWIND_REGISTERS && state->known >> reg & 1;
 }
 
-// unwind_state_sure is a bit for each register that is the frame's own for sure.
+// unwind_state_sure gives a bit for each register that certainly has the frame's own
+// value.
 static inline uint64_t unwind_state_sure(const struct unwind_state *state)
 {
     return state->known & state->kept;
@@ -55,9 +56,9 @@ static inline void unwind_state_forget(struct unwind_state *state, unsigned reg)
     state->known &= ~(UINT64_C(1) << reg);
 }
 
-// unwind_state_keep makes the frame as it stands the one that undo goes back to. A step
-// is made in place and taken back where it leads nowhere: copies of all registers would
-// be half of what a frame costs.
+// unwind_state_keep makes the current frame the one that unwind_state_undo restores. A
+// step is made in place and undone if it leads nowhere: copying all registers would be
+// half the cost of a frame.
 static inline void unwind_state_keep(struct unwind_state *state)
 {
     state->changed = 0;

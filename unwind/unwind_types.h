@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a walk is given and what it gives, as plain data: registers, images, frames, and
-// the questions that it asks its caller.
+// The input and output of a walk as plain data: registers, images, frames, and the
+// questions it asks its caller.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 // Registers by DWARF number. x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip;
 // aarch64: x0..x30 sp pc; s390x: r0..r15 f0..f15 pc. unwind_arch.h has the numbers of
-// any machine, the names here are those of the one we run on.
+// any architecture; the names here are those of the one we run on.
 enum { UNWIND_REGISTERS = 33 };
 
 #if defined(__x86_64__)
@@ -52,19 +52,19 @@ struct unwind_frame {
 };
 
 // An unwind_image is what the unwinder needs of a loaded image. Addresses are the
-// target's; a size of 0 says that the image has no such section.
+// target's; a size of 0 means that the image has no such section.
 struct unwind_image {
     uint64_t start; // lowest mapped address
     uint64_t end;   // one past the last
     uint64_t bias;  // address - vaddr
     uint64_t entry; // where the kernel starts the program; 0: not known
     uint64_t sframe;
-    uint64_t sframe_size; // at most; the section says how long it is
+    uint64_t sframe_size; // an upper bound; the section's header has its size
     uint64_t eh_frame_hdr;
     uint64_t eh_frame_hdr_size;
-    uint64_t eh_frame; // wanted only where there is no eh_frame_hdr
+    uint64_t eh_frame; // used only where there is no eh_frame_hdr
     uint64_t eh_frame_size;
-    const uint8_t *debug_frame; // of the image's file, as its owner holds it
+    const uint8_t *debug_frame; // of the image's file; the caller owns it
     size_t debug_frame_size;
 };
 
@@ -73,7 +73,7 @@ struct unwind_state;
 // An unwind_code_fn says whether address lies in executable memory of the target.
 typedef bool unwind_code_fn(void *context, uint64_t address);
 
-// An unwind_debug_frame_fn gives images[index], whose other rules do not cover all its
-// code, its .debug_frame, where there is one: whoever holds the file may have to read
-// much for it. It is called once for an image, and never where none asks.
+// An unwind_debug_frame_fn sets the .debug_frame of images[index], if there is one,
+// when the image's other rules do not cover a pc. It may have to read a large file, so
+// it is called at most once for an image, and only when it is needed.
 typedef void unwind_debug_frame_fn(void *context, size_t index);
