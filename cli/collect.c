@@ -129,13 +129,12 @@ static bool owner_allows(const struct collect *collect, const struct stat *file)
     json_t *row = json_object_get(collect->book->content, owner);
     int64_t since = report_integer(row, "since", 0);
     bool same = since <= now && now - since < OWNER_TIME_S;
-    int64_t files = same ? report_integer(row, "files", 0) : 0;
-    int64_t bytes = same ? report_integer(row, "bytes", 0) : 0;
+    json_int_t files = same ? report_integer(row, "files", 0) : 0;
+    json_int_t bytes = same ? report_integer(row, "bytes", 0) : 0;
     if (files >= OWNER_FILES_MAX || bytes + file->st_size > OWNER_BYTES_MAX)
         return false;
     row = json_pack("{s:I, s:I, s:I}", "since", (json_int_t)(same ? since : now),
-                    "files", (json_int_t)(files + 1), "bytes",
-                    (json_int_t)bytes + (json_int_t)file->st_size);
+                    "files", files + 1, "bytes", bytes + file->st_size);
     return json_object_set_new(collect->book->content, owner, row) == 0;
 }
 
