@@ -148,12 +148,12 @@ INTERPOSED int siginterrupt(int number, int interrupts)
 
 INTERPOSED void _exit(int status)
 {
-    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+    crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);
 }
 
 INTERPOSED void _Exit(int status)
 {
-    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+    crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);
 }

@@ -81,7 +81,7 @@ static void map_process(void)
 
 static void note_exit(void)
 {
-    crash_report_exit(EXIT_FAILURE, (uintptr_t)__builtin_frame_address(0));
+    crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
 }
 
 static void note_quick_exit(void *unused)
@@ -96,7 +96,7 @@ extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 static void note_status(int status, void *unused)
 {
     (void)unused;
-    crash_report_exit(status, (uintptr_t)__builtin_frame_address(0));
+    crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
 }
 
 // glibc's at_quick_exit. Weak, since the shared library is also loaded by musl's

@@ -169,7 +169,7 @@ void crash_report_exit(int status, uintptr_t depth)
         return;
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
     if (claim(first.signal)) {
-        (void)tell_first(&first, status & 0xff, NULL);
+        (void)tell_first(&first, status, NULL);
         give_back();
     }
     sys_sigmask(mask);

@@ -103,6 +103,7 @@ struct crash_called {
 bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called);
 
 // crash_report_exit reports the fault in whose handler the program exits, if it does.
+// status: -1 where it is not known.
 void crash_report_exit(int status, uintptr_t depth);
 
 // What a signal is, once the program's own action is known.

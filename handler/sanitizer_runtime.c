@@ -21,7 +21,7 @@ void sanitizer_start(void)
 
 static void before_end(void)
 {
-    crash_report_exit(1, (uintptr_t)__builtin_frame_address(0));
+    crash_report_exit(-1, (uintptr_t)__builtin_frame_address(0));
 }
 
 void sanitizer_end_note(void)
