@@ -29,6 +29,7 @@ class Scene:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="crashhook-test.")
         self.spool = os.path.join(self.folder, "spool")
+        self.command = CRASHHOOK
         os.mkdir(self.spool, 0o700)
 
     def __enter__(self):
@@ -36,6 +37,17 @@ class Scene:
 
     def __exit__(self, *_):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def admit_everybody(self):
+        """Runs a copy of the product that other users may enter: the tree may lie where they
+        cannot go."""
+        os.chmod(self.folder, 0o755)
+        for part in ("bin/crashhook", "lib/libcrashhook.so.1",
+                     "libexec/crashhook/crashhook-agent"):
+            copy = os.path.join(self.folder, "product", part)
+            os.makedirs(os.path.dirname(copy))
+            shutil.copy(os.path.join(BUILD, part), copy)
+        self.command = os.path.join(self.folder, "product", "bin", "crashhook")
 
     def file(self, identity, suffix=".json"):
         return os.path.join(self.spool, identity + suffix)
@@ -58,13 +70,13 @@ class Scene:
         return {**kept, "CRASHHOOK_SPOOL": self.spool, "no_proxy": "127.0.0.1", **variables}
 
     def start(self, *arguments, inherit=(), stderr=subprocess.PIPE, **variables):
-        return subprocess.Popen([CRASHHOOK, *arguments], cwd=self.folder, text=True,
+        return subprocess.Popen([self.command, *arguments], cwd=self.folder, text=True,
                                 env=self.environment(variables), pass_fds=inherit,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=stderr)
 
     def run(self, *arguments, stdin=None, **variables):
-        return subprocess.run([CRASHHOOK, *arguments], cwd=self.folder, text=True,
+        return subprocess.run([self.command, *arguments], cwd=self.folder, text=True,
                               env=self.environment(variables), input=stdin,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=60, check=False)

@@ -282,7 +282,7 @@ class Users(Doctor):
     @needs_root
     def test_a_user_that_may_write_the_spool_is_no_trouble(self):
         with Scene() as scene:
-            os.chmod(scene.folder, 0o755)
+            scene.admit_everybody()
             os.chown(scene.spool, NOBODY, NOBODY)
             name = pwd.getpwuid(NOBODY).pw_name
             found = self.found(scene, "--user", name)
@@ -293,6 +293,7 @@ class Users(Doctor):
     @needs_root
     def test_a_user_that_may_not_is_told_where_its_reports_go_instead(self):
         with Scene() as scene:
+            scene.admit_everybody()
             there = os.path.exists(f"/tmp/crashhook-{NOBODY}")
             verdict, text, _ = self.found(scene, "--user", str(NOBODY))["user"]
             self.assertIn(f"'{scene.spool}' cannot be written to", text)
@@ -376,4 +377,4 @@ class Printing(Doctor):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -38,6 +38,20 @@ static void fail(const char *what)
     exit(1);
 }
 
+// forget_variables: what the run of the tests is told by CRASHHOOK_FULL, say, is not
+// for the program.
+static void forget_variables(void)
+{
+    static const char prefix[] = "CRASHHOOK_";
+    size_t i = 0;
+    while (environ[i] != NULL) {
+        char name[128];
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+        if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 || unsetenv(name) != 0)
+            i++;
+    }
+}
+
 static void set_variables(const struct real_crash *run)
 {
     char spool[128];
@@ -47,6 +61,7 @@ static void set_variables(const struct real_crash *run)
     snprintf(agent, sizeof(agent), "%s/probe-agent", run->folder);
     snprintf(library, sizeof(library), "%s/library.so", run->folder);
     // Two variables that the agent is given and that mean nothing to the program.
+    forget_variables();
     setenv("XDG_CACHE_HOME", run->folder, 1);
     setenv("CRASHHOOK_SPOOL", spool, 1);
     setenv("NO_COLOR", run->agent_way != NULL ? run->agent_way : "answer", 1);
