@@ -45,7 +45,8 @@ def programs_here():
     for line in lines_of("harmless_programs.txt"):
         name, option = line.split()
         path = os.path.join("/usr/bin", name)
-        if os.access(path, os.X_OK):
+        # Where a tracer takes a setuid program's privileges, run says so: test_run's matter.
+        if os.access(path, os.X_OK) and not os.stat(path).st_mode & 0o6000:
             found.append((path, option))
     return found
 
