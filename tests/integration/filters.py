@@ -13,6 +13,8 @@ import json
 import os
 import re
 import select
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -112,7 +114,7 @@ def traced(mode, threads, agent_alone):
         if agent_alone:
             path = os.path.join(scene.folder, "agent")
             with open(path, "w", encoding="ascii") as file:
-                file.write(f"#!/bin/sh\nexec strace -D -f -o {log} {harness.AGENT} \"$@\"\n")
+                file.write(f"#!/bin/sh\nexec strace -D -f -o {log} {shlex.quote(harness.AGENT)} \"$@\"\n")
             os.chmod(path, 0o755)
             variables["CRASHHOOK_AGENT"] = path
         else:
@@ -177,10 +179,15 @@ class Runner:
 
     def __init__(self):
         self.events = ProcessEvents()
+        # Where the user that the seatbelt makes of the program may enter, as it may not in a
+        # tree below a home.
+        self.public = Scene()
+        self.public.admit_nobody()
+        self.program = self.public.copy(PROGRAM)
 
     def crash(self, scene, belt, row):
         process = subprocess.Popen(
-            [PROGRAM, str(call_numbers()[row.call]), row.answer, str(row.threads)],
+            [self.program, str(call_numbers()[row.call]), row.answer, str(row.threads)],
             cwd=scene.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, preexec_fn=belt.enter,
             env=scene.environment({"CRASHHOOK_TIMEOUT": f"{TIMEOUT:.0f}s",
@@ -201,6 +208,7 @@ class Runner:
 
     def run(self, row):
         with Scene() as scene, Seatbelt() as belt:
+            scene.preload = self.public.preload
             os.chmod(scene.folder, 0o777)
             pid, began, name, seconds = self.crash(scene, belt, row)
             processes = self.events.started_by(pid, began)
@@ -216,6 +224,7 @@ class Runner:
         for row, first in seen.items():
             if first.seconds > BOUND and not is_exempt(row):
                 seen[row] = self.run(row)
+        shutil.rmtree(self.public.folder)
         return seen
 
 
