@@ -4,11 +4,11 @@
 #include <endian.h>
 #include <string.h>
 
-// The first byte is version << 2 | word size; the word sizes are 16 << code.
+// The first byte is version << 2 | size code; a word has 16 << code bits.
 enum { CBF_VERSION = 0, SIZE_CODES = 3 };
 
-// Opcodes, after docs/formats/cbf.md. An address is kkkk asss: kind, absolute, size
-// less one. A count is small in the opcode itself, or follows in size-less-one bytes.
+// Opcodes (docs/formats/cbf.md). An address is kkkk asss: kind, absolute, size less
+// one. A small count is in the opcode itself; others follow in size-less-one bytes.
 enum {
     OP_END = 0x00,
     OP_TRUNC = 0x01,
@@ -49,8 +49,8 @@ enum ch_status cbf_reader_init(struct cbf_reader *reader, const void *bytes,
     return CH_OK;
 }
 
-// cbf_read_count reads size bytes as a number and keeps its low 64 bits, as Swift does:
-// omit has room for 32 bytes, of which a count needs 8.
+// cbf_read_count reads a number of size bytes and keeps its low 64 bits, as Swift does:
+// omit allows 32 bytes, although a count fits 8.
 static uint64_t cbf_read_count(struct cursor *input, size_t size)
 {
     if (size > 8) {
@@ -72,7 +72,7 @@ read_operand(struct cbf_reader *reader, uint8_t op, struct cbf_instruction *out)
             return CH_ERR_TRUNCATED;
         out->value &= reader->address_mask;
         // The specification wants the first address absolute; Swift 6.2 writes it as
-        // the distance from zero, where reader->address begins.
+        // the difference from zero, which is where reader->address begins.
         out->address = out->value + (out->absolute ? 0 : reader->address);
         out->address &= reader->address_mask;
         reader->address = out->address;
@@ -95,8 +95,8 @@ read_operand(struct cbf_reader *reader, uint8_t op, struct cbf_instruction *out)
     return cursor_ok(input) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// read_instruction is compiled into both readers below, so that neither copies what
-// only the other needs.
+// read_instruction is inlined into both readers below, so that each computes only the
+// members it needs.
 static inline __attribute__((always_inline)) enum ch_status
 read_instruction(struct cbf_reader *reader, struct cbf_instruction *out)
 {
@@ -143,7 +143,7 @@ enum ch_status cbf_next_frame(struct cbf_reader *reader, struct cbf_frame *out)
             cursor_poison(&reader->input);
             return CH_ERR_MALFORMED;
         }
-        // The specification leaves a count of no repeats open; Swift repeats once.
+        // The specification does not define a count of 0; Swift repeats once.
         frame.times = read.value != 0 ? read.value : 1;
         break;
     case CBF_TRUNC:
@@ -173,9 +173,9 @@ enum ch_status cbf_writer_init(struct cbf_writer *writer, unsigned word_bits,
     return CH_OK;
 }
 
-// put_operation appends op and the size low bytes of operand, most significant first.
-// Where 8 bytes of the buffer are free behind op, one store writes them all: those
-// behind the operand are written over by what follows.
+// put_operation appends op and the size low bytes of operand, big-endian. Where 8 bytes
+// of the buffer are free after op, one store writes them all: those after the operand
+// are overwritten by what follows.
 static void put_operation(struct cbf_writer *writer, unsigned op, uint64_t operand,
                           unsigned size)
 {
@@ -202,7 +202,7 @@ static unsigned unsigned_size(uint64_t value)
     return value == 0 ? 1 : (64 - (unsigned)__builtin_clzll(value) + 7) / 8;
 }
 
-// cbf_fits is whether size bytes can be added and leave room for the ending.
+// cbf_fits says whether size bytes can be added while leaving room for the ending.
 static bool cbf_fits(const struct cbf_writer *writer, size_t size)
 {
     return writer->capacity - writer->size > size;
@@ -213,8 +213,7 @@ static unsigned rep_size(uint64_t count)
     return count <= 8 ? 1 : 1 + unsigned_size(count);
 }
 
-// flush_repeats writes the run that was counted; room for it was seen to while
-// counting.
+// flush_repeats writes the run that was counted; counting made sure that it fits.
 static void flush_repeats(struct cbf_writer *writer)
 {
     uint64_t count = writer->repeats;
@@ -235,8 +234,8 @@ static uint64_t cbf_sign_extend(uint64_t value, unsigned bits)
     return (uint64_t)((int64_t)(value << unused) >> unused);
 }
 
-// cbf_write_address takes the shorter of both forms, the relative one when they are
-// equal: so does Swift, and it costs nothing.
+// cbf_write_address chooses the shorter of the two forms, the relative one when they
+// are equally long, as Swift does.
 static enum ch_status cbf_write_address(struct cbf_writer *writer, enum cbf_op kind,
                                         uint64_t address)
 {
@@ -257,8 +256,8 @@ static enum ch_status cbf_write_address(struct cbf_writer *writer, enum cbf_op k
     return CH_OK;
 }
 
-// write_omit keeps counts up to 31 in the opcode: it has room for 32, which Swift
-// writes in the long form all the same.
+// write_omit has counts up to 31 in the opcode: it could hold 32, but Swift writes 32
+// in the long form, and our bytes are to be Swift's.
 static enum ch_status write_omit(struct cbf_writer *writer, uint64_t count)
 {
     bool in_opcode = count - 1 < 31;

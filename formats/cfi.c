@@ -3,8 +3,9 @@
 
 #include "base/checked.h"
 
-// How a pointer is written: a form, what it counts from, and whether it is the address
-// of the value (Linux Standard Base, "DWARF Exception Header Encoding").
+// A pointer's encoding is a form, what it is relative to, and whether it is indirect,
+// that is, the address of the value (Linux Standard Base, "DWARF Exception Header
+// Encoding").
 enum {
     FORM_ABSOLUTE = 0x00,
     FORM_ULEB128 = 0x01,
@@ -35,7 +36,7 @@ enum {
     HEADER_VERSION = 1,
 };
 
-// form_size is the size of a form's value, 0 where that is not fixed.
+// form_size gives the size of a form's value, 0 where it is variable.
 static size_t form_size(uint8_t encoding)
 {
     static const uint8_t sizes[FORM_MASK + 1] = {
@@ -45,7 +46,7 @@ static size_t form_size(uint8_t encoding)
     return sizes[encoding & FORM_MASK];
 }
 
-// read_form reads a value without its base. An unknown form poisons the cursor.
+// read_form reads a value without adding its base. An unknown form poisons the cursor.
 static uint64_t read_form(struct cursor *c, uint8_t encoding)
 {
     switch (encoding & FORM_MASK) {
@@ -106,7 +107,7 @@ enum ch_status cfi_read_pointer(struct cursor *c, uint64_t begin_address,
     return CH_OK;
 }
 
-// skip_pointer passes over a pointer that is of no interest.
+// skip_pointer passes over a pointer that is not needed.
 static void skip_pointer(struct cursor *c, uint64_t begin_address, uint8_t encoding)
 {
     if (encoding == OMITTED)
@@ -178,8 +179,8 @@ enum ch_status cfi_next_entry(const struct cfi_section *section,
     return CH_OK;
 }
 
-// read_augmentation reads a CIE's augmentation data, a letter's worth at a time. A
-// letter nobody knows ends it: the rest is skipped by its size.
+// read_augmentation reads a CIE's augmentation data, letter by letter. An unknown
+// letter ends it: the rest is skipped by the data's size.
 static enum ch_status read_augmentation(const char *letters, struct cursor *c,
                                         uint64_t address, struct cfi_cie *out)
 {
@@ -228,7 +229,7 @@ enum ch_status cfi_read_cie(const struct cfi_section *section,
         return CH_ERR_UNSUPPORTED;
     if (version == CIE_VERSION_4)
         cie.segment_size = cursor_u8(&c);
-    // What gcc wrote before version 3 of itself: the address of exception tables.
+    // gcc before version 3 wrote the address of exception tables here.
     if (letters[0] == 'e' && letters[1] == 'h') {
         cursor_skip(&c, ADDRESS_SIZE);
         letters += 2;
@@ -273,7 +274,7 @@ enum ch_status cfi_read_fde(const struct cfi_section *section,
     cursor_skip(&c, cie->segment_size);
     enum ch_status status = cfi_read_pointer(&c, entry->body_address,
                                              cie->pointer_encoding, &bases, &fde.start);
-    // The size has the start's form and no base.
+    // The size has the start's form, but is an absolute number.
     if (status == CH_OK)
         status = cfi_read_pointer(&c, entry->body_address,
                                   cie->pointer_encoding & FORM_MASK, &bases, &size);

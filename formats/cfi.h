@@ -3,12 +3,12 @@
 // DWARF call frame information: .eh_frame, .eh_frame_hdr and .debug_frame.
 //
 // A section is a sequence of entries: CIEs, which hold what functions have in common,
-// and FDEs, each for one range of code. An FDE's instructions, run after its CIE's,
-// give the rules at an address; they come out as a struct unwind_row.
+// and FDEs, each for one range of code. An FDE's instructions, executed after its
+// CIE's, give the rules at an address; they come out as a struct unwind_row.
 //
-// Whoever asks fetches an entry's bytes first; nothing here reads a target, and nothing
-// is allocated. Addresses are the target's. Expressions are not run here: rules point
-// to their bytes.
+// The caller fetches an entry's bytes first; nothing here reads a target, and nothing
+// is allocated. Addresses are the target's. Expressions are not evaluated here: rules
+// point to their bytes.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,14 +19,14 @@
 #include "formats/unwind_row.h"
 
 enum {
-    CFI_REGISTERS_MAX = 33, // registers a processor may have that rules are kept for
+    CFI_REGISTERS_MAX = 33, // registers with rules, at most, of any architecture
     CFI_ENTRY_HEAD = 12,    // enough bytes of an entry to know its size
-    CFI_HEADER_MAX = 20,    // enough bytes of .eh_frame_hdr for what precedes its table
+    CFI_HEADER_MAX = 20,    // enough bytes of .eh_frame_hdr to know where its table is
 };
 
 enum cfi_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
 
-// A cfi_section is what the numbers in a section are counted from.
+// A cfi_section is what the encoded numbers of a section are relative to.
 struct cfi_section {
     enum cfi_kind kind;
     bool big_endian;
@@ -36,11 +36,11 @@ struct cfi_section {
     uint64_t data;    // DW_EH_PE_datarel
 };
 
-// A cfi_processor is what a row says about each register.
+// A cfi_processor is what rules have to know of the processor.
 struct cfi_processor {
     uint8_t register_count; // at most CFI_REGISTERS_MAX; rules of others are dropped
     uint8_t fp;
-    bool signs_returns; // aarch64's operation, not SPARC's of the same number
+    bool signs_returns; // the operation is aarch64's, not SPARC's of the same number
 };
 
 struct cfi_entry {
@@ -57,8 +57,8 @@ struct cfi_cie {
     uint64_t return_register;
     uint8_t pointer_encoding;
     uint8_t segment_size;
-    bool has_sizes; // FDEs say how long their augmentation data is
-    bool signal;    // code that the kernel made a call to
+    bool has_sizes; // FDEs give the size of their augmentation data
+    bool signal;    // a signal frame: the kernel made the call
     bool key_b;     // signs return addresses with key B
     struct cursor instructions;
     uint64_t instructions_address;
@@ -90,8 +90,8 @@ struct cfi_header_entry {
 // fewer, at a section's end) of head. CH_END: the section ends here.
 CH_CHECKED enum ch_status cfi_entry_size(struct cursor head, uint64_t *out);
 
-// cfi_next_entry reads the entry at address, which section_bytes stands at, and passes
-// over it. CH_END: there are no more.
+// cfi_next_entry reads the entry at address, where section_bytes is, and passes over
+// it. CH_END: there are no more.
 CH_CHECKED enum ch_status cfi_next_entry(const struct cfi_section *section,
                                          struct cursor *section_bytes, uint64_t address,
                                          struct cfi_entry *out);
@@ -113,8 +113,8 @@ CH_CHECKED enum ch_status cfi_find_row(const struct cfi_section *section,
                                        const struct cfi_fde *fde, uint64_t pc,
                                        struct unwind_row *out);
 
-// cfi_read_header reads the CFI_HEADER_MAX bytes (or fewer) that start the header at
-// address, which has size bytes in all.
+// cfi_read_header reads the first CFI_HEADER_MAX bytes (or fewer) of the header at
+// address, whose full size is size.
 CH_CHECKED enum ch_status cfi_read_header(struct cursor head, uint64_t address,
                                           uint64_t size, struct cfi_header *out);
 
@@ -123,7 +123,7 @@ CH_CHECKED enum ch_status cfi_read_header_entry(const struct cfi_header *header,
                                                 struct cursor entry, uint64_t address,
                                                 struct cfi_header_entry *out);
 
-// What a pointer's encoding counts from.
+// cfi_bases are the addresses that encoded pointers may be relative to.
 struct cfi_bases {
     uint64_t text;
     uint64_t data;
@@ -131,7 +131,8 @@ struct cfi_bases {
 };
 
 // cfi_read_pointer reads a pointer of the given encoding. begin_address is the address
-// of the cursor's first byte. CH_ERR_UNSUPPORTED: the value lies where it points to.
+// of the cursor's first byte. CH_ERR_UNSUPPORTED: the encoding is indirect, that is,
+// the value is in the target's memory.
 CH_CHECKED enum ch_status cfi_read_pointer(struct cursor *c, uint64_t begin_address,
                                            uint8_t encoding,
                                            const struct cfi_bases *bases,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running an FDE's instructions, up to the address that is asked for.
+// Executes an FDE's instructions up to the address that is asked for.
 //
 // The instructions build the rules of one address after another; the machine stops
-// where the next address would lie behind the one wanted. DWARF 5, section 6.4.
+// where the next address would be past the one wanted. DWARF 5, section 6.4.
 #include "formats/cfi.h"
 
 enum {
-    REMEMBERED_MAX = 16, // real code nests twice
+    REMEMBERED_MAX = 16, // of nested DW_CFA_remember_state; real code nests twice
 
     OP_PRIMARY_SHIFT = 6,
     OP_OPERAND = 0x3f,
@@ -31,8 +31,8 @@ struct machine {
     struct cursor input;
     uint64_t input_address; // of the input's first byte
     uint64_t wanted;
-    uint64_t at;  // the rules hold from here
-    uint64_t end; // to here, once found
+    uint64_t at;  // the rules hold from this address
+    uint64_t end; // up to this one, once it is known
     bool found;
     struct rules now;
     const struct rules *initial; // those of the CIE; NULL while they are being made
@@ -55,7 +55,7 @@ static struct unwind_rule offset_rule(enum unwind_rule_kind kind, uint64_t reg,
                                  .offset = offset };
 }
 
-// set_rule keeps the rule of a register we know; all others are dropped.
+// set_rule sets the rule of a register we know; rules of all others are dropped.
 static void set_rule(struct machine *m, uint64_t reg, struct unwind_rule rule)
 {
     if (reg < m->processor->register_count)
@@ -260,7 +260,7 @@ static enum ch_status op_def_cfa_offset_signed(struct machine *m)
     return set_cfa_offset(m, scaled(m, (uint64_t)cursor_sleb128(&m->input)));
 }
 
-// take_expression reads an expression's size and points a rule to its bytes.
+// take_expression reads an expression's size and makes a rule point to its bytes.
 static enum ch_status take_expression(struct machine *m, enum unwind_rule_kind kind,
                                       struct unwind_rule *out)
 {
@@ -328,7 +328,7 @@ static operation_fn *const operations[OP_COUNT] = {
     [0x12] = op_def_cfa_signed,   [0x13] = op_def_cfa_offset_signed,
     [0x14] = op_value_offset,     [0x15] = op_value_offset_signed,
     [0x16] = op_value_expression, [0x1d] = op_advance_8,
-    [0x2c] = op_sign_return, // with the program counter as a modifier: the same for us
+    [0x2c] = op_sign_return, // the PC as a second modifier changes nothing for us
     [0x2d] = op_sign_return,      [0x2e] = op_args_size,
     [0x2f] = op_offset_negative,
 };
@@ -351,7 +351,7 @@ static enum ch_status cfi_run_one(struct machine *m)
     }
 }
 
-// cfi_run executes one program until it ends or the rules wanted are there.
+// cfi_run executes one program until it ends or the rules wanted are found.
 static enum ch_status cfi_run(struct machine *m, const struct cursor *program,
                               uint64_t address)
 {
@@ -365,7 +365,7 @@ static enum ch_status cfi_run(struct machine *m, const struct cursor *program,
     return cursor_ok(&m->input) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// cfi_write_row sorts the rules into a row.
+// cfi_write_row makes a row of the rules.
 static enum ch_status cfi_write_row(const struct machine *m, struct unwind_row *out)
 {
     const struct cfi_processor *processor = m->processor;
@@ -405,7 +405,7 @@ enum ch_status cfi_find_row(const struct cfi_section *section,
     if (pc < fde->start || pc >= fde->end)
         return CH_ERR_NOT_FOUND;
 
-    // Field by field: what was remembered is not to be cleared for every row.
+    // Member by member: clearing the remembered states too would be slow for every row.
     m.section = section;
     m.processor = processor;
     m.cie = cie;

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "formats/elf.h"
 
-// Types of notes named CORE (include/uapi/linux/elf.h).
+// Types of the notes named CORE (include/uapi/linux/elf.h).
 enum {
     NT_PRSTATUS = 1,
     NT_PRPSINFO = 3,
@@ -16,7 +16,7 @@ enum {
 };
 
 enum {
-    NOTE_ALIGN = 4, // the kernel pads all notes of a core to this
+    NOTE_ALIGN = 4, // the kernel pads all notes of a core to 4 bytes
     SIGINFO_FIELDS = 16,
     FILE_ENTRY_SIZE = 24,
 };
@@ -30,7 +30,7 @@ static const uint8_t x86_place[] = {
     9, 8, 7, 6, 3, 2, 1, 0, 16
 };
 
-// aarch64: x0..x30 sp pc pstate.
+// The kernel's order for aarch64: x0..x30 sp pc pstate.
 enum { ARM_REGISTERS = 34, ARM_PSTATE = 33 };
 
 static void read_x86_registers(struct cursor *c, struct core_thread *out)
@@ -52,13 +52,13 @@ static void read_arm_registers(struct cursor *c, struct core_thread *out)
     out->flags = cursor_u64(c);
 }
 
-// notes_read_thread reads struct elf_prstatus: both machines share all up to the
-// registers.
+// notes_read_thread reads struct elf_prstatus, which is the same on both architectures
+// up to the registers.
 static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
                                         struct core_note *out)
 {
     struct core_thread thread = { 0 };
-    cursor_skip(c, 12); // pr_info: what siginfo says in its own note
+    cursor_skip(c, 12); // pr_info: siginfo is in a note of its own
     thread.signal = (int16_t)cursor_u16(c);
     cursor_skip(c, 2 + 8 + 8); // pr_sigpend, pr_sighold
     thread.tid = cursor_u32(c);
@@ -74,7 +74,7 @@ static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
     return CH_OK;
 }
 
-// notes_read_text copies a field that may lack its NUL; size counts out's.
+// notes_read_text copies a field that may lack its NUL; size is out's.
 static void notes_read_text(struct cursor *c, char *out, size_t size)
 {
     const uint8_t *bytes = cursor_take(c, size - 1);
@@ -109,7 +109,7 @@ static enum ch_status notes_read_signal(struct cursor *c, struct core_note *out)
     cursor_skip(c, 4); // si_errno
     signal.code = (int32_t)cursor_u32(c);
     cursor_seek(c, SIGINFO_FIELDS);
-    struct cursor sender = *c; // the fields are a union
+    struct cursor sender = *c; // the members are a union
     signal.address = cursor_u64(c);
     signal.system_call = cursor_u32(c);
     if (!cursor_ok(c))

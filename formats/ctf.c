@@ -7,25 +7,25 @@
 enum {
     MAGIC = 0xdff2,
     MAGIC_SWAPPED = 0xf2df,
-    VERSION_3 = 4, // what the third version calls itself
+    VERSION_3 = 4, // what version 3 has in its version field
     COMPRESSED = 1,
-    DYNAMIC = 8,       // it refers to dynamic symbols
-    NEW_FUNCTIONS = 2, // without it functions are in a form nobody reads
+    DYNAMIC = 8,       // it refers to the dynamic symbols
+    NEW_FUNCTIONS = 2, // without it, functions are in an obsolete form
     FLAGS = 0xf,
-    INFLATE_RATIO_MAX = 1032, // zlib's own
+    INFLATE_RATIO_MAX = 1032, // of zlib's format
     TYPE_SIZE = 12,           // of the smallest type
-    LARGE = 0x20000000,       // structures of this size have wide members
+    LARGE = 0x20000000,       // structures of this size and more have wide members
     RESERVED_BIT = 1 << 24,   // of a type's info word
 };
 
-// OUTSIDE_BIT of a name says that it is in the ELF file's string table.
+// OUTSIDE_BIT in a name says that it is in the ELF file's string table.
 #define OUTSIDE_BIT 0x80000000u
 
-// SIZE_ELSEWHERE as a type's size says that it follows in 64 bits.
+// SIZE_ELSEWHERE as a type's size says that a 64-bit size follows.
 #define SIZE_ELSEWHERE 0xffffffffu
 
-// take_sections cuts body as the header's offsets say: one for each section, and the
-// labels before them, which nothing needs.
+// take_sections divides body by the header's offsets: one cursor for each section. The
+// labels before the sections are not needed.
 static enum ch_status take_sections(struct ctf_dict *dict, struct cursor body,
                                     const uint32_t offsets[CTF_SECTION_COUNT + 1])
 {
@@ -44,7 +44,7 @@ static enum ch_status take_sections(struct ctf_dict *dict, struct cursor body,
     return CH_OK;
 }
 
-// inflate_body replaces body by what it is compressed from, exactly size bytes.
+// inflate_body replaces body by its inflated bytes, exactly size of them.
 static enum ch_status inflate_body(struct ctf_dict *dict, struct cursor *body,
                                    size_t size)
 {
@@ -66,7 +66,7 @@ static enum ch_status inflate_body(struct ctf_dict *dict, struct cursor *body,
     return CH_OK;
 }
 
-// limited_string is the string strings begins with, NULL where it is too long.
+// limited_string gives the string at the start of strings, NULL if it is too long.
 static const char *limited_string(struct cursor strings)
 {
     size_t left = cursor_left(&strings);
@@ -74,7 +74,7 @@ static const char *limited_string(struct cursor strings)
     return cursor_string(&strings);
 }
 
-// ctf_string_at is the string a name refers to, NULL where there is none.
+// ctf_string_at gives the string that a name refers to, NULL if there is none.
 static const char *ctf_string_at(const struct ctf_dict *dict, uint32_t name)
 {
     bool outside = name & OUTSIDE_BIT;
@@ -86,7 +86,7 @@ static const char *ctf_string_at(const struct ctf_dict *dict, uint32_t name)
     return limited_string(strings);
 }
 
-// parts_size is how many bytes follow a type of kind.
+// parts_size is the number of bytes that follow a type of kind.
 static uint64_t parts_size(enum ctf_kind kind, uint64_t size, uint32_t count)
 {
     switch (kind) {
@@ -114,7 +114,7 @@ static bool has_parts(enum ctf_kind kind)
            kind == CTF_ENUM;
 }
 
-// read_head reads a type up to its parts, and leaves c behind all of it.
+// read_head reads a type without its parts, and moves c past all of it.
 static enum ch_status read_head(struct cursor *c, struct ctf_type *type,
                                 uint32_t *out_name)
 {
@@ -143,7 +143,7 @@ static enum ch_status read_head(struct cursor *c, struct ctf_type *type,
     return CH_OK;
 }
 
-// find_types notes where each type begins.
+// find_types stores where each type begins.
 static enum ch_status find_types(struct ctf_dict *dict)
 {
     struct cursor types = dict->sections[CTF_TYPES];
@@ -181,7 +181,7 @@ enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
 
     dict->outside = flags & DYNAMIC ? *dynamic : *all;
     bytes.big_endian = magic == MAGIC_SWAPPED;
-    cursor_skip(&bytes, 4); // the label of the parent that it was made against
+    cursor_skip(&bytes, 4); // the label of the parent that it was linked against
     uint32_t parent = cursor_u32(&bytes);
     uint32_t unit = cursor_u32(&bytes);
     cursor_skip(&bytes, 4); // labels
@@ -190,7 +190,7 @@ enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
         offsets[i] = cursor_u32(&bytes);
     if (!cursor_ok(&bytes))
         return CH_ERR_TRUNCATED;
-    uint32_t size; // the last number is the size of the strings, not their end
+    uint32_t size; // the header's last number is the strings' size, not their end
     if (__builtin_add_overflow(offsets[CTF_STRINGS], offsets[CTF_SECTION_COUNT], &size))
         return CH_ERR_MALFORMED;
     if (size > CTF_BODY_MAX)
@@ -224,7 +224,7 @@ void ctf_dict_close(struct ctf_dict *dict)
     *dict = (struct ctf_dict){ 0 };
 }
 
-// ctf_read_encoding reads how an integer, a float or a slice lies in its bytes.
+// ctf_read_encoding reads the encoding of an integer, a float or a slice.
 static void ctf_read_encoding(struct ctf_type *type)
 {
     if (type->kind == CTF_SLICE) {
@@ -266,7 +266,7 @@ enum ch_status ctf_dict_type(const struct ctf_dict *dict, uint32_t index,
     return cursor_ok(&type.parts) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// read_member reads a member, whose offset is in two halves in large structures.
+// read_member reads a member. In large structures its offset is in two halves.
 static uint32_t read_member(struct ctf_type *type, struct ctf_part *part)
 {
     uint32_t name = cursor_u32(&type->parts);
@@ -302,7 +302,7 @@ enum ch_status ctf_next_part(const struct ctf_dict *dict, struct ctf_type *type,
     return CH_OK;
 }
 
-// begin_table makes symbols ready for its table.
+// begin_table prepares symbols for its current table.
 static void begin_table(struct ctf_symbols *symbols)
 {
     const struct ctf_dict *dict = symbols->dict;
@@ -321,7 +321,7 @@ void ctf_symbols_init(struct ctf_symbols *symbols, const struct ctf_dict *dict)
     begin_table(symbols);
 }
 
-// skipped is whether tables in the order of ELF symbols have no entry for symbol.
+// skipped says whether tables in the order of the ELF symbols have no entry for symbol.
 static bool skipped(const struct elf_symbol *symbol, const char *name)
 {
     enum { UNDEFINED = 0, ABSOLUTE = 0xfff1, OBJECT = 1 };
@@ -350,8 +350,8 @@ static const char *next_elf_name(struct ctf_symbols *symbols)
     return NULL;
 }
 
-// next_entry reads one entry of the table at hand: a name, NULL where it cannot be
-// known, and a type, 0 where there is none.
+// next_entry reads one entry of the current table: a name, NULL where it is not known,
+// and a type, 0 where there is none.
 static enum ch_status next_entry(struct ctf_symbols *symbols, bool indexed,
                                  struct ctf_symbol *out)
 {

@@ -5,7 +5,7 @@
 
 enum { ARCHIVE_HEADER_SIZE = 40, MEMBER_SIZE = 16 };
 
-// init_section reads what the section begins with.
+// init_section reads the section's header.
 static enum ch_status init_section(struct ctf_file *file)
 {
     struct cursor c = file->section;
@@ -26,7 +26,7 @@ static enum ch_status init_section(struct ctf_file *file)
     return file->count <= CTF_FILE_DICTS_MAX ? CH_OK : CH_ERR_LIMIT;
 }
 
-// is_bare is whether bytes begin as a section does.
+// is_bare says whether bytes begin as a section does.
 static bool is_bare(const void *bytes, size_t size)
 {
     struct cursor c = cursor_over(bytes, size);
@@ -51,7 +51,7 @@ enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes, size_t si
         section.type == ELF_SHT_NOBITS)
         return CH_ERR_NOT_FOUND;
     file->section = elf_section_cursor(&file->elf, &section);
-    file->section.big_endian = false; // archives are little-endian everywhere
+    file->section.big_endian = false; // archives are little-endian on every machine
     return cursor_ok(&file->section) ? init_section(file) : CH_ERR_TRUNCATED;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CTF in files: the .ctf section of an ELF file, or such a section alone, and in it one
-// dictionary or an archive of several, a shared one and one for each unit whose types
-// contradict those of others.
+// CTF in files: the .ctf section of an ELF file, or such a section alone. It holds one
+// dictionary or an archive: a shared dictionary, and one for each unit whose types
+// conflict with those of others.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "formats/ctf.h"
 #include "formats/elf.h"
 
-// CTF_FILE_DICTS_MAX is how many dictionaries an archive may have.
+// CTF_FILE_DICTS_MAX is the greatest number of dictionaries of an archive.
 #define CTF_FILE_DICTS_MAX 65536u
 
 struct ctf_file {
@@ -20,20 +20,20 @@ struct ctf_file {
     bool is_elf;
     struct cursor section;
     uint64_t count; // of dictionaries
-    uint64_t names; // of an archive: where its names are
-    uint64_t dicts; // and its dictionaries
+    uint64_t names; // of an archive: position of its names
+    uint64_t dicts; // of an archive: position of its dictionaries
     bool is_archive;
 };
 
-// A ctf_member is a dictionary in a file.
+// A ctf_member is one dictionary of a file.
 struct ctf_member {
     const char *name; // ".ctf" is the shared one
     struct cursor bytes;
 };
 
-// ctf_file_init finds CTF in the ELF file, or takes the bytes, which must outlive file,
-// for a bare section. CH_ERR_NOT_FOUND: the ELF file has none. CH_ERR_MALFORMED: it is
-// neither.
+// ctf_file_init finds CTF in an ELF file, or else takes the bytes for a bare section.
+// bytes must outlive file. CH_ERR_NOT_FOUND: the ELF file has none. CH_ERR_MALFORMED:
+// it is neither.
 CH_CHECKED enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes,
                                         size_t size);
 
@@ -41,7 +41,7 @@ CH_CHECKED enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes
 CH_CHECKED enum ch_status ctf_file_member(const struct ctf_file *file, uint64_t index,
                                           struct ctf_member *out);
 
-// ctf_file_outside gives what dictionaries of file may refer to around them: the
-// dynamic symbols where dynamic is said, else all.
+// ctf_file_outside gives what dictionaries of file may refer to in the ELF file: its
+// dynamic symbols if dynamic, else all its symbols.
 void ctf_file_outside(const struct ctf_file *file, bool dynamic,
                       struct ctf_outside *out);

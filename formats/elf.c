@@ -8,14 +8,14 @@ enum {
     ORDER_BIG = 2,
     VERSION = 1,
     IDENT_SIZE = 16,
-    MANY_SEGMENTS = 0xffff,     // PN_XNUM: section 0 says how many
-    SECTION_ELSEWHERE = 0xffff, // SHN_XINDEX: section 0 says which
+    MANY_SEGMENTS = 0xffff,     // PN_XNUM: section 0 has the count
+    SECTION_ELSEWHERE = 0xffff, // SHN_XINDEX: section 0 has the index
     SEGMENT_32_SIZE = 32,
     SECTION_32_SIZE = 40,
     SECTION_64_SIZE = 64,
     NAME_MAX_SIZE = 256,   // longer section names are not read
-    NOTES_MAX = 4096,      // looked at in one segment
-    NOTE_SEGMENTS_MAX = 64 // looked at in one file
+    NOTES_MAX = 4096,      // examined in one segment
+    NOTE_SEGMENTS_MAX = 64 // examined in one file
 };
 
 static uint64_t elf_read_word(struct cursor *c, bool is_64)
@@ -88,7 +88,7 @@ enum ch_status elf_read_segment(const struct elf_header *header, const void *tab
 }
 
 // skip_padding moves to the next multiple of align from the cursor's first byte. The
-// last note's padding may be missing.
+// padding of the last note may be missing.
 static void skip_padding(struct cursor *c, size_t align)
 {
     size_t padding = (align - cursor_offset(c) % align) % align;
@@ -156,8 +156,8 @@ enum ch_status elf_view_segment(const struct elf_view *file, uint32_t index,
     size_t size = header->is_64 ? ELF_SEGMENT_SIZE : SEGMENT_32_SIZE;
     if (header->segment_size < size)
         return CH_ERR_MALFORMED;
-    // The product is exact, both factors being small; a sum that wraps is at worst
-    // another place inside the file.
+    // The product is exact, because both factors are small. A sum that wraps is at
+    // worst another offset inside the file.
     uint64_t offset = header->segment_offset + (uint64_t)index * header->segment_size;
     struct cursor c = elf_view_cursor(file, offset, size);
     return read_segment(c, header->is_64, out);
@@ -179,7 +179,7 @@ enum ch_status elf_view_find_segment(const struct elf_view *file, uint32_t type,
     return CH_ERR_NOT_FOUND;
 }
 
-// elf_read_section reads a section header; out_name is its name's offset.
+// elf_read_section reads a section header; out_name is the offset of its name.
 static enum ch_status elf_read_section(const struct elf_view *file, uint32_t index,
                                        struct elf_section *out, uint32_t *out_name)
 {
@@ -208,7 +208,8 @@ static enum ch_status elf_read_section(const struct elf_view *file, uint32_t ind
     return CH_OK;
 }
 
-// read_large_counts takes what does not fit the header's 16 bits from section 0.
+// read_large_counts takes the counts that do not fit the header's 16 bits from section
+// 0.
 static void read_large_counts(struct elf_view *file)
 {
     struct elf_header *header = &file->header;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ELF: what a crash reporter needs of it. Both classes, both byte orders.
+// ELF, as far as a crash reporter needs it. Both classes, both byte orders.
 //
-// Two ways in. A process's memory gives the header and the program header table, each
-// copied out and read alone (elf_read_header, elf_read_segment, elf_next_note). A
-// whole file in memory is an elf_view, which also finds sections by name. Nothing is
-// copied and nothing is allocated: what comes out points into the bytes given.
+// There are two entry points. From a process's memory come the header and the program
+// header table, each copied out first (elf_read_header, elf_read_segment,
+// elf_next_note). A whole file in memory is an elf_view, which also finds sections by
+// name. Nothing is copied and nothing is allocated: results point into the bytes given.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,20 +125,20 @@ struct elf_view {
     struct elf_header header;
 };
 
-// elf_read_header reads the first bytes of a file or mapping. CH_ERR_MALFORMED: no ELF.
-// CH_ERR_UNSUPPORTED: a class, byte order or version there is none of.
+// elf_read_header reads the first bytes of a file or mapping. CH_ERR_MALFORMED: not
+// ELF. CH_ERR_UNSUPPORTED: an unknown class, byte order or version.
 CH_CHECKED enum ch_status elf_read_header(const void *bytes, size_t size,
                                           struct elf_header *out);
 
-// elf_read_segment reads entry index of a program header table of size bytes, as a
-// process's memory holds it. CH_ERR_NOT_FOUND: the header counts no such entry.
+// elf_read_segment reads entry index of a program header table of size bytes, as loaded
+// in a process's memory. CH_ERR_NOT_FOUND: the header counts no such entry.
 CH_CHECKED enum ch_status elf_read_segment(const struct elf_header *header,
                                            const void *table, size_t size,
                                            uint32_t index, struct elf_segment *out);
 
 // elf_next_note reads one note of a note segment or section, whose cursor has the
-// file's byte order, and passes over it. align is the segment's: 8 where it is 8,
-// else 4. CH_END: none is left.
+// file's byte order, and passes over it. align is the segment's alignment: 8 means 8,
+// anything else 4. CH_END: there are no more.
 CH_CHECKED enum ch_status elf_next_note(struct cursor *notes, uint64_t align,
                                         struct elf_note *out);
 
@@ -150,8 +150,8 @@ CH_CHECKED enum ch_status elf_find_build_id(struct cursor notes, uint64_t align,
 CH_CHECKED enum ch_status elf_view_init(struct elf_view *file, const void *bytes,
                                         size_t size);
 
-// elf_view_cursor is a cursor in the file's byte order over size bytes at offset;
-// poisoned where the file has not that many.
+// elf_view_cursor gives a cursor in the file's byte order over size bytes at offset; it
+// is poisoned where the file is shorter.
 struct cursor elf_view_cursor(const struct elf_view *file, uint64_t offset,
                               uint64_t size);
 
@@ -159,7 +159,7 @@ struct cursor elf_view_cursor(const struct elf_view *file, uint64_t offset,
 CH_CHECKED enum ch_status elf_view_segment(const struct elf_view *file, uint32_t index,
                                            struct elf_segment *out);
 
-// elf_view_find_segment gives the first program header of type.
+// elf_view_find_segment gives the first program header of the type.
 CH_CHECKED enum ch_status elf_view_find_segment(const struct elf_view *file,
                                                 uint32_t type, struct elf_segment *out);
 
@@ -174,8 +174,8 @@ CH_CHECKED enum ch_status elf_view_find_section(const struct elf_view *file,
                                                 struct elf_section *out,
                                                 uint32_t *out_index);
 
-// elf_section_cursor is a cursor over a section's bytes: empty for NOBITS, poisoned
-// where the file does not hold them.
+// elf_section_cursor gives a cursor over a section's bytes: empty for NOBITS, poisoned
+// where the file does not contain them.
 struct cursor elf_section_cursor(const struct elf_view *file,
                                  const struct elf_section *section);
 

@@ -22,7 +22,7 @@ enum ch_status elf_hash_read_table(const void *bytes, size_t size, bool big_endi
     table.bucket_count = cursor_u32(&c);
     table.first_symbol = cursor_u32(&c);
     table.bloom_words = cursor_u32(&c);
-    cursor_skip(&c, WORD); // the filter's shift
+    cursor_skip(&c, WORD); // the Bloom filter's shift
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
     if (table.bucket_count == 0)
@@ -54,7 +54,7 @@ enum ch_status elf_hash_read_symbol(const void *bytes, size_t size, bool big_end
     struct cursor c = cursor_over(bytes, size);
     c.big_endian = big_endian;
     symbol.name = cursor_u32(&c);
-    cursor_skip(&c, 2); // what it is, and who sees it
+    cursor_skip(&c, 2); // st_info, st_other
     symbol.defined = cursor_u16(&c) != 0;
     symbol.value = cursor_u64(&c);
     if (!cursor_ok(&c))

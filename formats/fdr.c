@@ -6,7 +6,7 @@ enum {
     CONSTANT_TSC = 1,
     NONSTOP_TSC = 2,
     BUFFER_SIZE_OFFSET = 16,
-    // Version 1: the three records a buffer starts with, and the one it ends with.
+    // Version 1: the three records that a buffer starts with.
     BUFFER_SIZE_MIN = 3 * FDR_METADATA_SIZE,
 };
 
@@ -43,8 +43,8 @@ const char *fdr_action_name(enum fdr_action action)
     return (unsigned)action < FDR_ACTIONS ? names[action] : "unknown";
 }
 
-// A trace has no magic number; its version, the first two bytes, is small in the order
-// that it was written in.
+// is_big_endian reads the first two bytes, the version, in both orders: a trace has no
+// magic number, but its version is small in the order in which it was written.
 static bool is_big_endian(struct cursor c)
 {
     uint8_t first = cursor_u8(&c);
@@ -68,8 +68,9 @@ enum ch_status fdr_reader_init(struct fdr_reader *reader, const void *bytes,
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
 
-    // Bit fields follow the byte order, so the first is the highest bit of a big-endian
-    // word; who writes such a word as a number has it lowest.
+    // Bit fields follow the byte order: the first is the highest bit of a big-endian
+    // word. A writer that computes such a word as a number has it lowest, so either
+    // counts.
     header.constant_tsc = (bits & CONSTANT_TSC) != 0 || (c.big_endian && bits >> 31);
     header.nonstop_tsc = (bits & NONSTOP_TSC) != 0 || (c.big_endian && bits >> 30 & 1);
     reader->header = header;
@@ -106,7 +107,7 @@ static enum ch_status fdr_complain(struct fdr_reader *reader, size_t offset,
     return status;
 }
 
-// fdr_give_up leaves the buffer, of which the rest cannot be read.
+// fdr_give_up leaves the current buffer, whose rest cannot be read.
 static enum ch_status fdr_give_up(struct fdr_reader *reader, enum ch_status status,
                                   const char *what)
 {
@@ -114,7 +115,7 @@ static enum ch_status fdr_give_up(struct fdr_reader *reader, enum ch_status stat
     return fdr_complain(reader, fdr_offset_of(reader, &reader->buffer), status, what);
 }
 
-// record_is_cut gives up on a record that is not all there.
+// record_is_cut gives up on a truncated record.
 static enum ch_status record_is_cut(struct fdr_reader *reader)
 {
     if (reader->buffer_is_cut)
@@ -135,8 +136,8 @@ static void fdr_begin_buffer(struct fdr_reader *reader, uint64_t size)
     reader->tid = 0;
 }
 
-// begin_version_1 begins a buffer of the size that the header gives. Where that is
-// none, what is left is one buffer.
+// begin_version_1 begins a buffer of the size in the header. If that is 0, the rest of
+// the trace is one buffer.
 static enum ch_status begin_version_1(struct fdr_reader *reader)
 {
     if (reader->header.buffer_size >= BUFFER_SIZE_MIN) {
@@ -148,7 +149,8 @@ static enum ch_status begin_version_1(struct fdr_reader *reader)
                         "the buffer size cannot hold a buffer");
 }
 
-// metadata_of is a cursor over a metadata record's data, past which c is moved.
+// metadata_of gives a cursor over a metadata record's data, and moves c past the
+// record.
 static struct cursor metadata_of(struct cursor *c)
 {
     struct cursor data = cursor_child(c, FDR_METADATA_SIZE);
@@ -156,7 +158,7 @@ static struct cursor metadata_of(struct cursor *c)
     return data;
 }
 
-// read_kind says which kind of record is next. CH_ERR_UNSUPPORTED: there is no such.
+// read_kind gives the kind of the next record. CH_ERR_UNSUPPORTED: it is unknown.
 static enum ch_status read_kind(struct cursor c, enum fdr_kind *out)
 {
     bool big_endian = c.big_endian;
@@ -170,7 +172,7 @@ static enum ch_status read_kind(struct cursor c, enum fdr_kind *out)
     return CH_OK;
 }
 
-// begin_later begins a buffer of version 2 or later, which says itself how long it is.
+// begin_later begins a buffer of version 2 or later, which starts with its own size.
 static enum ch_status begin_later(struct fdr_reader *reader, struct fdr_record *out)
 {
     size_t offset = fdr_offset_of(reader, &reader->file);
@@ -193,7 +195,7 @@ static enum ch_status begin_later(struct fdr_reader *reader, struct fdr_record *
     return CH_OK;
 }
 
-// end_buffer is where the bytes of a buffer are used up.
+// end_buffer is called where the bytes of a buffer are used up.
 static enum ch_status end_buffer(struct fdr_reader *reader)
 {
     bool ended = reader->expected == 0;
@@ -209,14 +211,14 @@ static enum ch_status end_buffer(struct fdr_reader *reader)
                            "the buffer ends before its first records do");
     if (reader->header.version > 1)
         return CH_OK;
-    // The grammar wants one; without it the buffer is as long as it should be.
+    // The grammar requires one. Without it the buffer still has its full size.
     (void)!fdr_give_up(reader, CH_ERR_MALFORMED,
                        "the buffer is full and has no end-of-buffer record");
     reader->problem.harmless = true;
     return CH_ERR_MALFORMED;
 }
 
-// expected_after is what the grammar allows behind record.
+// expected_after gives the kinds that the grammar allows after record.
 static uint32_t expected_after(const struct fdr_header *header,
                                const struct fdr_record *record)
 {
@@ -256,8 +258,8 @@ static bool read_function(struct fdr_reader *reader, struct cursor *c,
     return true;
 }
 
-// read_event_tsc reads when a custom event was. Up to version 4 it has a counter of its
-// own, which later records do not count from.
+// read_event_tsc reads a custom event's time. Up to version 4 that is a counter of its
+// own, which later records are not relative to.
 static void read_event_tsc(struct fdr_reader *reader, struct cursor *data,
                            struct fdr_record *out)
 {
@@ -277,7 +279,7 @@ static void read_metadata(struct fdr_reader *reader, struct cursor *data,
 {
     switch (out->kind) {
     case FDR_NEW_BUFFER:
-        // Version 1 specifies 16 bits; every writer there is writes 32.
+        // Version 1 specifies 16 bits, but all its writers write 32.
         reader->tid = (int32_t)cursor_u32(data);
         break;
     case FDR_NEW_CPU:
@@ -305,7 +307,7 @@ static void read_metadata(struct fdr_reader *reader, struct cursor *data,
     }
 }
 
-// read_event reads an event's record, and behind it the data that is not padded.
+// read_event reads an event's record and the data after it, which is not padded.
 static bool read_event(struct fdr_reader *reader, struct cursor *data, struct cursor *c,
                        struct fdr_record *out)
 {
@@ -354,13 +356,13 @@ static enum ch_status fdr_read_record(struct fdr_reader *reader, enum fdr_kind k
         record.tsc = reader->tsc;
     reader->expected = expected_after(&reader->header, &record);
     reader->buffer = c;
-    if (kind == FDR_END_OF_BUFFER) // the rest is not looked at
+    if (kind == FDR_END_OF_BUFFER) // the rest of the buffer is not read
         cursor_skip(&reader->buffer, cursor_left(&reader->buffer));
     *out = record;
     return CH_OK;
 }
 
-// is_blank: nothing was written here yet. Function ids begin with 1.
+// fdr_is_blank says that nothing was recorded here yet: function ids begin with 1.
 static bool fdr_is_blank(struct cursor c)
 {
     return cursor_u64(&c) == 0;
@@ -376,7 +378,7 @@ static enum ch_status read_in_buffer(struct fdr_reader *reader, struct fdr_recor
         return fdr_give_up(reader, CH_ERR_MALFORMED,
                            "an end-of-buffer record, which version 1 alone has");
     if ((reader->expected & BIT(kind)) == 0) {
-        reader->expected |= BIT(kind); // it is read the next time
+        reader->expected |= BIT(kind); // it is read by the next call
         return fdr_complain(reader, fdr_offset_of(reader, &reader->buffer),
                             CH_ERR_MALFORMED,
                             "the record may not follow the one before it");

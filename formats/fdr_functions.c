@@ -4,7 +4,7 @@
 enum {
     ENTRY_SIZE = 32,
     FUNCTION_OFFSET = 8,
-    VERSION_RELATIVE = 2, // addresses count from the field they are in
+    VERSION_RELATIVE = 2, // addresses are relative to their own fields
 };
 
 enum ch_status fdr_functions_init(struct fdr_functions *functions,
@@ -25,14 +25,14 @@ enum ch_status fdr_functions_init(struct fdr_functions *functions,
     return cursor_ok(&functions->entries) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// functions_read_entry reads one entry and gives the function that it is a part of.
+// functions_read_entry reads one entry and gives the address of its function.
 static enum ch_status functions_read_entry(struct fdr_functions *functions,
                                            uint64_t *out)
 {
     struct cursor entry = cursor_child(&functions->entries, ENTRY_SIZE);
     cursor_skip(&entry, FUNCTION_OFFSET);
     uint64_t function = cursor_u64(&entry);
-    cursor_skip(&entry, 2); // what kind of place it is, and whether it is always kept
+    cursor_skip(&entry, 2); // the sled's kind, and whether it is always instrumented
     uint8_t version = cursor_u8(&entry);
     if (!cursor_ok(&entry))
         return CH_ERR_TRUNCATED;

@@ -6,7 +6,7 @@ enum {
     CONSTANT_TSC = 1,
     NONSTOP_TSC = 2,
     BUFFER_SIZE_OFFSET = 16,
-    // Version 1: the records around a buffer, and one of a function.
+    // Version 1: the records at both ends of a buffer, and one of a function.
     BUFFER_SIZE_MIN = 4 * FDR_METADATA_SIZE + FDR_FUNCTION_SIZE,
     FUNCTION_ID_MAX = 0x0fffffff,
 };
@@ -17,7 +17,7 @@ static void fdr_put(uint8_t *to, uint64_t value, size_t size)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-// A metadata record as it is put together: what is not set is zero.
+// metadata is a metadata record under construction; members that are not set are zero.
 struct metadata {
     uint8_t bytes[FDR_METADATA_SIZE];
 };
@@ -42,8 +42,8 @@ enum ch_status fdr_writer_init(struct fdr_writer *writer,
                     (header->nonstop_tsc ? NONSTOP_TSC : 0);
     if (header->version != 1 && header->version != 3 && header->version != 5)
         return CH_ERR_UNSUPPORTED;
-    // llvm-xray reads what stands behind an end-of-buffer record: as zeros, and in
-    // eights, it comes through.
+    // llvm-xray reads what follows an end-of-buffer record too: it accepts zeros, in
+    // multiples of 8 bytes.
     if (header->version == 1 &&
         (header->buffer_size < BUFFER_SIZE_MIN || header->buffer_size % 8 != 0))
         return CH_ERR_MALFORMED;
@@ -78,7 +78,8 @@ void fdr_writer_begin(struct fdr_writer *writer, const struct fdr_buffer_start *
     fdr_append(writer, &cpu);
 }
 
-// has_room is whether size bytes, and what ends the buffer, fit into it.
+// has_room says whether size bytes fit the buffer together with the records that end
+// it.
 static bool has_room(const struct fdr_writer *writer, uint64_t size)
 {
     uint64_t limit = writer->header.buffer_size;
@@ -123,7 +124,7 @@ static enum ch_status fdr_write_call(struct fdr_writer *writer,
     if (record->delta < 0 || record->delta > UINT32_MAX ||
         record->function > FUNCTION_ID_MAX || record->action >= FDR_ACTIONS)
         return CH_ERR_UNSUPPORTED;
-    if (record->action == FDR_ENTER_ARGS) // whose argument must follow it
+    if (record->action == FDR_ENTER_ARGS) // its argument must follow it
         room += FDR_METADATA_SIZE;
     if (!has_room(writer, room))
         return CH_ERR_LIMIT;
@@ -173,7 +174,8 @@ enum ch_status fdr_write_function(struct fdr_writer *writer, enum fdr_action act
                                  .function = function };
     const struct fdr_record wrap = { .kind = FDR_TSC_WRAP, .tsc = tsc };
     uint64_t argument = action == FDR_ENTER_ARGS ? FDR_METADATA_SIZE : 0;
-    // XRay's own runtime starts anew from there, though the field has 32 bits.
+    // XRay's own runtime writes a new base from INT32_MAX on, although the field has 32
+    // bits.
     if (tsc >= writer->tsc && tsc - writer->tsc <= INT32_MAX) {
         record.delta = (int64_t)(tsc - writer->tsc);
         return fdr_write_record(writer, &record);

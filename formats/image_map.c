@@ -10,8 +10,8 @@ enum {
     VERSION = 0,
     SIZE_CODES = 3,
     RELATIVE = 0x80, // image header: raaa eee
-    FIRST_CODE = 32, // the first prefix a map defines itself
-    LONG_CODE = 64,  // the first that does not fit the opcode
+    FIRST_CODE = 32, // the first prefix that a map defines itself
+    LONG_CODE = 64,  // the first code that does not fit the opcode
     IMAGE_MIN_SIZE = 5,
 };
 
@@ -19,7 +19,7 @@ enum {
 // c0-ff prefix by a code that follows.
 enum { RAW_MAX = 0x3f, OP_FRAMEWORK = 0x40, OP_PREFIX = 0x80, OP_LONG_PREFIX = 0xc0 };
 
-// Codes every reader knows; up to FIRST_CODE they are reserved.
+// Predefined codes; those up to FIRST_CODE are reserved.
 static const char *const fixed_prefixes[] = {
     "/lib",
     "/usr/lib",
@@ -82,8 +82,8 @@ static enum ch_status add_prefix(struct image_map_prefixes *prefixes, size_t off
     return CH_OK;
 }
 
-// define_prefixes gives a code to each part of path that ends before a separator
-// which is not its first character.
+// define_prefixes gives a code to each part of path that ends before a separator, other
+// than one that is its first character.
 static enum ch_status define_prefixes(struct image_map_prefixes *prefixes,
                                       struct piece path)
 {
@@ -101,7 +101,7 @@ static enum ch_status define_prefixes(struct image_map_prefixes *prefixes,
     return CH_OK;
 }
 
-// find_prefix is the text of a code; its bytes are NULL where there is none.
+// find_prefix gives the text of a code; its bytes are NULL if there is none.
 static struct piece find_prefix(const struct image_map_prefixes *prefixes,
                                 uint64_t code)
 {
@@ -126,7 +126,7 @@ static void append_big_endian(struct text *out, uint64_t value, unsigned size)
         append_byte(out, (unsigned)(value >> (shift - 8)) & 0xff);
 }
 
-// append_count writes 7 bits a byte, the most significant first. As Swift's, a count
+// append_count writes 7 bits a byte, the most significant first. As in Swift, a count
 // whose length is a multiple of 7 bits begins with a byte that adds nothing.
 static void append_count(struct text *out, uint64_t count)
 {
@@ -166,8 +166,8 @@ void image_map_writer_deinit(struct image_map_writer *writer)
     prefixes_deinit(&writer->prefixes);
 }
 
-// longest_prefix finds the code of the longest prefix that path starts with and its
-// size, 0 where there is none.
+// longest_prefix finds the longest defined prefix of path: it gives its code and
+// returns its size, 0 if there is none.
 static size_t longest_prefix(const struct image_map_prefixes *prefixes,
                              struct piece path, uint64_t *out_code)
 {
@@ -195,7 +195,7 @@ static void append_code(struct text *out, uint64_t code)
 }
 
 // append_framework writes /NAME.framework/Versions/V/NAME in its short form, where NAME
-// is what the whole path ends in, and says whether path was of that form.
+// is the path's last component, and says whether path had that form.
 static bool append_framework(struct text *out, struct piece path, struct piece name)
 {
     if (name.size == 0 || name.size > FRAMEWORK_NAME_MAX ||
@@ -282,8 +282,8 @@ enum ch_status image_map_write(struct image_map_writer *writer,
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// map_read_count reads 7 bits a byte, the most significant first; one past 64 bits
-// poisons.
+// map_read_count reads 7 bits a byte, the most significant first. A number over 64 bits
+// poisons the cursor.
 static uint64_t map_read_count(struct cursor *input)
 {
     uint64_t value = 0;
@@ -348,7 +348,7 @@ static void read_framework(struct cursor *input, uint8_t op, struct text *path)
     text_append(path, name, size);
 }
 
-// map_read_code reads the prefix code of op, UINT64_MAX for one past 64 bits.
+// map_read_code reads the prefix code of op, UINT64_MAX for one over 64 bits.
 static uint64_t map_read_code(struct cursor *input, uint8_t op)
 {
     if (op < OP_LONG_PREFIX)
@@ -369,8 +369,8 @@ static void read_raw(struct cursor *input, size_t size, struct text *path)
         text_append(path, bytes, size);
 }
 
-// read_path reads the path's instructions into reader->path. What was spelled out, from
-// its first byte on, defines new prefixes. A code nobody knows makes the path unknown,
+// read_path executes the path's instructions into reader->path. The literal part, from
+// its first byte on, defines new prefixes. An undefined code makes this path unknown,
 // but what follows it can still be read.
 static enum ch_status read_path(struct image_map_reader *reader, bool *out_known)
 {
@@ -411,7 +411,7 @@ static enum ch_status read_path(struct image_map_reader *reader, bool *out_known
     return status;
 }
 
-// map_read_image reads what precedes an image's path.
+// map_read_image reads the part of an image that precedes its path.
 static enum ch_status map_read_image(struct image_map_reader *reader,
                                      struct image_map_image *out)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compact Image Map: the list of loaded images beside a backtrace, which makes it
-// possible to symbolize it anywhere later (docs/formats/image-map.md).
+// Compact Image Map: the list of loaded images that accompanies a backtrace, so that it
+// can be symbolized anywhere later (docs/formats/image-map.md).
 //
-// What is written is byte for byte what Swift 6.2 writes, but for its mistake with
-// more than some 290 different folders, which loses paths. Paths are shortened by a
-// table of prefixes that grows as paths are met, so both directions hold state and
-// allocate; the reader's output is limited however much its input promises.
+// The output is byte for byte what Swift 6.2 writes, except for its bug with more than
+// some 290 different folders, which loses paths. Paths are compressed by a table of
+// prefixes that grows with each path, so both directions keep state and allocate; the
+// reader's output is limited however much its input promises.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 // IMAGE_MAP_PATH_MAX is the longest path that is read.
 #define IMAGE_MAP_PATH_MAX 16384
 
-// IMAGE_MAP_PATHS_MAX is how many bytes of paths one map may expand to.
+// IMAGE_MAP_PATHS_MAX limits the size of all paths that one map expands to.
 #define IMAGE_MAP_PATHS_MAX (64u << 20)
 
 struct image_map_image {
@@ -31,7 +31,7 @@ struct image_map_image {
     uint64_t end_of_text; // address where its last executable mapping ends
 };
 
-// An image_map_prefix is a run of the bytes that image_map_prefixes keeps.
+// An image_map_prefix is a range of the bytes in image_map_prefixes.
 struct image_map_prefix {
     size_t offset;
     size_t size;
@@ -65,7 +65,7 @@ CH_CHECKED enum ch_status image_map_writer_init(struct image_map_writer *writer,
 void image_map_writer_deinit(struct image_map_writer *writer);
 
 // image_map_write adds the next image. CH_ERR_MALFORMED: it ends before its base.
-// CH_ERR_LIMIT: one more than was announced.
+// CH_ERR_LIMIT: more images than were announced.
 CH_CHECKED enum ch_status image_map_write(struct image_map_writer *writer,
                                           const struct image_map_image *image);
 
@@ -75,7 +75,7 @@ struct image_map_reader {
     unsigned word_bits;
     const char *platform; // platform_size bytes of the input
     size_t platform_size;
-    uint64_t image_count; // as announced; images end where the input does
+    uint64_t image_count; // as announced; reading ends with the input
     uint64_t images_left;
     uint64_t previous_base;
     size_t paths_size; // of all paths so far
@@ -84,17 +84,17 @@ struct image_map_reader {
     struct image_map_prefixes prefixes;
 };
 
-// image_map_reader_init begins to read size bytes, which must outlive the reader.
-// Whatever it returns, the reader is to be deinited.
+// image_map_reader_init begins to read size bytes, which must outlive the reader. The
+// reader has to be deinited whatever is returned.
 CH_CHECKED enum ch_status image_map_reader_init(struct image_map_reader *reader,
                                                 const void *bytes, size_t size);
 
-// image_map_reader_deinit frees what the reader holds; a zeroed one is fine.
+// image_map_reader_deinit frees what the reader holds; a zeroed reader is allowed.
 void image_map_reader_deinit(struct image_map_reader *reader);
 
-// image_map_next reads one image; its path lives until the next call. CH_END: all were
-// read. A path that uses a prefix code nobody defined is not known: NULL. When the
-// input is cut inside a path, the image comes out without it and the next call says
-// CH_ERR_TRUNCATED. After a failure reader->input is where the image or path begins.
+// image_map_next reads one image; its path is valid until the next call. CH_END: all
+// were read. A path with an undefined prefix code is unknown: NULL. If the input ends
+// inside a path, the image is given without it and the next call returns
+// CH_ERR_TRUNCATED. After a failure reader->input is at the start of the image or path.
 CH_CHECKED enum ch_status image_map_next(struct image_map_reader *reader,
                                          struct image_map_image *out);

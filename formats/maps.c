@@ -5,7 +5,7 @@
 
 // A line is: start-end perms offset major:minor inode   path
 
-// take_line is a cursor over the next line without its newline, which is passed over.
+// take_line gives a cursor over the next line without its newline, and passes over it.
 static struct cursor take_line(struct cursor *text)
 {
     size_t left = cursor_left(text);
@@ -24,8 +24,8 @@ static int digit_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-// maps_take_number reads a number and the character behind it; the end of the line
-// counts as a space. A number past 64 bits, or without a digit, poisons the line.
+// maps_take_number reads a number and the character after it; the end of the line
+// counts as a space. A number over 64 bits, or without a digit, poisons the line.
 static uint64_t maps_take_number(struct cursor *line, unsigned base, char behind)
 {
     uint64_t value = 0;

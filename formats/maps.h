@@ -2,8 +2,8 @@
 //
 // /proc/PID/maps, a line at a time: one mapping of a process's address space.
 //
-// The text is a stranger's in two ways: the program chooses its mappings' names, and
-// a file that is being read may end anywhere. Paths are not copied and not terminated;
+// The text is untrusted in two ways: the program chooses the names of its mappings, and
+// a file that is being read may end anywhere. Paths are neither copied nor terminated;
 // the kernel writes a newline in them as \012 and leaves everything else as it is.
 #pragma once
 #include <stdbool.h>
@@ -28,12 +28,12 @@ struct maps_entry {
     uint32_t device_major;
     uint32_t device_minor;
     uint64_t inode;
-    const char *path; // as it stands there: "/usr/bin/x", "[stack]"; size 0: anonymous
+    const char *path; // as in the text: "/usr/bin/x", "[stack]"; size 0: anonymous
     size_t path_size; // without " (deleted)"
-    bool deleted;     // the file is gone; what is at its path now is another
+    bool deleted;     // the file was unlinked; its path may now name another one
 };
 
-// maps_next reads one line and passes over it. CH_END: none is left. CH_ERR_MALFORMED:
-// the line is no mapping; the next call goes on behind it. A last line without its
-// newline is read like any other.
+// maps_next reads one line and passes over it. CH_END: there are no more.
+// CH_ERR_MALFORMED: the line is no mapping; the next call continues after it. A last
+// line without a newline is read like any other.
 CH_CHECKED enum ch_status maps_next(struct cursor *text, struct maps_entry *out);

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-// What a lookup does most is compiled into its callers.
+// INLINE marks the hot functions of a lookup, which are compiled into their callers.
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
@@ -13,14 +13,14 @@ enum {
     FUNCTION_SIZE_1 = 17,
     FUNCTION_SIZE_2 = 20,
     FUNCTION_SIZE_3 = 16,
-    ATTRIBUTES_SIZE = 5, // version 3 keeps them in front of the rows
+    ATTRIBUTES_SIZE = 5, // version 3 has them before the rows
     KNOWN_FLAGS_1 = SFRAME_SORTED | SFRAME_FRAME_POINTER,
     KNOWN_FLAGS = KNOWN_FLAGS_1 | SFRAME_START_PCREL,
     EMPTY_RUN_MAX = 64, // functions without code that a search steps over
     PLT_ENTRY_AMD64 = 16,
 };
 
-// A function's info byte, and version 3's second one.
+// A function's info byte, and the second one of version 3.
 enum {
     INFO_ROW_TYPE = 0x0f,
     INFO_MASK = 0x10,
@@ -40,7 +40,7 @@ static size_t function_entry_size(unsigned version)
     return sizes[version];
 }
 
-// check_preamble says whether the section is of a kind we know, all of it.
+// check_preamble says whether the section's version, flags and architecture are known.
 static enum ch_status check_preamble(const struct sframe_section *section)
 {
     unsigned known = section->version == 1 ? KNOWN_FLAGS_1 : KNOWN_FLAGS;
@@ -54,11 +54,11 @@ static enum ch_status check_preamble(const struct sframe_section *section)
     return big == section->bytes.big_endian ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// check_layout finds where both parts lie and that they lie inside size bytes.
+// check_layout finds the two tables and checks that they are inside size bytes.
 static enum ch_status check_layout(struct sframe_section *section, size_t size,
                                    uint32_t functions_at, uint32_t rows_at)
 {
-    // All terms are under 2^37: nothing here can wrap.
+    // All terms are under 2^37, so nothing here can wrap.
     uint64_t header_size = HEADER_SIZE + (uint64_t)section->aux_size;
     uint64_t functions_end = functions_at + (uint64_t)section->function_count *
                                                 function_entry_size(section->version);
@@ -122,14 +122,14 @@ bool sframe_section_usable(const struct sframe_section *section)
            section->field_starts;
 }
 
-// entry_offset is where function index, of which there is one, stands in the section.
+// entry_offset is the offset in the section of function index, which must exist.
 static inline size_t entry_offset(const struct sframe_section *section, uint32_t index)
 {
     return section->functions_offset +
            (size_t)index * function_entry_size(section->version);
 }
 
-// start_at is the start of function index as a distance from the section's first byte.
+// start_at is the start of function index relative to the section's first byte.
 static inline int64_t start_at(const struct sframe_section *section, uint32_t index)
 {
     size_t offset = entry_offset(section, index);
@@ -145,7 +145,8 @@ static uint32_t size_at(const struct sframe_section *section, uint32_t index)
     return cursor_u32_at(&section->bytes, entry_offset(section, index) + behind_start);
 }
 
-// What else a section says of a function: version 3 keeps it in front of the rows.
+// attributes are the rest of what a section says of a function; version 3 has them
+// before the rows.
 struct attributes {
     uint32_t row_count;
     uint8_t info;
@@ -153,8 +154,8 @@ struct attributes {
     uint8_t rep_size;
 };
 
-// check_attributes refuses bits and kinds nobody has defined yet, which might change
-// the meaning of everything else.
+// check_attributes refuses undefined bits and kinds, as they might change the meaning
+// of everything else.
 static enum ch_status check_attributes(const struct sframe_section *section,
                                        const struct attributes *attributes)
 {
@@ -164,13 +165,14 @@ static enum ch_status check_attributes(const struct sframe_section *section,
     if ((info & unused) != 0 || (attributes->info2 & ~INFO2_KIND) != 0 ||
         kind > KIND_FLEX || (info & INFO_ROW_TYPE) >= ROW_TYPES)
         return CH_ERR_UNSUPPORTED;
-    // Version 1 has no block size; all it was ever written for are PLTs of amd64.
+    // Version 1 has no block size; mask functions were only ever written for PLTs of
+    // amd64.
     if (section->version == 1 && info & INFO_MASK && section->arch != SFRAME_AMD64)
         return CH_ERR_UNSUPPORTED;
     return CH_OK;
 }
 
-// block_size is that of a function whose rows hold for each of its blocks.
+// block_size is the size of each block of a mask function.
 static uint8_t block_size(const struct sframe_section *section,
                           const struct attributes *attributes)
 {
@@ -215,7 +217,8 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     if (mask && (block == 0 || block > size))
         return CH_ERR_MALFORMED;
 
-    // Field by field: a copy of a struct just written would wait for the writes.
+    // Member by member: copying a struct that was just written would wait for the
+    // stores.
     out->start = section->vaddr + (uint64_t)start_at(section, index);
     out->size = size;
     out->row_count = read.row_count;
@@ -231,8 +234,8 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     return CH_OK;
 }
 
-// covers is whether function index covers the code at distance. Functions may lie 2^63
-// away in a made-up section, so the difference is taken unsigned.
+// covers says whether function index covers the code at distance. Functions may be 2^63
+// apart in a malicious section, so the difference is unsigned.
 static bool covers(const struct sframe_section *section, uint32_t index,
                    int64_t distance)
 {
@@ -240,17 +243,17 @@ static bool covers(const struct sframe_section *section, uint32_t index,
     return offset < size_at(section, index);
 }
 
-// What a search for a distance has to do with. The layout was checked when the section
-// was opened, so nothing is checked here.
+// search holds what a search for a distance needs. The layout was checked when the
+// section was opened, so nothing is checked here.
 struct search {
     const uint8_t *bytes;
     int64_t distance;
-    size_t field_mask; // all ones where starts are counted from their own fields
+    size_t field_mask; // all ones where starts are relative to their own fields
     bool wide;
     bool big_endian;
 };
 
-// starts_by says whether the function whose entry is at offset starts at or before the
+// starts_by says whether the function with the entry at offset starts at or before the
 // distance.
 INLINE bool starts_by(const struct search *search, size_t offset)
 {
@@ -267,8 +270,8 @@ INLINE bool starts_by(const struct search *search, size_t offset)
     return (int32_t)(search->big_endian ? be32toh(narrow) : le32toh(narrow)) <= limit;
 }
 
-// pass_starts gives the last of count entries behind low, stride apart, that starts by
-// the distance, or low. It has no branch on what it reads, which nothing could predict.
+// pass_starts gives the last of count entries after low, stride apart, that starts by
+// the distance, or low. No branch depends on what it reads: it would be unpredictable.
 INLINE size_t pass_starts(const struct search *search, size_t low, size_t stride,
                           size_t count)
 {
@@ -277,9 +280,10 @@ INLINE size_t pass_starts(const struct search *search, size_t low, size_t stride
     return low;
 }
 
-// last_start is the last function that starts by distance, or the first one. This is
-// where a lookup spends its time: three starts at once divide what is left by four, and
-// their waits for memory overlap. It is compiled for each width and order of starts.
+// last_start gives the last function that starts by distance, or the first one. A
+// lookup spends most of its time here: comparing three starts at once divides the range
+// by four, and their cache misses overlap. It is compiled for each width and byte order
+// of starts.
 INLINE uint32_t last_start(const struct sframe_section *section, int64_t distance,
                            bool wide, bool big_endian)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/sframe_file.h"
 
-// Sections that were laid behind each other are aligned so.
+// The alignment of concatenated sections.
 enum { SECTION_ALIGN = 8 };
 
-// find_section finds the section by its name or, since version 3, by its type.
+// find_section finds the section by its name or, as version 3 allows, by its type.
 static enum ch_status find_section(const struct elf_view *elf, struct elf_section *out,
                                    uint32_t *out_index)
 {
@@ -39,7 +39,7 @@ static void find_relocations(struct sframe_file *file, uint32_t index)
     }
 }
 
-// sframe_take_segment takes the section from the program header, for files without
+// sframe_take_segment finds the section by the program header, for files without
 // section headers.
 static enum ch_status sframe_take_segment(struct sframe_file *file)
 {
@@ -78,7 +78,7 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
     return cursor_ok(&file->bytes) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// sframe_is_code is whether size bytes at vaddr lie in one executable segment.
+// sframe_is_code says whether size bytes at vaddr lie in one executable segment.
 static bool sframe_is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t size)
 {
     struct elf_segment segment;
@@ -93,12 +93,12 @@ static bool sframe_is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t 
     return false;
 }
 
-// all_in_code is whether every function lies in code when starts count from their
+// all_in_code says whether every function lies in code if starts are relative to their
 // fields.
 static bool all_in_code(const struct sframe_file *file,
                         const struct sframe_section *section)
 {
-    enum { SEGMENTS_MAX = 64 }; // so that functions times segments stays small
+    enum { SEGMENTS_MAX = 64 }; // keeps functions times segments small
     if (file->elf.header.segment_count > SEGMENTS_MAX)
         return false;
     for (uint32_t i = 0; i < section->function_count; i++) {
@@ -122,7 +122,7 @@ enum ch_status sframe_file_next(const struct sframe_file *file, size_t *offset,
                                                 size - *offset, file->vaddr + *offset);
     if (status != CH_OK)
         return *offset == 0 ? status
-                            : CH_END; // padding, or what a segment has too much
+                            : CH_END; // padding, or what the segment has too much
     bool linked = file->elf.bytes != NULL && !file->relocatable;
     if (linked && !sframe_section_usable(&section)) {
         section.field_starts = true;
@@ -147,9 +147,9 @@ static enum ch_status relocation_at(const struct sframe_file *file, uint32_t ind
 }
 
 // find_relocation finds the relocation of the start field at offset, which is that of
-// function index (UINT32_MAX: look at offsets alone). They are sorted by offset; `ld
-// -r` of binutils 2.40 leaves old offsets in them but keeps one for each function, in
-// their order.
+// function index (UINT32_MAX: compare offsets only). They are sorted by offset. `ld -r`
+// of binutils 2.40 leaves wrong offsets in them, but keeps one for each function, in
+// the functions' order.
 static enum ch_status find_relocation(const struct sframe_file *file, uint64_t offset,
                                       uint32_t index, struct elf_relocation *out)
 {

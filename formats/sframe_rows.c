@@ -3,8 +3,8 @@
 // Rows: a start, an info byte, and up to 15 words of 1, 2 or 4 bytes.
 #include "formats/sframe.h"
 
-// What a search does for each row it passes over is compiled into it, which keeps the
-// place it has come to in registers.
+// INLINE marks what a search does for each row it passes over: compiled into the
+// search, it keeps the current position in registers.
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
@@ -13,17 +13,17 @@ enum {
     ROW_BASE_SP = 0x01, // else the frame pointer
     ROW_MANGLED = 0x80,
 
-    // The control word of a flex rule.
-    CONTROL_REGISTER = 1, // its base is a register, else the CFA
+    // The control word of a flexible rule.
+    CONTROL_REGISTER = 1, // the base is a register, else the CFA
     CONTROL_LOAD = 2,
     CONTROL_UNUSED = 4,
-    REGISTER_MAX = 255, // DWARF numbers in use are far below
+    REGISTER_MAX = 255, // real DWARF numbers are far below
 
     S390X_CFA_SCALE = 8,
     S390X_CFA_BIAS = 160,
 };
 
-// The words of one row.
+// words are the words of one row.
 struct words {
     struct cursor input;
     unsigned count;
@@ -65,7 +65,7 @@ static int64_t cfa_offset(const struct sframe_section *section, int64_t word)
     return word * S390X_CFA_SCALE + S390X_CFA_BIAS;
 }
 
-// fixed_or_same is the rule of what a row does not mention.
+// fixed_or_same gives the rule of a register that a row does not mention.
 static struct unwind_rule fixed_or_same(int8_t fixed)
 {
     return fixed != 0 ? cfa_rule(UNWIND_AT_CFA, fixed) : rule_of(UNWIND_SAME);
@@ -79,8 +79,9 @@ static void make_outermost(struct unwind_row *out)
     out->flags |= UNWIND_OUTERMOST;
 }
 
-// slot_rule is where a tracked register was saved. On s390x, 0 is no slot (it pads the
-// row), and in version 2 an odd word is a register it was copied to.
+// slot_rule gives the rule of a tracked register that was saved. On s390x, 0 means not
+// saved (it pads the row), and in version 2 an odd word is a register that it was
+// copied to.
 static struct unwind_rule slot_rule(const struct sframe_section *section, int64_t word)
 {
     if (section->arch != SFRAME_S390X)
@@ -119,8 +120,8 @@ static enum ch_status read_default(const struct sframe_section *section,
     return words->count == 0 ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// read_flex_rule reads one rule: a control word and, unless that is 0 for no rule, an
-// offset.
+// read_flex_rule reads one rule: a control word and an offset. A control word of 0
+// means no rule, and has no offset.
 static enum ch_status read_flex_rule(struct words *words, struct unwind_rule *out)
 {
     uint64_t control = take_unsigned(words);
@@ -165,8 +166,8 @@ static enum ch_status read_flex(const struct sframe_section *section,
     return CH_OK;
 }
 
-// read_head reads a row's start, which has 1, 2 or 4 bytes, and its info byte. Both are
-// one number to the cursor: it costs one check and one load.
+// read_head reads a row's start, which has 1, 2 or 4 bytes, and its info byte, as one
+// number: that takes one bounds check and one load.
 INLINE void read_head(struct sframe_rows *rows)
 {
     unsigned start_bits = 8u << rows->function->row_type;
@@ -195,13 +196,13 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec
     init_rows(rows, section, function);
 }
 
-// range_end is the offset behind the last one that rows can hold for.
+// range_end is the end of the offsets that rows can hold for.
 static uint32_t range_end(const struct sframe_function *function)
 {
     return function->mask ? function->block_size : function->size;
 }
 
-// A row's bytes, before its rules are read from them.
+// raw_row is a row whose rules have not been read yet.
 struct raw_row {
     uint32_t start;
     uint32_t end;
@@ -209,7 +210,7 @@ struct raw_row {
     size_t words_offset; // in the section
 };
 
-// read_end reads the start of the row behind, which is where this one ends.
+// read_end reads the start of the next row, which is where this one ends.
 INLINE enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
 {
     uint32_t end = range_end(rows->function);
@@ -219,7 +220,7 @@ INLINE enum ch_status read_end(struct sframe_rows *rows, struct raw_row *row)
 
     read_head(rows);
     if (!cursor_ok(&rows->input))
-        return CH_OK; // the next call says so
+        return CH_OK; // the next call returns the failure
     // A row may begin at the very end, where it holds for nothing.
     if (rows->next_start <= row->start || rows->next_start > end)
         return CH_ERR_MALFORMED;
@@ -247,8 +248,8 @@ INLINE enum ch_status read_raw(struct sframe_rows *rows, struct raw_row *out)
     return read_end(rows, out);
 }
 
-// read_rules writes each rule where it is wanted: copies of structs just written would
-// wait for the writes.
+// read_rules writes each rule directly to its destination: copying a struct that was
+// just written would wait for the stores.
 static enum ch_status read_rules(const struct sframe_section *section,
                                  const struct sframe_function *function,
                                  const struct raw_row *raw, struct unwind_row *out)
@@ -268,8 +269,7 @@ static enum ch_status read_rules(const struct sframe_section *section,
     return read_default(section, raw->info & ROW_BASE_SP, &words, out);
 }
 
-// read_rowless gives the row that stands for version 3's function without rows: the
-// walk ends there.
+// read_rowless gives the row of a version 3 function without rows, which ends the walk.
 static enum ch_status read_rowless(const struct sframe_section *section,
                                    const struct sframe_function *function,
                                    struct unwind_row *out)
@@ -298,8 +298,8 @@ enum ch_status sframe_next_row(struct sframe_rows *rows, struct unwind_row *out)
     return read_rules(rows->section, rows->function, &raw, out);
 }
 
-// seek_row reads the first row that ends behind offset, and passes over those before it
-// without reading their rules. CH_END: there is none.
+// seek_row reads the first row that ends after offset, and passes over the rows before
+// it without reading their rules. CH_END: there is none.
 static enum ch_status seek_row(const struct sframe_section *section,
                                const struct sframe_function *function, uint64_t offset,
                                struct unwind_row *out)

@@ -9,7 +9,8 @@ static const char first_line[] = "crashhook sources 1\n";
 
 enum { SIZE_DIGITS = 9, LINE_BYTES = SIZE_DIGITS + 1 + SOURCE_BUNDLE_PATH_BYTES };
 
-// read_line gives the rest of the line at input without its end, at most LINE_BYTES.
+// read_line gives the rest of the line at input without its newline, at most
+// LINE_BYTES.
 static enum ch_status read_line(struct cursor *input, struct cursor *out)
 {
     struct cursor ahead = *input;
@@ -25,7 +26,7 @@ static enum ch_status read_line(struct cursor *input, struct cursor *out)
     return CH_OK;
 }
 
-// bundle_read_size reads decimal digits and the space behind them.
+// bundle_read_size reads decimal digits and the space after them.
 static enum ch_status bundle_read_size(struct cursor *line, uint64_t *out)
 {
     uint64_t size = 0;

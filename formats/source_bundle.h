@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A source bundle is the source files of one build in one file: an index of paths and
-// sizes, then the files one behind the other (docs/formats/source-bundle.md).
+// sizes, then the files one after the other (docs/formats/source-bundle.md).
 //
-// Who wants some lines reads the index and that part of the file; nothing is
-// decompressed, so nothing grows. Paths are names to compare with those of frames, and
-// are never opened. Written by `crashhook symbols upload --sources`, read by the
-// collector.
+// To show some lines, a reader needs the index and that part of the file. Nothing is
+// compressed, so the output is never larger than the input. Paths are compared with
+// those of frames and are never opened. Written by `crashhook symbols upload
+// --sources`, read by the collector.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -36,27 +36,27 @@ struct source_bundle_reader {
     size_t count;
 };
 
-// source_bundle_read begins with the index of a bundle that starts with size bytes;
-// they may end behind the index. CH_ERR_UNSUPPORTED: it is no bundle of this version.
+// source_bundle_read begins with the index of a bundle that starts with size bytes,
+// which may end after the index. CH_ERR_UNSUPPORTED: not a bundle of this version.
 CH_CHECKED enum ch_status source_bundle_read(struct source_bundle_reader *reader,
                                              const void *bytes, size_t size);
 
-// source_bundle_next gives the next file, CH_END behind the last one. CH_ERR_TRUNCATED:
-// the index goes on behind the bytes. CH_ERR_LIMIT: more than a bundle may hold.
+// source_bundle_next gives the next file, CH_END after the last one. CH_ERR_TRUNCATED:
+// the index continues after the bytes. CH_ERR_LIMIT: more than a bundle may hold.
 CH_CHECKED enum ch_status source_bundle_next(struct source_bundle_reader *reader,
                                              struct source_bundle_file *out);
 
-// source_bundle_index_size is how long the index is, known once source_bundle_next
-// gave CH_END.
+// source_bundle_index_size is the size of the index, known once source_bundle_next has
+// returned CH_END.
 size_t source_bundle_index_size(const struct source_bundle_reader *reader);
 
-// source_bundle_check reads the index of a whole bundle of size bytes, and says whether
-// it accounts for each of them.
+// source_bundle_check reads the index of a whole bundle of size bytes, and checks that
+// it accounts for every byte.
 CH_CHECKED enum ch_status source_bundle_check(const void *bytes, size_t size);
 
 // source_bundle_write_begin starts an index, source_bundle_write_file adds a file to
 // it, source_bundle_write_end ends it; the contents follow. CH_ERR_MALFORMED: the path
-// cannot be written, and was not.
+// cannot be stored; nothing was written.
 void source_bundle_write_begin(struct text *out);
 CH_CHECKED enum ch_status source_bundle_write_file(struct text *out, const char *path,
                                                    uint64_t size);

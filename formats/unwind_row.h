@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An unwind row says how a frame's caller is found, for a range of program counters.
+// An unwind row says how to find a frame's caller, for a range of program counters.
 //
-// SFrame, DWARF CFI and frame pointers all come down to this plain data, and one
-// function of unwind/ executes it. Registers have their DWARF numbers. A rule gives a
+// SFrame, DWARF CFI and frame pointers all come down to this plain data, which one
+// function of unwind/ executes. Registers have their DWARF numbers. A rule gives a
 // value from the canonical frame address (CFA, the caller's stack pointer at the call
 // except on s390x, where it is 160 above it), a register of this frame, or a DWARF
 // expression. Expressions point into the bytes they were read from.
 //
-// A row is filled field by field and others[] is valid up to other_count: it is never
-// cleared as a whole, because rows are made once per frame.
+// A row is filled member by member and others[] is valid up to other_count: it is never
+// cleared as a whole, because that would cost time for every frame.
 #pragma once
 #include <stdint.h>
 
 enum unwind_rule_kind {
     UNWIND_UNDEFINED,     // it cannot be recovered
-    UNWIND_SAME,          // it is what it is in this frame
+    UNWIND_SAME,          // it has the same value as in this frame
     UNWIND_CFA_PLUS,      // CFA + offset
     UNWIND_AT_CFA,        // the word at CFA + offset
     UNWIND_REGISTER_PLUS, // register + offset
     UNWIND_AT_REGISTER,   // the word at register + offset
-    UNWIND_EXPRESSION,    // what the expression gives
-    UNWIND_AT_EXPRESSION, // the word at the address the expression gives
+    UNWIND_EXPRESSION,    // the result of the expression
+    UNWIND_AT_EXPRESSION, // the word at the address that the expression gives
 };
 
 struct unwind_rule {
@@ -34,14 +34,15 @@ struct unwind_rule {
     };
 };
 
-// Where a register other than the frame pointer and the return address is.
+// An unwind_register_rule is the rule of a register other than the frame pointer and
+// the return address.
 struct unwind_register_rule {
     uint16_t reg; // its DWARF number
     struct unwind_rule rule;
 };
 
 enum unwind_row_flag {
-    UNWIND_SIGNAL_FRAME = 1, // the caller was interrupted, it did not call
+    UNWIND_SIGNAL_FRAME = 1, // the caller was interrupted by a signal, it did not call
     UNWIND_RA_MANGLED = 2,   // the return address is signed (aarch64)
     UNWIND_KEY_B = 4,        // ... with key B
     UNWIND_OUTERMOST = 8,    // there is no caller
@@ -63,7 +64,7 @@ enum {
 
 struct unwind_row {
     uint64_t start; // the first vaddr it holds for
-    uint64_t end;   // the first behind those
+    uint64_t end;   // the first vaddr after those
     struct unwind_rule cfa;
     struct unwind_rule ra; // SAME: still in the link register
     struct unwind_rule fp;
