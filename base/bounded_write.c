@@ -12,13 +12,14 @@ static void bounded_wake(int signal)
     (void)signal;
 }
 
-// bounded_alarm has a write that waits all the same, because somebody else took the
-// room or a terminal was stopped in between, end after ms; 0: no more.
+// bounded_alarm makes a write end after ms if it blocks after all, because another
+// process used up the room or the terminal was stopped in between. 0: disables the
+// alarm.
 static void bounded_alarm(unsigned ms)
 {
     const struct timeval first = { .tv_sec = ms / 1000,
                                    .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
-    // Again, should the first come just before the write.
+    // The alarm repeats, in case the first comes just before the write.
     const struct itimerval alarm = { .it_value = first, .it_interval = first };
     (void)setitimer(ITIMER_REAL, &alarm, NULL);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing what a person may read to a descriptor that nobody may be reading: a pipe
-// that is full, a terminal that was stopped. What we say must hold nobody up, ourselves
-// neither. The descriptor is shared with others, so it is not made non-blocking. Users:
+// Writes text for people to a descriptor that nobody may be reading, such as a full
+// pipe or a stopped terminal. Our output must not block the program or us. The
+// descriptor is shared with other processes, so it is not made non-blocking. Users:
 // agent, cli.
 #pragma once
 #include <stddef.h>
 
-// bounded_write writes bytes to fd until they are written or fd has taken nothing for
-// stall_ms, and returns how many it took. Less than size: nobody reads, or it failed. A
-// SIGALRM of the caller's is lost meanwhile.
+// bounded_write writes bytes to fd until all are written or fd has accepted nothing for
+// stall_ms, and returns how many were written. Less than size: nobody reads, or the
+// write failed. A SIGALRM meant for the caller is lost in the meantime.
 size_t bounded_write(int fd, const char *bytes, size_t size, unsigned stall_ms);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic on numbers that came from outside: each function says whether the
-// result is exact, and writes it to out only then.
+// Arithmetic on numbers from outside: each function says whether the result is exact,
+// and stores it only then.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cursor.h"
 
-// Ten groups of seven bits hold 64 bits; the tenth has room for one bit (unsigned)
-// or for copies of the sign (signed).
+// Ten groups of seven bits hold 64 bits; the tenth has room for one bit (unsigned) or
+// for copies of the sign (signed).
 enum { LEB128_MAX_BYTES = 10 };
 
 uint64_t cursor_uleb128(struct cursor *c)

@@ -3,13 +3,13 @@
 // A cursor reads untrusted bytes and cannot leave them.
 //
 // It is sticky: the first read that does not fit poisons it, and that read and all
-// later ones give zero. So a parser reads a record field by field, as its
-// specification lists them, and asks cursor_ok() once at the end. The price: no
-// value read may steer a loop, an index, an allocation or a shift before cursor_ok()
-// has said yes. A length in the input buys a child cursor, which cannot reach its
-// parent's bytes. Byte order is set once, by whoever knows the format's magic.
+// later ones give zero. So a parser reads a record field by field, as its specification
+// lists them, and calls cursor_ok() once at the end. The price: no value read may
+// control a loop, an index, an allocation or a shift before cursor_ok() has returned
+// true. A length in the input makes a child cursor, which cannot reach its parent's
+// bytes. Byte order is set once, by the code that knows the format's magic number.
 //
-// Parsers touch input through these functions and in no other way.
+// Parsers access input through these functions and in no other way.
 #pragma once
 #include <endian.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct cursor {
     bool big_endian;
 };
 
-// cursor_over is a little-endian cursor over size bytes, which must outlive it.
+// cursor_over gives a little-endian cursor over size bytes, which must outlive it.
 static inline struct cursor cursor_over(const void *bytes, size_t size)
 {
     const uint8_t *begin = bytes;
@@ -40,25 +40,26 @@ static inline bool cursor_ok(const struct cursor *c)
     return !c->failed;
 }
 
-// cursor_left counts the bytes not yet read: 0 once poisoned.
+// cursor_left is the number of bytes not yet read, 0 once poisoned.
 static inline size_t cursor_left(const struct cursor *c)
 {
     return c->failed ? 0 : (size_t)(c->end - c->at);
 }
 
-// cursor_offset counts the bytes read since the cursor's first.
+// cursor_offset is the number of bytes read since the cursor's first.
 static inline size_t cursor_offset(const struct cursor *c)
 {
     return (size_t)(c->at - c->begin);
 }
 
-// cursor_poison marks the input as not fitting, for checks of the caller's own.
+// cursor_poison marks the input as bad, for the caller's own checks.
 static inline void cursor_poison(struct cursor *c)
 {
     c->failed = true;
 }
 
-// cursor_take gives the next size bytes, or NULL and poisons the cursor.
+// cursor_take gives the next size bytes. If they are not there, it returns NULL and
+// poisons the cursor.
 static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
 {
     if (c->failed || size > (size_t)(c->end - c->at)) {
@@ -76,7 +77,8 @@ static inline void cursor_skip(struct cursor *c, size_t size)
     (void)cursor_take(c, size);
 }
 
-// cursor_seek moves to offset from the cursor's first byte; its end is in reach.
+// cursor_seek moves to offset from the cursor's first byte; moving to its end is
+// allowed.
 static inline void cursor_seek(struct cursor *c, size_t offset)
 {
     if (c->failed || offset > (size_t)(c->end - c->begin)) {
@@ -86,8 +88,8 @@ static inline void cursor_seek(struct cursor *c, size_t offset)
     c->at = c->begin + offset;
 }
 
-// cursor_child is a cursor over the next size bytes, which it passes over. Where
-// they are not there, both cursors are poisoned.
+// cursor_child gives a cursor over the next size bytes and passes over them. If they
+// are not there, both cursors are poisoned.
 static inline struct cursor cursor_child(struct cursor *c, size_t size)
 {
     const uint8_t *bytes = cursor_take(c, size);
@@ -98,17 +100,18 @@ static inline struct cursor cursor_child(struct cursor *c, size_t size)
 }
 
 // cursor_top gives the number of 1 to 8 bytes that c has just passed over in the top
-// bytes of a word, with anything below: one load, where 8 bytes are there to be loaded.
+// bytes of a word whose other bytes are arbitrary: a single load, if 8 bytes can be
+// loaded.
 static inline uint64_t cursor_top(const struct cursor *c, size_t size, bool big_endian)
 {
     const uint8_t *bytes = c->at - size;
     unsigned unused = 64 - 8 * (unsigned)size;
     uint64_t word = 0;
-    if (c->end - bytes >= 8) { // the load begins where the number does
+    if (c->end - bytes >= 8) { // the load begins where the number begins
         memcpy(&word, bytes, sizeof(word));
         return big_endian ? be64toh(word) : le64toh(word) << unused;
     }
-    if (c->at - c->begin >= 8) { // or ends where it does
+    if (c->at - c->begin >= 8) { // or ends where the number ends
         memcpy(&word, c->at - sizeof(word), sizeof(word));
         return big_endian ? be64toh(word) << unused : le64toh(word);
     }
@@ -117,7 +120,7 @@ static inline uint64_t cursor_top(const struct cursor *c, size_t size, bool big_
     return word << unused;
 }
 
-// cursor_uint reads an unsigned number of 0 to 8 bytes in the cursor's order.
+// cursor_uint reads an unsigned number of 0 to 8 bytes in the cursor's byte order.
 static inline uint64_t cursor_uint(struct cursor *c, size_t size)
 {
     if (size > 8 || cursor_take(c, size) == NULL) {
@@ -127,8 +130,8 @@ static inline uint64_t cursor_uint(struct cursor *c, size_t size)
     return size != 0 ? cursor_top(c, size, c->big_endian) >> (64 - 8 * size) : 0;
 }
 
-// cursor_sint reads a two's-complement number of 1 to 8 bytes in the cursor's order and
-// extends its sign.
+// cursor_sint reads a two's-complement number of 1 to 8 bytes in the cursor's byte
+// order and extends its sign.
 static inline int64_t cursor_sint(struct cursor *c, size_t size)
 {
     if (size - 1 >= 8 || cursor_take(c, size) == NULL) {
@@ -171,8 +174,8 @@ static inline uint64_t cursor_u64(struct cursor *c)
     return c->big_endian ? be64toh(value) : le64toh(value);
 }
 
-// cursor_u32_at gives the number at offset from the cursor's first byte, without
-// moving; 0 where it is not there. It is for tables that are searched, not read.
+// cursor_u32_at gives the number at offset from the cursor's first byte without moving,
+// or 0 if it is not there. It is for tables that are searched rather than read.
 static inline uint32_t cursor_u32_at(const struct cursor *c, size_t offset)
 {
     uint32_t value = 0;
@@ -192,12 +195,12 @@ static inline uint64_t cursor_u64_at(const struct cursor *c, size_t offset)
     return c->big_endian ? be64toh(value) : le64toh(value);
 }
 
-// cursor_uleb128 reads an unsigned LEB128 number; one past 64 bits poisons.
+// cursor_uleb128 reads an unsigned LEB128 number; one over 64 bits poisons the cursor.
 uint64_t cursor_uleb128(struct cursor *c);
 
-// cursor_sleb128 reads a signed LEB128 number; one past 64 bits poisons.
+// cursor_sleb128 reads a signed LEB128 number; one over 64 bits poisons the cursor.
 int64_t cursor_sleb128(struct cursor *c);
 
-// cursor_string gives the next NUL-terminated string and passes over its NUL, or
-// NULL and poisons the cursor when no NUL is left.
+// cursor_string gives the next NUL-terminated string and passes over its NUL. If there
+// is no NUL, it returns NULL and poisons the cursor.
 const char *cursor_string(struct cursor *c);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// read_some calls the source once, and holds it to its contract.
+// read_some calls the source once, and treats a count beyond the request as a fault.
 static size_t read_some(const struct memory_reader *reader, uint64_t address, void *to,
                         size_t length)
 {
@@ -30,7 +30,7 @@ enum ch_status memory_read(const struct memory_reader *reader, uint64_t address,
 enum ch_status memory_read_word(const struct memory_reader *reader, uint64_t address,
                                 uint64_t *out)
 {
-    // Every step of every walk reads words, so this takes no detour over a cursor.
+    // Every step of every walk reads words, so this does without a cursor.
     const bool big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     uint64_t word;
     if (reader->read(reader->source, address, &word, sizeof(word)) != sizeof(word)) {
@@ -51,7 +51,7 @@ enum ch_status memory_read_string(const struct memory_reader *reader, uint64_t a
     size_t done = 0;
     while (done < size - 1) {
         size_t wanted = size - 1 - done;
-        // Short pieces: the string may end just before a hole.
+        // Pieces are short, because the string may end just before a hole.
         if (wanted > 256)
             wanted = 256;
         size_t count = read_some(reader, address + done, to + done, wanted);

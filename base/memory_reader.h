@@ -3,10 +3,10 @@
 // A memory_reader is the target's address space, wherever its bytes really are: a
 // stopped process, a core file, a saved stack, a test's array.
 //
-// Whatever follows pointers in the target takes a `const struct memory_reader *` and
+// Code that follows pointers in the target takes a `const struct memory_reader *` and
 // nothing else, so it runs unchanged against a live crash, a core file or a fuzzer. A
-// source implements one function. It may give fewer bytes than asked when a hole
-// begins; it never crosses the hole and never blocks on the target.
+// source implements one function. It may give fewer bytes than requested where a hole
+// begins; it never reads across the hole and never waits for the target.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

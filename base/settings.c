@@ -8,9 +8,9 @@
 
 #include "base/checked.h"
 
-// How the value of a variable is read, and into which member.
+// value_kind is how the value of a variable is parsed and stored.
 enum value_kind {
-    VALUE_WORD,     // one of words, in the order of an enum, stored in such a member
+    VALUE_WORD,     // one of the rule's words, as the enum's value
     VALUE_STRING,   // anything not empty
     VALUE_SIGNALS,  // SEGV,BUS,...
     VALUE_FRAMES,   // a number or none
@@ -22,9 +22,9 @@ enum value_kind {
     VALUE_URLS,     // http://... sentry+https://...
 };
 
-// What the text of a rule consists of. The rules are in the program's library, where
-// each pointer costs a relocation that is longer than most of these strings: so the
-// four stand one behind the other, and an empty one is none.
+// rule_part is a part of a rule's text. The rules are in the library inside the
+// program, where each pointer costs a relocation that is longer than most of these
+// strings; so the four parts are concatenated, and an empty part means none.
 enum rule_part { RULE_NAME, RULE_FALLBACK, RULE_ACCEPTED, RULE_WORDS };
 
 struct variable_rule {
@@ -126,7 +126,7 @@ static const char *part_of(const struct variable_rule *rule, enum rule_part part
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
-// word_index is the position of value among the words of list, or -1.
+// word_index gives the position of value among the words of list, or -1.
 static int word_index(const char *list, const char *value, size_t length)
 {
     int index = 0;
@@ -149,7 +149,7 @@ static bool read_word(const char *words, const char *value, void *member)
     return true;
 }
 
-// read_number reads decimal digits and leaves *text behind them.
+// read_number reads decimal digits and moves *text past them.
 static bool read_number(const char **text, uint64_t *out)
 {
     const char *at = *text;
@@ -193,7 +193,7 @@ static bool read_duration(const char *value, uint64_t *out_ms)
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (strcmp(value, units[i].unit) != 0)
             continue;
-        // A deadline is kept in nanoseconds: a day is more than enough.
+        // A deadline is kept in nanoseconds; a day is more than enough.
         if (number == 0 || number > 86400000 / units[i].ms)
             return false;
         *out_ms = number * units[i].ms;
@@ -286,7 +286,7 @@ static bool read_rate(const char *value, uint64_t *out_count, uint64_t *out_ms)
     return true;
 }
 
-// pairs_ok: each piece between commas is a non-empty key, '=' and a value.
+// pairs_ok checks that each piece between commas is a non-empty key, '=' and a value.
 static bool pairs_ok(const char *value)
 {
     for (;;) {
@@ -300,8 +300,8 @@ static bool pairs_ok(const char *value)
     }
 }
 
-// urls_ok: a URL is among the words. Who uploads reads them, tells which are none and
-// goes on with the others; here every byte is one of each crashing program.
+// urls_ok checks that one of the words is a URL. Uploaders parse them all, report those
+// that are none and use the others; code for that here would be part of every program.
 static bool urls_ok(const char *value)
 {
     return strstr(value, "http://") != NULL || strstr(value, "https://") != NULL;
@@ -339,8 +339,8 @@ static bool read_value(const struct variable_rule *rule, const char *value,
             return false;
         break;
     case VALUE_STRING:
-        // What a program writes on stdout is read by others; and as a file it is a
-        // slip.
+        // The program's stdout is data for others, and a file of that name would be a
+        // typing mistake.
         if (rule->member == MEMBER(log) && strcmp(value, "stdout") == 0)
             return false;
         break;
@@ -372,7 +372,7 @@ void settings_read(struct settings *out, settings_get_fn *get,
         const char *fallback = part_of(rule, RULE_FALLBACK);
         if (fallback != NULL)
             (void)read_value(rule, fallback, out);
-        // An empty variable is as good as none, as for a shell's VAR= command.
+        // An empty variable counts as unset, as after a shell's VAR= command.
         if (value == NULL || *value == 0 || read_value(rule, value, out))
             continue;
         if (complain != NULL)
@@ -381,7 +381,7 @@ void settings_read(struct settings *out, settings_get_fn *get,
     }
 }
 
-// join writes the pieces one behind the other.
+// join concatenates the two pieces.
 static enum ch_status join(char *path, size_t size, const char *first,
                            const char *second)
 {

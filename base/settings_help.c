@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people read about the variables. The library in the program has no use for it,
-// so it stands apart from the rules.
+// The documentation of the variables. It is separate from the rules because the library
+// inside the program does not need it.
 #include <string.h>
 
 #include "base/settings.h"

@@ -8,7 +8,7 @@ void standard_files_hold(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int useless = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        // The lowest free number is this one.
+        // open returns the lowest free number, which is this one.
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless | O_CLOEXEC) < 0)
             return;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standard input, output and error of our own programs, which whoever starts one may
-// have closed. The next file or socket that is opened would then be standard error, and
-// get what is meant for people. Every main calls this before anything else.
+// Standard input, output and error of our own programs. The parent process may have
+// closed one; the next file or socket to be opened would then become, say, standard
+// error and receive messages meant for people. Every main calls this before anything
+// else.
 #pragma once
 
-// standard_files_hold takes the places of those that are closed with descriptors that
-// can be neither read nor written as they would be, so that using one still fails. A
-// program that is executed does not get them.
+// standard_files_hold fills the closed ones with descriptors opened for the opposite
+// direction, so that using one still fails. They are close-on-exec.
 void standard_files_hold(void);
