@@ -2,10 +2,10 @@
 //
 // Suspended coroutines as frames of a backtrace.
 //
-// Both gcc and clang lay a coroutine's frame out as the Itanium C++ ABI's users agreed:
-// a pointer to its resume function, one to its destroy function, the promise. The
-// resume pointer is null once the coroutine has reached its final suspension. Which
-// co_await it stands at is a number somewhere behind that no ABI names.
+// Both gcc and clang lay out a coroutine's frame in the same way: a pointer to its
+// resume function, one to its destroy function, the promise. The resume pointer is null
+// once the coroutine is at its final suspension point. The co_await at which it is
+// suspended is a number stored after these, at an offset that no ABI specifies.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,15 +14,15 @@
 
 enum { WORD = 8, CHAIN_MAX = 4096 };
 
-// A chain of coroutines being followed.
+// chain is the state of following a chain of coroutines.
 struct chain {
     struct local_space *space;
-    uint64_t coroutine;  // address of the next one's frame; 0: there is none
-    size_t continuation; // byte offset of the handle in each frame
+    uint64_t coroutine;  // address of the next one's frame; 0: none
+    size_t continuation; // offset of the handle in each coroutine's frame
 };
 
-// next_in_chain gives the coroutine's frame and moves on. CH_END: there is none.
-// CH_ERR_FAULT: this is no coroutine.
+// next_in_chain gives the next coroutine's frame. CH_END: there is none. CH_ERR_FAULT:
+// this is no coroutine.
 static enum ch_status next_in_chain(struct chain *chain, struct crashhook_frame *out)
 {
     const struct memory_reader *memory = &chain->space->reader;
@@ -46,7 +46,7 @@ static enum ch_status next_in_chain(struct chain *chain, struct crashhook_frame 
     return CH_OK;
 }
 
-// replace gives backtrace the count frames.
+// replace sets the frames of backtrace to the given ones.
 static enum ch_status replace(struct crashhook_backtrace *backtrace,
                               const struct crashhook_frame *frames, size_t count)
 {

@@ -7,9 +7,9 @@
 #include "backtrace/local_space.h"
 #include "backtrace/stored.h"
 
-// read_registers stores the registers a function must keep, as they are right here: a
-// walk needs no others. It is part of the function it stands in, which must not end by
-// a jump to another.
+// read_registers stores PC, SP, FP and the callee-saved registers as they are here; a
+// walk needs no others. It is inlined, so they belong to the enclosing function, which
+// must not end in a tail call.
 static inline __attribute__((always_inline)) void
 read_registers(struct unwind_registers *out)
 {
@@ -45,8 +45,8 @@ read_registers(struct unwind_registers *out)
 #endif
 }
 
-// without_sframe is the way that finds the same frames where no image has SFrame: each
-// step is spared looking for what is not there.
+// without_sframe gives the setting that finds the same frames where no image has
+// SFrame, so that no step looks for it.
 static enum setting_unwind without_sframe(enum setting_unwind how)
 {
     switch (how) {
@@ -73,7 +73,7 @@ static enum ch_status walk(const struct unwind_registers *registers,
 
     if (!space->any_sframe)
         wanted.how = without_sframe(wanted.how);
-    // The walk begins in crashhook_backtrace_capture, which is nobody's frame.
+    // The walk begins in crashhook_backtrace_capture, which is not shown.
     struct capture_frames frames = {
         .kept = &space->frames,
         .skip = wanted.offset < SIZE_MAX ? wanted.offset + 1 : SIZE_MAX,

@@ -33,7 +33,7 @@ enum ch_status capture_options_read(const struct crashhook_capture_options *give
 void capture_frames_begin(struct capture_frames *frames,
                           const struct capture_options *options)
 {
-    // The memory of the walk before is used again.
+    // The memory of the previous walk is reused.
     struct backtrace_limit begun;
     backtrace_limit_init(&begun, options->limit, options->top);
     begun.frames = frames->kept->frames;

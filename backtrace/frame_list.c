@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of a backtrace, one after another, out of Compact Backtrace Format and into
-// it.
+// Decodes the frames of a backtrace from Compact Backtrace Format, one after another,
+// and encodes them.
 #include "backtrace/frame_list.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "formats/cbf.h"
 
-// What crashhook_frames really is.
+// position is the layout behind the opaque crashhook_frames.
 struct position {
     struct cbf_reader reader;
-    struct cbf_frame frame; // times counts those still to be handed out
+    struct cbf_frame frame; // times is how many are still to be returned
     uint32_t given;
     bool ended;
 };
@@ -33,14 +33,14 @@ crashhook_backtrace_frames(const struct crashhook_backtrace *backtrace)
     return frames;
 }
 
-// truncate ends the sequence with a frame that says so.
+// truncate_here ends the sequence with a frame that says that it is truncated.
 static void truncate_here(struct position *position, struct crashhook_frame *out)
 {
     *out = (struct crashhook_frame){ .kind = CRASHHOOK_FRAME_TRUNCATED };
     position->ended = true;
 }
 
-// read_frame has the next frame in position->frame, or ends the sequence: false.
+// read_frame reads the next frame into position->frame; false: the sequence has ended.
 static bool read_frame(struct position *position)
 {
     if (position->frame.times != 0)
@@ -88,7 +88,7 @@ bool crashhook_frames_next(struct crashhook_frames *frames, struct crashhook_fra
     return more;
 }
 
-// write_frame adds one frame of the width the writer has.
+// write_frame adds one frame of the writer's address width.
 static enum ch_status write_frame(struct cbf_writer *writer,
                                   const struct crashhook_frame *frame)
 {
@@ -110,7 +110,7 @@ static enum ch_status write_frame(struct cbf_writer *writer,
     return CH_ERR_MALFORMED;
 }
 
-// frames_width is the width of the first address; 64 where there is none.
+// frames_width is the width of the first address; 64 if there is none.
 static unsigned frames_width(const struct crashhook_frame *frames, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lists of images behind crashhook_images: made once, sorted, then shared by
+// The image lists behind crashhook_images: created and sorted once, then shared by
 // reference count between backtraces and the spaces that capture them.
 #pragma once
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "agent/images.h"
 #include "crashhook/backtrace_values.h"
 
-// IMAGE_LIST_MAX is how many images a list that is read may have.
+// IMAGE_LIST_MAX is the greatest number of images accepted in a list that is read.
 enum { IMAGE_LIST_MAX = 1 << 16 };
 
 struct crashhook_image {
@@ -28,24 +28,24 @@ struct crashhook_images {
     struct crashhook_image items[];
 };
 
-// image_list_create makes a list with room for count images, as yet without any.
+// image_list_create makes an empty list with room for count images.
 CH_CHECKED enum ch_status image_list_create(size_t count,
                                             struct crashhook_images **out);
 
-// image_list_add appends a copy of image, of which path has path_size bytes.
+// image_list_add appends a copy of image, whose path has path_size bytes.
 CH_CHECKED enum ch_status image_list_add(struct crashhook_images *images,
                                          const struct crashhook_image *image,
                                          size_t path_size);
 
-// image_list_sort puts the images in the order of their addresses.
+// image_list_sort sorts the images by address.
 void image_list_sort(struct crashhook_images *images);
 
-// image_list_from_target copies what was found of a process.
+// image_list_from_target copies the images that were found in a process.
 CH_CHECKED enum ch_status image_list_from_target(const struct target_images *from,
                                                  struct crashhook_images **out);
 
 // image_list_encode appends images as a Compact Image Map. CH_ERR_MALFORMED: one of
-// them cannot be in such a map.
+// them cannot be represented in such a map.
 CH_CHECKED enum ch_status image_list_encode(const struct crashhook_images *images,
                                             struct text *out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of images as Compact Image Maps, both ways.
+// Converts image lists to Compact Image Maps and back.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,8 +85,8 @@ static enum ch_status read_image(struct image_map_reader *reader,
     return image_list_add(images, &copied, image.path_size);
 }
 
-// read_images reads as many as were announced: what is announced and not there is an
-// error, so the room asked for is bounded by the input and the limit.
+// read_images reads as many images as were announced. Fewer are an error, so the
+// allocation is bounded by the input and the limit.
 static enum ch_status read_images(struct image_map_reader *reader,
                                   struct crashhook_images **out)
 {

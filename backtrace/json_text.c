@@ -49,7 +49,7 @@ enum ch_status json_text_from_backtrace(const struct crashhook_backtrace *backtr
     return CH_OK;
 }
 
-// get_base64 decodes a string into an allocation of its own.
+// get_base64 decodes a string into a new allocation.
 static enum ch_status get_base64(const json_t *string, uint8_t **out, size_t *out_size)
 {
     size_t length = json_string_length(string);
@@ -68,7 +68,7 @@ static enum ch_status get_base64(const json_t *string, uint8_t **out, size_t *ou
     return CH_OK;
 }
 
-// check_cbf reads all of it: a backtrace that was accepted has no damage.
+// check_cbf reads all of it, so that a backtrace that was accepted has no damage.
 static enum ch_status check_cbf(const uint8_t *cbf, size_t size)
 {
     struct cbf_reader reader;

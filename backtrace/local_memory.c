@@ -7,10 +7,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Sanitizers would take a look at another frame's memory for a mistake.
+// Sanitizers would report reads of another frame's memory as errors.
 #define UNCHECKED __attribute__((no_sanitize("address", "thread")))
 
-// The bounds of the calling thread's stack; they stay the same while it lives.
+// stack_bounds are the bounds of the calling thread's stack, which stay the same while
+// it lives.
 struct stack_bounds {
     bool known;
     uint64_t low;
@@ -78,7 +79,8 @@ static size_t read_kernel(uint64_t address, void *to, size_t length)
     return size > 0 ? (size_t)size : 0;
 }
 
-// is_kept_code: code of an image does not change while the list of images does not.
+// is_kept_code says whether page is code of an image, which does not change as long as
+// the list of images does not.
 static bool is_kept_code(const struct local_memory *memory, uint64_t page)
 {
     const struct target_image *image =
@@ -86,7 +88,8 @@ static bool is_kept_code(const struct local_memory *memory, uint64_t page)
     return image != NULL && page < image->end_of_text;
 }
 
-// kept_page gives the bytes of the page at address page, or NULL: it is not to be kept.
+// kept_page gives the bytes of the page at address page, or NULL if it cannot be
+// cached.
 static const uint8_t *kept_page(struct local_memory *memory, uint64_t page)
 {
     size_t index = (page / LOCAL_PAGE_BYTES) % LOCAL_PAGES;

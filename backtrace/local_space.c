@@ -10,10 +10,10 @@
 #include "agent/link_map.h"
 #include "backtrace/image_list.h"
 
-// More threads than this that capture at once make spaces of their own and free them.
+// If more threads than this capture at once, the others create spaces and free them.
 enum { SLOTS = 8 };
 
-// Room for this many frames stays with a space.
+// A space keeps memory for at most this many frames.
 enum { KEPT_FRAMES = 4096 };
 
 static _Atomic(struct local_space *) slots[SLOTS];
@@ -46,12 +46,12 @@ static void destroy(struct local_space *space)
 
 static enum ch_status read_images(struct local_space *space)
 {
-    // The main thread may have exited, and lists nothing then.
+    // The main thread may have exited; its /proc/PID/maps is then empty.
     pid_t tid = (pid_t)syscall(SYS_gettid);
     enum ch_status status = images_read(&space->target, tid, &space->reader);
     if (status != CH_OK && status != CH_ERR_LIMIT)
         return status;
-    // A static program has no such list; what is there was found by its mappings.
+    // A static program has no such list; its images were found by the mappings.
     if (link_map_read(&space->target, tid, &space->reader) == CH_ERR_NO_MEMORY)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < space->target.count; i++)

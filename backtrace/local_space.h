@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What captures of this process keep between them: the image list and the unwind rules
-// found so far.
+// State that is kept between captures of this process: the image list and the unwind
+// rules found so far.
 //
-// A space serves one capture at a time. Those not in use wait in a few slots that are
-// taken and refilled by one atomic exchange, so that there is no lock that a fork could
-// leave held, and threads that capture by turns share what was learned. A space that is
-// older than the last dlopen or dlclose is thrown away when it is found.
+// A space serves one capture at a time. Idle ones are kept in a few slots that are
+// emptied and refilled by atomic exchanges, so that there is no lock that a fork could
+// leave held, and threads that capture in turn share what was found. A space that is
+// older than the last dlopen or dlclose is discarded when it is taken.
 #pragma once
 #include "agent/images.h"
 #include "backtrace/local_memory.h"
@@ -25,8 +25,9 @@ struct local_space {
     struct backtrace_limit frames;
 };
 
-// local_space_take gives a space that knows the images of now, for the caller alone.
+// local_space_take gives a space with the current images, for the caller's exclusive
+// use.
 CH_CHECKED enum ch_status local_space_take(struct local_space **out);
 
-// local_space_give_back lets others have it.
+// local_space_give_back makes it available to others.
 void local_space_give_back(struct local_space *space);

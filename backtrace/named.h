@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a crashhook_symbolicated_backtrace is stored, and how one is filled: by
-// symbolicate.c from debug files, by named_json.c from JSON.
+// How a crashhook_symbolicated_backtrace is stored and filled: by symbolicate.c from
+// debug files, by named_json.c from JSON.
 //
-// Frames point to symbols, and frames of one address share theirs: deep recursion costs
-// a frame each and names once.
+// Frames point to symbols, and frames with the same address share theirs: deep
+// recursion takes memory for each frame, but for its names only once.
 #pragma once
 #include "backtrace/stored.h"
 #include "crashhook/backtrace_symbols.h"
@@ -20,7 +20,7 @@ struct crashhook_symbolicated_backtrace {
     size_t symbol_capacity;
 };
 
-// named_create makes one without frames, of a copy of backtrace and a reference to
+// named_create makes one without frames. It copies backtrace and takes a reference to
 // images.
 CH_CHECKED enum ch_status named_create(const struct crashhook_backtrace *backtrace,
                                        struct crashhook_images *images,
@@ -31,7 +31,7 @@ CH_CHECKED enum ch_status
 named_add_frame(struct crashhook_symbolicated_backtrace *named,
                 const struct crashhook_symbolicated_frame *frame);
 
-// named_add_symbol has named own symbol, which is destroyed when that fails.
+// named_add_symbol transfers symbol to named; on failure it is destroyed.
 CH_CHECKED enum ch_status
 named_add_symbol(struct crashhook_symbolicated_backtrace *named,
                  struct crashhook_symbol *symbol);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Symbolicated backtraces as JSON: a backtrace's members, and its frames in the words
+// Symbolicated backtraces as JSON: a backtrace's members, and its frames with the keys
 // of Swift's crash log.
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 static int set_string(json_t *object, const char *key, const char *string)
 {
     json_t *value = json_string(string);
-    // Names come from debug files, which may hold any bytes.
+    // Names come from debug files, which may contain any bytes; jansson accepts only
+    // UTF-8.
     return json_object_set_new(object, key, value != NULL ? value : json_string("?"));
 }
 
@@ -178,8 +179,8 @@ static enum ch_status read_frames(struct crashhook_symbolicated_backtrace *named
     return status;
 }
 
-// begin_named makes a symbolicated backtrace of the members both kinds have; the images
-// are those of the backtrace, or none.
+// begin_named makes a symbolicated backtrace of the members that both kinds have; its
+// images are those of the backtrace, or none.
 static enum ch_status begin_named(const json_t *object,
                                   struct crashhook_symbolicated_backtrace **out)
 {

@@ -8,7 +8,7 @@
 #include "backtrace/named.h"
 #include "backtrace/symbol.h"
 
-// describe_frame appends a frame as one line. raw: by its linker name.
+// describe_frame appends a frame as one line. raw: with its linker name.
 static void describe_frame(const struct crashhook_symbolicated_frame *frame, bool raw,
                            struct text *out)
 {
@@ -54,7 +54,8 @@ char *crashhook_symbolicated_backtrace_description(
     return symbol_finish(&lines);
 }
 
-// describe_friendly appends the program's own functions, and where frames are missing.
+// describe_friendly appends the program's own functions, and says where frames are left
+// out.
 static void describe_friendly(const struct crashhook_symbolicated_backtrace *named,
                               struct text *out)
 {
@@ -80,7 +81,7 @@ static void describe_friendly(const struct crashhook_symbolicated_backtrace *nam
     }
 }
 
-// describe_mentioned appends the images that frames are in.
+// describe_mentioned appends the images that contain a frame.
 static void describe_mentioned(const struct crashhook_symbolicated_backtrace *named,
                                struct text *out)
 {

@@ -2,10 +2,10 @@
 //
 // Backtraces of other threads and other processes.
 //
-// A forked child does the work: ptrace cannot stop threads of one's own process, the
-// waiting for stopped threads would take signals and children away from the program,
-// and a child that fails harms nobody, since the kernel lets go of what a dead tracer
-// held. The result comes back through a pipe, as JSON.
+// A forked child captures them: ptrace cannot stop threads of its own process, waiting
+// for stopped threads would take signals and children away from the program, and a
+// child that fails does no harm, because the kernel detaches what a dead tracer held.
+// The result is returned through a pipe, as JSON.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,14 +25,14 @@
 
 enum { STOP_BUDGET_MS = 1000, JSON_LIMIT_BYTES = 64 << 20 };
 
-// What is to be captured.
+// remote is what to capture.
 struct remote {
     pid_t pid;
     pid_t tid;
     struct capture_options options;
 };
 
-// The held process, while it is walked.
+// held is the stopped process while it is walked.
 struct held {
     struct stop stop;
     struct target_memory memory;
@@ -86,8 +86,8 @@ static enum ch_status walk_thread(struct held *held, const struct remote *remote
     return CH_OK;
 }
 
-// hold_and_walk has the thread's frames and the process's images in held, and has let
-// the process go. 0, or an errno value.
+// hold_and_walk stores the thread's frames and the process's images in held, and has
+// released the process when it returns. It returns 0 or an errno value.
 static int hold_and_walk(struct held *held, const struct remote *remote)
 {
     enum ch_status status = stop_threads(&held->stop, remote->pid, 0, STOP_BUDGET_MS);
@@ -143,8 +143,8 @@ static bool write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
-// run_child is the child's whole life. What it allocates, the kernel takes back. With
-// go it waits until it has been allowed to trace.
+// run_child is all that the child does. It frees nothing, as it exits at once. If go is
+// given, it waits on it until it has been allowed to trace.
 static _Noreturn void run_child(const struct remote *remote, int to_parent, int go)
 {
     char byte;
@@ -178,8 +178,8 @@ static int read_answer(int fd, struct text *json)
     return error != 0 || text_ok(json) ? error : ENOMEM;
 }
 
-// start_child forks with all signals blocked, so that no handler of the program runs in
-// the child.
+// start_child forks with all signals blocked, so that no signal handler of the program
+// runs in the child.
 static pid_t start_child(const struct remote *remote, const int answer[2],
                          const int go[2])
 {
@@ -199,8 +199,8 @@ static pid_t start_child(const struct remote *remote, const int answer[2],
     return child;
 }
 
-// ask_child has a child do it. allow: the child must be named to the kernel as one that
-// may trace its own parent, where Yama asks for that.
+// ask_child makes a child capture. allow: where Yama requires it, the child has to be
+// declared as a permitted tracer of its own parent (PR_SET_PTRACER).
 static int ask_child(const struct remote *remote, bool allow, struct text *json)
 {
     int answer[2];
@@ -225,7 +225,7 @@ static int ask_child(const struct remote *remote, bool allow, struct text *json)
     close(answer[0]);
     if (child > 0 && allow)
         prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-    // Another thread of the program may wait for any child, and get this one.
+    // Another thread of the program may wait for any child and reap this one.
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
     return error;

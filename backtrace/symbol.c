@@ -16,8 +16,9 @@ static bool starts_with(const char *string, const char *prefix)
     return strncmp(string, prefix, strlen(prefix)) == 0;
 }
 
-// Where checks of compilers and C libraries end that failed. Clang writes what it traps
-// for as an inlined function of the first name, Swift as one of the second.
+// is_runtime_failure knows the functions in which failed checks of compilers and C
+// libraries end. Clang records the reason of a trap as an inlined function of the first
+// name, Swift as one of the second.
 static bool is_runtime_failure(const char *raw_name)
 {
     static const char *const failures[] = {
@@ -32,8 +33,8 @@ static bool is_runtime_failure(const char *raw_name)
     return false;
 }
 
-// C++ names its thunks (this and return adjustments, guards of thread-local variables
-// have functions too); linkers name the stubs of their procedure linkage table.
+// is_thunk knows C++'s thunks (this and return adjustments; wrappers of thread-local
+// variables) and linkers' names for the stubs of the procedure linkage table.
 static bool is_thunk(const char *raw_name)
 {
     size_t length = strlen(raw_name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Naming a backtrace: its places are sorted by image, each image is opened once, each
-// address looked up once; then every frame takes the names of its address.
+// Symbolicates a backtrace: its addresses are sorted by image, each image is opened
+// once, each address is looked up once; then every frame gets the symbols of its
+// address.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 #define NO_IMAGE SIZE_MAX
 
-// A place is one address and, once it was looked up, its symbols: first and count of
-// them, innermost first, in the order of named->symbols.
+// A place is one address and, once it was looked up, its symbols: first and count
+// select them in named->symbols, innermost first.
 struct place {
     uint64_t address; // adjusted
     bool after_call;
@@ -120,7 +121,7 @@ static enum ch_status name_place(struct naming *naming, struct symbol_image *ima
     return status;
 }
 
-// name_image names count places of one image.
+// name_image looks up count places of one image.
 static enum ch_status name_image(struct naming *naming, struct place *places,
                                  size_t count)
 {
