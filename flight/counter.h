@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock of the records: the processor's own counter, which costs a few nanoseconds
-// where the kernel's clock costs tens. It runs at one speed and together on all
-// processors on every machine that the recorder is meant for.
+// The clock of the records: the processor's own counter, which takes a few nanoseconds
+// where the kernel's clock takes tens. Its rate is constant and it is synchronized
+// between processors on every machine that the recorder is meant for.
 #pragma once
 #include <stdint.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the recorder keeps in the program's memory, as the agent reads it there.
+// The recorder's data in the program's memory, as the agent reads it there.
 //
-// A ring is one thread's: blocks of a fixed size, each a buffer of version 1 of XRay's
-// flight data recorder format (docs/formats/fdr.md). The newest block is the one that
-// `at` points into, the oldest is behind it. A block is wiped before it is used again,
-// so it is a whole buffer or ends in zeros. Both sides are built from the same tree,
-// and version says so. All addresses are the program's.
+// A ring belongs to one thread: blocks of a fixed size, each a buffer of version 1 of
+// XRay's flight data recorder format (docs/formats/fdr.md). The newest block is the one
+// that `at` points into; the block after it is the oldest. A block is zeroed before it
+// is reused, so it is either a complete buffer or ends in zeros. Recorder and agent are
+// built from the same tree, which version verifies. All addresses are the program's.
 #pragma once
 #include <stdint.h>
 
@@ -16,33 +16,33 @@ enum {
     FLIGHT_VERSION = 2,
     FLIGHT_BLOCK_BYTES = 4096,
     FLIGHT_BLOCKS_MAX = 16384,
-    FLIGHT_RINGS_MAX = 4096, // threads that are recorded at a time
-    // XRay numbers functions from 1; those that -finstrument-functions names by address
-    // are numbered from here, by their place in a table.
+    FLIGHT_RINGS_MAX = 4096, // threads recorded at the same time
+    // XRay numbers functions from 1. Functions that -finstrument-functions identifies
+    // by address are numbered from here, by their index in a table.
     FLIGHT_FIRST_ID = 0x08000000,
     FLIGHT_FUNCTIONS = 65536,
-    FLIGHT_NO_ID = 0x0fffffff, // of a function that had no room in the table
+    FLIGHT_NO_ID = 0x0fffffff, // of a function that did not fit the table
 };
 
 enum flight_ring_state { FLIGHT_FREE, FLIGHT_CLAIMED, FLIGHT_LIVE, FLIGHT_ENDED };
 
 struct flight_ring {
-    uint64_t at;    // where the next record goes
-    uint64_t limit; // the last place where a function's record may start
+    uint64_t at;    // address of the next record
+    uint64_t limit; // last address where a function's record may start
     uint64_t last_tsc;
     const uint32_t *cpu_now; // where the kernel says which processor this is
-    uint32_t cpu;            // as the records so far say
-    uint32_t busy;           // a record is being written; what comes in between is left
-    uint64_t dropped;        // out and counted here
+    uint32_t cpu;            // as recorded so far
+    uint32_t busy;           // a record is being written; records that interrupt it
+    uint64_t dropped;        // are dropped and counted here
     uint32_t dropped_in_a_row;
     uint32_t block_count;
-    uint64_t blocks;   // address of the first; 0: none yet
-    uint64_t opened;   // how many blocks this thread has begun
-    uint64_t ended_as; // of a thread that ended: the how manieth
+    uint64_t blocks;   // address of the first one; 0: none yet
+    uint64_t opened;   // the number of blocks this thread has begun
+    uint64_t ended_as; // of a thread that ended: its number in order of ending
     int32_t tid;
     uint32_t state;     // enum flight_ring_state
-    uint64_t sync_tsc;  // read together with CLOCK_MONOTONIC, when the last block was
-    uint64_t sync_ns;   // begun, another processor came or the thread had been quiet
+    uint64_t sync_tsc;  // read together with CLOCK_MONOTONIC when the last block
+    uint64_t sync_ns;   // was begun, the processor changed or the thread had paused
     uint64_t unused[3]; // 128 bytes: threads share no cache line
 };
 
@@ -51,13 +51,13 @@ struct flight_state {
     uint32_t version;
     uint32_t size;           // of this struct
     uint32_t ring_size;      // of struct flight_ring
-    int32_t pid;             // whose threads these are
+    int32_t pid;             // the process whose threads these are
     uint64_t start_tsc;      // read together
     uint64_t start_ns;       // with CLOCK_MONOTONIC
     uint64_t rings;          // address of FLIGHT_RINGS_MAX of them
-    uint32_t ring_count;     // of them used so far
-    uint32_t threads_missed; // that found no free ring
+    uint32_t ring_count;     // the number of them that were ever used
+    uint32_t threads_missed; // the number of threads that found no free ring
     uint64_t functions;      // address of FLIGHT_FUNCTIONS addresses of functions
-    uint64_t xray_functions; // address of those of XRay's numbers 1, 2, ...
+    uint64_t xray_functions; // address of the table of XRay's functions 1, 2, ...
     uint64_t xray_count;
 };

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-// How far from its first place a function may be.
+// The greatest distance of a function from its first slot.
 enum { STEPS_MAX = 256 };
 
 uint64_t functions_table[FLIGHT_FUNCTIONS];

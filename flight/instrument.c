@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What code that was compiled with -finstrument-functions calls.
+// The functions that code compiled with -finstrument-functions calls.
 #include "flight/functions.h"
 #include "flight/ring.h"
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
 
-// The compiler's names.
+// __cyg_profile_func_enter and __cyg_profile_func_exit are called by the code that the
+// compiler inserts, hence the names.
 HOOK void __cyg_profile_func_enter(void *function, void *call_site);
 HOOK void __cyg_profile_func_exit(void *function, void *call_site);
 
-// record_slowly is the whole way: no ring yet, a function that is new or not in its
-// first place, a busy ring, or a record that needs others before it.
+// record_slowly handles every case: no ring yet, a function that is new or not in its
+// first slot, a busy ring, or a record that needs other records before it.
 __attribute__((noinline)) static void record_slowly(enum ring_action action,
                                                     uint64_t function)
 {
@@ -21,8 +22,8 @@ __attribute__((noinline)) static void record_slowly(enum ring_action action,
     ring_record(ring, action, functions_id(function));
 }
 
-// record is the way of nearly every record. It calls nothing but in its last place, so
-// that it has no registers to save.
+// record is the fast path of nearly every record. It calls functions only as tail
+// calls, so that it saves no registers.
 static inline void record(enum ring_action action, uint64_t function)
 {
     struct flight_ring *ring = ring_of_thread;

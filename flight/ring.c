@@ -12,7 +12,7 @@
 #include "handler/place_note.h"
 
 enum {
-    // A version 1 buffer: what it starts with, and the kinds of its records.
+    // A version 1 buffer: its first records, and the kinds of its records.
     PREAMBLE_SIZE = 3 * RING_METADATA_SIZE,
     NEW_BUFFER = 0,
     END_OF_BUFFER = 1,
@@ -20,14 +20,14 @@ enum {
     TSC_WRAP = 3,
     WALL_CLOCK = 4,
     CALL_ARGUMENT = 6,
-    // Of threads that ended, the last few stay to be read.
+    // The rings of the last few threads that ended are kept for the report.
     ENDED_KEPT = 8,
-    // A handler that left by longjmp never comes back to finish its record.
+    // A handler that left by longjmp never returns to finish its record.
     DROPPED_IN_A_ROW_MAX = 4096,
     // glibc keeps values of the first keys in the thread itself, the others on the
     // heap.
     KEYS_WITHOUT_HEAP = 32,
-    // Where struct rseq has the processor's number.
+    // The offset of the processor's number in struct rseq.
     RSEQ_CPU_ID = 4,
 };
 
@@ -43,18 +43,19 @@ __thread struct flight_ring *ring_of_thread;
 _Static_assert(sizeof(flight_state) == FLIGHT_STATE_BYTES, "as the note says");
 PLACE_NOTE(PLACE_FLIGHT, FLIGHT_STATE_BYTES, flight_state);
 
-static __thread bool claiming; // or ending: no ring is to be claimed
+static __thread bool claiming; // or ending: no ring may be claimed
 static __thread unsigned destructor_rounds;
 
 static uint32_t blocks_per_ring; // 0: nothing is recorded
-static uint32_t ended_count;     // threads that ended and whose ring is not used again
+static uint32_t ended_count;     // threads that ended and whose rings were not reused
 static uint64_t ended_total;
 static pthread_key_t exit_key;
 static bool exit_key_made;
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak)); // glibc's name
 
-// cpu_place is where the kernel keeps the number of the processor this thread is on.
+// cpu_place gives the address where the kernel stores the number of this thread's
+// processor.
 static const uint32_t *cpu_place(void)
 {
     static const uint32_t unknown;
@@ -72,7 +73,7 @@ static void put_metadata(uint64_t at, unsigned kind, uint64_t first, uint64_t se
     words[1] = second;
 }
 
-// put_u64 writes a record of a number and another one behind it.
+// put_u64 writes a record of a 64-bit number followed by a 32-bit one.
 static void put_u64(uint64_t at, unsigned kind, uint64_t value, uint32_t behind)
 {
     put_metadata(at, kind, value, value >> 56 | (uint64_t)behind << 8);
@@ -83,7 +84,7 @@ static void put_cpu(uint64_t at, uint32_t cpu, uint64_t tsc)
     put_metadata(at, NEW_CPU, (cpu & 0xffff) | tsc << 16, tsc >> 40);
 }
 
-// wipe clears a block without vector registers, of which XRay saves a part only.
+// wipe clears a block without using vector registers, as XRay saves only some of them.
 static void wipe(uint64_t block)
 {
     volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)block;
@@ -91,8 +92,9 @@ static void wipe(uint64_t block)
         words[i] = 0;
 }
 
-// note_time: without the machine that recorded them, the times of records are found
-// between this and the start.
+// note_time stores a pair of counter and clock readings. Without the machine that
+// recorded them, the times of records are interpolated between this pair and that of
+// the start.
 static void note_time(struct flight_ring *ring, uint64_t tsc, uint64_t now)
 {
     ring->sync_tsc = tsc;
@@ -186,7 +188,7 @@ static void end_ring(struct flight_ring *ring)
     __atomic_store_n(&ring->state, FLIGHT_ENDED, __ATOMIC_RELEASE);
 }
 
-// take_ended takes over the ring of the thread that ended longest ago.
+// take_ended reuses the ring of the thread that ended longest ago.
 static struct flight_ring *take_ended(void)
 {
     struct flight_ring *oldest = NULL;
@@ -205,7 +207,7 @@ static struct flight_ring *take_ended(void)
     return oldest;
 }
 
-// take_unused takes a ring that no thread has had.
+// take_unused gives a ring that no thread has had.
 static struct flight_ring *take_unused(void)
 {
     uint32_t index = __atomic_load_n(&flight_state.ring_count, __ATOMIC_RELAXED);
@@ -219,7 +221,7 @@ static struct flight_ring *take_unused(void)
     return NULL;
 }
 
-// find_ended looks for threads that ended without telling.
+// find_ended looks for threads that ended without running leave_ring.
 static void find_ended(void)
 {
     for (uint32_t i = 0; i < rings_used(); i++) {
@@ -283,7 +285,7 @@ static struct flight_ring *claim(void)
 
 struct flight_ring *ring_claim(void)
 {
-    // A thread that got none is not asked again and again.
+    // A thread that got no ring does not try again.
     if (__atomic_load_n(&blocks_per_ring, __ATOMIC_ACQUIRE) == 0 || claiming)
         return NULL;
     int error = errno;
@@ -298,11 +300,11 @@ struct flight_ring *ring_claim(void)
     return ring;
 }
 
-// leave_ring is called when the thread ends, and asks to be called again as often as it
-// can: other destructors are recorded too.
+// leave_ring is called when the thread ends. It has itself called again as often as
+// possible, because other destructors are recorded too.
 static void leave_ring(void *ring)
 {
-    enum { ROUNDS = 4 }; // of destructors, POSIX's least and glibc's number
+    enum { ROUNDS = 4 }; // of destructors: POSIX's minimum, and glibc's number
     if (++destructor_rounds < ROUNDS && pthread_setspecific(exit_key, ring) == 0)
         return;
     claiming = true;
@@ -310,8 +312,8 @@ static void leave_ring(void *ring)
     end_ring(ring);
 }
 
-// A child of fork has one thread, which goes on with its ring. What others recorded is
-// not of this process.
+// after_fork runs in the child of a fork, whose only thread continues with its ring.
+// What other threads recorded does not belong to this process.
 static void after_fork(void)
 {
     struct flight_ring *own = ring_of_thread;

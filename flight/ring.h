@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing a thread's ring. What is true here: this runs at every call of every
-// instrumented function, in signal handlers and with any lock held. So it takes no
-// lock, uses no heap and leaves errno and the vector registers alone; a signal handler
-// that comes in between finds the ring busy, and its calls are counted as dropped.
+// Writing a thread's ring. This runs at every call of every instrumented function, in
+// signal handlers and with any lock held. So it takes no lock, uses no heap and
+// preserves errno and the vector registers; a signal handler that interrupts a write
+// finds the ring busy, and its calls are counted as dropped.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,22 +21,22 @@ extern struct flight_state flight_state __attribute__((visibility("hidden")));
 extern __thread struct flight_ring *ring_of_thread
     __attribute__((tls_model("initial-exec")));
 
-// ring_claim gives the calling thread a ring, or NULL: nothing is recorded, or no ring
-// is free, or the thread is ending.
+// ring_claim gives the calling thread a ring, or NULL: recording is off, no ring is
+// free, or the thread is ending.
 struct flight_ring *ring_claim(void);
 
-// ring_prepare makes room for a record of size bytes at tsc, and says in the ring what
-// the record needs said before it: another processor, a counter that jumped.
+// ring_prepare makes room for a record of size bytes at tsc, and writes the records
+// that must precede it: a new processor, a jump of the counter.
 void ring_prepare(struct flight_ring *ring, uint64_t tsc, uint64_t size);
 
-// ring_drop counts a record that comes while another is being written.
+// ring_drop counts a record that interrupts the writing of another.
 void ring_drop(struct flight_ring *ring);
 
-// ring_begin_all starts recording: threads get block_count blocks each. false: there is
-// no memory for it.
+// ring_begin_all starts recording with block_count blocks for each thread. false: there
+// is not enough memory.
 bool ring_begin_all(uint32_t block_count);
 
-// ring_enter says that a record is about to be written. false: it is not to be.
+// ring_enter begins the writing of a record. false: it has to be dropped.
 static inline bool ring_enter(struct flight_ring *ring)
 {
     if (__builtin_expect(ring->busy != 0, 0)) {
@@ -54,8 +54,8 @@ static inline void ring_leave(struct flight_ring *ring)
     ring->busy = 0;
 }
 
-// ring_fits is whether a record can be written as it is: there is room, its delta fits,
-// and the processor is the one that the ring knows.
+// ring_fits says whether a record can be written directly: there is room, its time
+// difference fits, and the thread is still on the ring's processor.
 static inline bool ring_fits(const struct flight_ring *ring, uint64_t tsc,
                              uint64_t size)
 {
@@ -63,8 +63,9 @@ static inline bool ring_fits(const struct flight_ring *ring, uint64_t tsc,
            ring->at + (size - RING_FUNCTION_SIZE) <= ring->limit;
 }
 
-// ring_put writes a function's record, for which there is room at at, and returns the
-// place behind it. A crash finds all of it there or nothing.
+// ring_put writes a function's record at at, where there is room, and returns the
+// address after it. The record is one store, so a crash leaves either all of it or
+// nothing.
 static inline uint64_t ring_put(struct flight_ring *ring, uint64_t at, uint32_t word,
                                 uint64_t tsc)
 {
@@ -74,7 +75,7 @@ static inline uint64_t ring_put(struct flight_ring *ring, uint64_t at, uint32_t 
     return at + RING_FUNCTION_SIZE;
 }
 
-// ring_finish writes the record of function id, which fits, and leaves the ring.
+// ring_finish writes the record of function id, which fits, and ends the writing.
 static inline void ring_finish(struct flight_ring *ring, enum ring_action action,
                                uint32_t id, uint64_t tsc)
 {
@@ -84,7 +85,7 @@ static inline void ring_finish(struct flight_ring *ring, enum ring_action action
     ring_leave(ring);
 }
 
-// ring_record writes that function id was entered or left.
+// ring_record records that function id was entered or left.
 static inline void ring_record(struct flight_ring *ring, enum ring_action action,
                                uint32_t id)
 {
@@ -96,5 +97,5 @@ static inline void ring_record(struct flight_ring *ring, enum ring_action action
     ring_finish(ring, action, id, tsc);
 }
 
-// ring_record_argument writes that function id was entered with this first argument.
+// ring_record_argument records that function id was entered with this first argument.
 void ring_record_argument(struct flight_ring *ring, uint32_t id, uint64_t argument);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting the recorder: by the constructor where CRASHHOOK_FLIGHT gives a size, or by
-// crashhook_flight_start. Reads the variables once and tells libcrashhook, however that
-// came into the process, where the agent is to look.
+// Starts the recorder: by the constructor if CRASHHOOK_FLIGHT gives a size, or by
+// crashhook_flight_start. It reads the variables once and tells libcrashhook, however
+// that was loaded, where the agent finds the recorder's data.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -27,8 +27,8 @@ static const char *get_variable(void *context, const char *name)
     return getenv(name);
 }
 
-// tell_handler: a handler that is preloaded into a program which did not know of it is
-// found by name.
+// tell_handler looks the handler up by name, because it may be preloaded into a program
+// that was linked without it.
 static void tell_handler(void)
 {
     flight_register_fn *tell = crashhook_flight_register;
@@ -38,8 +38,8 @@ static void tell_handler(void)
         tell(&flight_state);
 }
 
-// blocks_for is how many blocks a ring of about that size has: one is being written, so
-// two are the least.
+// blocks_for gives the number of blocks of a ring of about that size, at least two: one
+// is always being written.
 static uint32_t blocks_for(uint64_t bytes)
 {
     uint64_t count = bytes / FLIGHT_BLOCK_BYTES;
@@ -53,7 +53,8 @@ static int start(size_t bytes_per_thread)
     static int started;
     struct settings settings;
     int expected = START_NOT;
-    settings_read(&settings, get_variable, NULL, NULL); // libcrashhook complains
+    settings_read(&settings, get_variable, NULL,
+                  NULL); // libcrashhook reports invalid values
     uint64_t bytes = getenv("CRASHHOOK_FLIGHT") != NULL ? settings.flight_bytes
                                                         : (uint64_t)bytes_per_thread;
     if (getauxval(AT_SECURE) != 0)

@@ -7,7 +7,8 @@
 
 #include "flight/ring.h"
 
-// Of XRay's runtime (xray/xray_interface.h), which is in the program or is not.
+// XRAY_LOG_ARGUMENT is an entry type of XRay's runtime (xray/xray_interface.h). The
+// runtime may be absent from the program, hence the weak symbols.
 enum { XRAY_LOG_ARGUMENT = 3 };
 typedef void xray_handler_fn(int32_t id, int type);
 typedef void xray_argument_fn(int32_t id, int type, uint64_t argument);
@@ -18,8 +19,9 @@ extern int __xray_patch(void) __attribute__((weak));
 extern uintptr_t __xray_function_address(int32_t id) __attribute__((weak));
 extern size_t __xray_max_function_id(void) __attribute__((weak));
 
-// The linker's, around the instrumentation map (docs/formats/fdr.md). A library sees
-// the program's neither in clang's runtime nor here, and asks for each function.
+// The linker defines these around the instrumentation map (docs/formats/fdr.md). A
+// shared library does not see the program's symbols; the addresses of the functions are
+// then asked of clang's runtime one by one.
 extern const int64_t __start_xray_instr_map[] __attribute__((weak));
 extern const int64_t __stop_xray_instr_map[] __attribute__((weak));
 
@@ -30,7 +32,7 @@ static void record(int32_t id, int type)
         return;
     if (ring == NULL && (ring = ring_claim()) == NULL)
         return;
-    // An argument that is to be logged comes by the other handler.
+    // record_argument, the other handler, is called when an argument is to be logged.
     ring_record(ring, type == XRAY_LOG_ARGUMENT ? RING_ENTER : (enum ring_action)type,
                 (uint32_t)id);
 }
@@ -46,8 +48,8 @@ static void record_argument(int32_t id, int type, uint64_t argument)
         ring_record_argument(ring, (uint32_t)id, argument);
 }
 
-// list_by_map notes the function of each entry of the map whose function is another
-// than the one before: so XRay numbers them.
+// list_by_map stores the function of each entry of the map whose function differs from
+// that of the entry before, because that is how XRay numbers them.
 static void list_by_map(uint64_t *functions, size_t count)
 {
     enum { ENTRY_WORDS = 4, FUNCTION = 1, VERSION_BYTE = 18, RELATIVE = 2 };

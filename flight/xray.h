@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording through XRay's sleds, in programs that were compiled with
-// -fxray-instrument: clang's runtime patches them to call us, and its numbers of
-// functions are ours.
+// Recording through XRay's sleds, in programs compiled with -fxray-instrument: clang's
+// runtime patches them to call us, and its function numbers are used.
 #pragma once
 
-// xray_start patches the program's sleds. Nothing happens in a program that has none,
-// or where XRAY_OPTIONS is set: then somebody uses XRay in another way.
+// xray_start patches the program's sleds. It does nothing in a program that has none,
+// or if XRAY_OPTIONS is set, because XRay is then used for something else.
 void xray_start(void);

@@ -31,7 +31,7 @@ def declared(lines, index):
     if tag:
         return tag.group(1)
     text = " ".join(lines[index : index + 4])
-    text = re.sub(r"__attribute__\(\(.*?\)\)\)? ", "", text)
+    text = re.sub(r"__attribute__\(\(.*?\)\)\)?(?=[ ;]) ?", "", text)
     function = FUNCTION.match(text)
     return function.group(1) if function and lines[index][:1] not in " \t/" else None
 
