@@ -75,8 +75,8 @@ void access_tokens_deinit(struct access_tokens *tokens)
     tokens->bytes = NULL;
 }
 
-// equal compares all of a token of ours whatever the other is: only the length of what
-// was sent shows in the time it takes.
+// equal compares every byte that was sent, whichever differ: the time it takes depends
+// only on the length of what was sent, so it tells nothing about the token.
 static bool equal(const char *token, const char *sent, size_t sent_length)
 {
     size_t length = strlen(token);
@@ -90,6 +90,8 @@ static bool is_token(const char *const *tokens, const char *sent, size_t length,
                      size_t *out_token)
 {
     bool found = false;
+    // Every token is compared, even after a match: the time must not tell which one it
+    // was.
     for (size_t i = 0; tokens[i] != NULL; i++) {
         bool same = equal(tokens[i], sent, length);
         found |= same;
@@ -122,11 +124,12 @@ bool access_same_origin(const char *fetch_site, const char *origin, const char *
 {
     if (fetch_site != NULL)
         return strcmp(fetch_site, "same-origin") == 0;
+    // A browser that does not send Sec-Fetch-Site names its page in Origin.
     const char *name = origin != NULL ? strstr(origin, "://") : NULL;
     return name != NULL && host != NULL && strcasecmp(name + 3, host) == 0;
 }
 
-// is_basic looks for a token behind the colon of base64 `user:password`.
+// is_basic looks for a token after the colon of base64 `user:password`.
 static bool is_basic(const char *const *tokens, const char *encoded, size_t *out_token)
 {
     char decoded[ACCESS_TOKEN_SIZE + 256];
@@ -164,7 +167,7 @@ bool access_host_ok(const char *host)
     char name[64];
     struct in6_addr address;
     if (host == NULL)
-        return true; // no browser leaves it out
+        return true; // every browser sends one
     bool bracketed = host[0] == '[';
     const char *start = host + bracketed;
     size_t length = strcspn(start, bracketed ? "]" : ":");

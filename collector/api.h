@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handlers of /api/v1, /metrics and /healthz, for the table of routes. What each
-// takes and answers is docs/collector.md.
+// The handlers of /api/v1, /metrics and /healthz, for the table of routes. What each of
+// them takes and answers is described in docs/collector.md.
 #pragma once
 #include <jansson.h>
 
 #include "collector/http.h"
 
-// api_begin_report refuses a report of a token that has sent too many, before its body.
+// api_begin_report refuses, before its body, a report of a token that sent too many.
 void api_begin_report(struct http_request *request);
 
 // api_post_report takes a report into the store.
@@ -16,7 +16,8 @@ void api_post_report(struct http_request *request);
 // api_list_reports lists reports as JSON.
 void api_list_reports(struct http_request *request);
 
-// api_get_report gives one report, named as well as can be, or as it was sent.
+// api_get_report answers with one report: as sent, or with every name that can be
+// found.
 void api_get_report(struct http_request *request);
 
 // api_list_groups lists groups as JSON.
@@ -25,30 +26,31 @@ void api_list_groups(struct http_request *request);
 // api_get_group gives one group with its trend.
 void api_get_group(struct http_request *request);
 
-// api_post_group takes what people decided about a group, and answers with the group.
+// api_post_group applies what people decided about a group, and answers with the group.
 void api_post_group(struct http_request *request);
 
-// api_get_symbols sends a debug file back; asked by HEAD it says how long that is.
+// api_get_symbols sends a debug file back; a HEAD request learns its size.
 void api_get_symbols(struct http_request *request);
 
-// api_begin_symbols, api_take_symbols and api_put_symbols take a debug file: before its
-// body, piece by piece, and when all of it is there.
+// api_begin_symbols, api_take_symbols and api_put_symbols receive a debug file: before
+// its body, for each piece of it, and once it is complete.
 void api_begin_symbols(struct http_request *request);
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
 void api_put_symbols(struct http_request *request);
 
 // api_get_sources and api_begin_sources do the same for a build's source bundle, whose
-// body the functions above take.
+// body is received by the functions above.
 void api_get_sources(struct http_request *request);
 void api_begin_sources(struct http_request *request);
 
-// api_metrics and api_health tell how the collector is.
+// api_metrics and api_health answer with the counters and with whether the store works.
 void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);
 
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);
 
-// api_fail_store answers for a store that returned status; what is what was looked for.
+// api_fail_store answers for a store that returned status; what names what was
+// requested.
 void api_fail_store(struct http_request *request, enum ch_status status,
                     const char *what);

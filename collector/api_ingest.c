@@ -9,9 +9,9 @@
 
 enum { RETRY_AFTER_S = 1 };
 
-// A report between its arrival and its commit.
+// arrival is a report between its arrival and its commit.
 struct arrival {
-    struct ingest_item item; // first: ingest hands it back
+    struct ingest_item item; // first: ingest passes a pointer to it back
     struct entry entry;
     struct http_request *request;
 };
@@ -24,7 +24,7 @@ static void answer_arrival(struct arrival *arrival)
     api_answer_json(arrival->request, added ? 201 : 200, answer);
 }
 
-// on_stored runs on ingest's thread, with the report durable or refused.
+// on_stored runs on ingest's thread, when the report is durable or was refused.
 static void on_stored(struct ingest_item *item)
 {
     struct arrival *arrival = (struct arrival *)item;

@@ -51,7 +51,7 @@ static void append_group(void *context, const struct store_group *group)
     json_array_append_new(context, group_json(group));
 }
 
-// answer_list answers with rows and the cursor behind them.
+// answer_list answers with rows and the cursor of the page after them.
 static void answer_list(struct http_request *request, const char *key, json_t *rows,
                         const char *next)
 {
@@ -157,8 +157,8 @@ static void answer_sent(struct http_request *request)
     answer->content_type = "application/json";
 }
 
-// answer_expanded answers with every frame in its place, and the names that came after
-// the report. It is also the form that is meant when none is named.
+// answer_expanded answers with every frame in its place, including names that were
+// found after the report was sent. It is the default form.
 static void answer_expanded(struct http_request *request)
 {
     struct http_answer *answer = &request->answer;

@@ -14,7 +14,7 @@ static void release(void *state)
     free(state);
 }
 
-// How the two kinds are called in messages.
+// words holds what messages call the two kinds.
 static const struct {
     const char *name;
     const char *names;

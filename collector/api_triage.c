@@ -4,7 +4,7 @@
 #include "collector/api.h"
 #include "collector/triage.h"
 
-// read_text gives a member that is a string or missing; false: it is something else.
+// read_text reads a member that is a string or absent; false: it has another type.
 static bool read_text(struct http_request *request, const json_t *object,
                       const char *key, const char **out)
 {

@@ -9,16 +9,17 @@
 
 enum { PART_BYTES = 64 << 10 };
 
-// Where a walk over the lines of a file stands.
+// walk is the position of a walk over the lines of a file.
 struct walk {
     struct source_lines *out;
     uint64_t line; // from 1
-    uint64_t last; // that is wanted
-    size_t length; // of this line so far
-    char *at;      // the line that is kept; NULL: it is not
+    uint64_t last; // last line wanted
+    size_t length; // of this line so far, in bytes
+    char *at;      // where the line is copied to; NULL: it is not wanted
 };
 
-// read_part reads up to size bytes at offset; short only at the end of the file.
+// read_part reads up to size bytes at offset; it returns less only at the end of the
+// file.
 static size_t read_part(int fd, uint64_t offset, void *to, size_t size)
 {
     size_t done = 0;
@@ -33,7 +34,7 @@ static size_t read_part(int fd, uint64_t offset, void *to, size_t size)
     return done;
 }
 
-// read_index reads the beginning of the bundle until the index in it is whole.
+// read_index reads the beginning of the bundle until the index is complete.
 static enum ch_status read_index(struct build_sources *sources)
 {
     static const char end[] = "\n\n";
@@ -45,13 +46,13 @@ static enum ch_status read_index(struct build_sources *sources)
         text_append(&sources->index, part, got);
         if (got == 0 || !text_ok(&sources->index))
             return CH_ERR_TRUNCATED;
-        size_t from = before != 0 ? before - 1 : 0; // the end may lie across two parts
+        size_t from = before != 0 ? before - 1 : 0; // the end may straddle two parts
         found = memmem(sources->index.bytes + from, sources->index.size - from, end, 2);
     }
     return found != NULL ? CH_OK : CH_ERR_LIMIT;
 }
 
-// check_index notes where the index ends.
+// check_index parses the whole index once and stores where it ends.
 static enum ch_status check_index(struct build_sources *sources)
 {
     struct source_bundle_reader reader;
@@ -84,8 +85,8 @@ void build_sources_close(struct build_sources *sources)
     *sources = (struct build_sources){ .fd = -1 };
 }
 
-// is_file compares a path of the bundle with one of a frame, of whose home a `~` may be
-// all that is left.
+// is_file compares a path of the bundle with a frame's path, in which `~` may stand for
+// the home directory.
 static bool is_file(const struct source_bundle_file *file, const char *name)
 {
     size_t length = strlen(name);
@@ -109,7 +110,7 @@ static bool find_file(const struct build_sources *sources, const char *name,
     return false;
 }
 
-// begin_line keeps the line that starts where it is one of those that are wanted.
+// begin_line starts to copy the current line if it is one of those wanted.
 static void begin_line(struct walk *walk)
 {
     struct source_lines *out = walk->out;
@@ -150,7 +151,8 @@ static uint64_t count_ends(const char *part, size_t size)
     return ends;
 }
 
-// walk_part goes over the lines of a part of the file, at once where none is wanted.
+// walk_part walks over the lines of a part of the file; it skips a part that ends
+// before the first line wanted.
 static void walk_part(struct walk *walk, const char *part, size_t size)
 {
     uint64_t ends = count_ends(part, size);
@@ -193,7 +195,7 @@ enum ch_status build_sources_lines(const struct build_sources *sources,
         if (got == 0)
             return CH_ERR_IO;
     }
-    // What stands behind the end of the last line is no line.
+    // A file's last newline ends its last line; it does not begin another one.
     if (walk.at != NULL && walk.length == 0)
         out->count--;
     end_line(&walk);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sources of one build, taken line by line out of the bundle that was sent
-// (formats/source_bundle.h). Its paths are compared with those of frames and never
+// The sources of one build, read line by line from the bundle that was uploaded
+// (formats/source_bundle.h). Paths in the bundle are compared with those of frames and
+// never opened, and nothing is read beyond the part that holds the requested lines.
 // opened, and no more of it is read than the lines that are asked for lie in.
 #pragma once
 #include <stdbool.h>
@@ -23,21 +24,21 @@ struct build_sources {
     struct text index;
 };
 
-// Lines of a file, each cut where it is long, NULs shown as U+FFFD.
+// source_lines holds lines of a file. Long lines are cut; a NUL is shown as U+FFFD.
 struct source_lines {
-    uint64_t first; // the number of lines[0]
+    uint64_t first; // number of lines[0] in the file
     size_t count;
     char lines[BUILD_SOURCES_LINES][BUILD_SOURCES_LINE_SIZE];
 };
 
-// build_sources_open opens the bundle of build ID id; false: there is none that can be
-// read. build_sources_close releases it.
+// build_sources_open opens the bundle of build ID id; false: there is none, or it
+// cannot be read. build_sources_close releases it.
 bool build_sources_open(struct build_sources *out, const char *folder, const char *id);
 void build_sources_close(struct build_sources *sources);
 
 // build_sources_lines reads the lines around line of the file that a frame calls file.
-// The `~` of one whose home was masked stands for any folder. CH_ERR_NOT_FOUND: the
-// bundle has no such file, or that no such line.
+// A `~` that replaces a masked home directory matches any folder. CH_ERR_NOT_FOUND: the
+// bundle does not have the file, or the file does not have the line.
 CH_CHECKED enum ch_status build_sources_lines(const struct build_sources *sources,
                                               const char *file, uint64_t line,
                                               struct source_lines *out);

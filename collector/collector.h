@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the handlers of all requests share: the store and the way into it, the folder of
-// debug files, the counters. It is made once by main and handed to each handler as
+// What the handlers of all requests share: the store and the queue in front of it, the
+// folder of debug files, the counters. main makes it once, and each handler gets it as
+// request->context; every part of it is safe to use from many threads.
 // request->context; every part is safe to use from many threads.
 #pragma once
 #include <pthread.h>
@@ -15,21 +16,21 @@
 enum {
     COLLECTOR_BODY_MAX = 16 << 20,    // bytes of a report as sent
     COLLECTOR_DECODED_MAX = 64 << 20, // bytes of a report once decoded
-    COLLECTOR_LARGE = 1 << 20,        // decoded bytes from which one is read at a time
+    COLLECTOR_LARGE = 1 << 20, // decoded bytes from which reports open one at a time
 };
 
 struct collector {
     struct store *store;
     struct ingest *ingest;
-    const char *symbols; // folder; made when the first file comes
+    const char *symbols; // folder; made when the first file arrives
     struct metrics metrics;
-    struct rate rate; // of reports a token
+    struct rate rate; // limit of reports per token
     const char *const *tokens;
     bool log_requests;
-    pthread_mutex_t large; // held while a large report is a tree in memory
+    pthread_mutex_t large; // held while a large report is open
 };
 
-// collector_of is the collector a request came to.
+// collector_of is the collector that received a request.
 static inline struct collector *collector_of(const struct http_request *request)
 {
     return request->context;

@@ -76,6 +76,7 @@ size_t connections_cut(struct connections *connections)
     for (struct connection *c = connections->first; c != NULL; c = c->next) {
         if (c->deadline_ms > now_ms)
             continue;
+        // Not close: the server owns the descriptor, and its number could be reused.
         shutdown(c->fd, SHUT_RDWR);
         c->deadline_ms = INT64_MAX; // once is enough: the server closes it now
         count++;

@@ -6,6 +6,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
+// GZIP_WINDOW is zlib's largest window, plus 16 for a gzip header (zlib.h,
+// inflateInit2). ZSTD_WINDOW_LOG_MAX bounds the decoder's window, and with it its
+// memory, to 32 MB.
 enum { CHUNK_BYTES = 64 * 1024, GZIP_WINDOW = 15 + 16, ZSTD_WINDOW_LOG_MAX = 25 };
 
 enum ch_status decode_encoding_named(const char *name, enum decode_encoding *out)
@@ -21,7 +24,7 @@ enum ch_status decode_encoding_named(const char *name, enum decode_encoding *out
     return CH_OK;
 }
 
-// keep appends a decoded chunk unless that would pass the limit.
+// keep appends a decoded chunk, unless the output would exceed the limit.
 static enum ch_status keep(struct text *out, const void *chunk, size_t size,
                            size_t limit_bytes)
 {
@@ -84,6 +87,7 @@ static enum ch_status decompress_all(ZSTD_DStream *stream, ZSTD_inBuffer *input,
             return status;
         if (hint == 0 && input->pos == input->size)
             return CH_OK;
+        // Without progress zstd waits for input that does not exist.
         if (output.pos == 0 && input->pos == before)
             return CH_ERR_TRUNCATED;
     }

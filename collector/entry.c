@@ -8,14 +8,15 @@
 #include "report/readable_name.h"
 #include "report/report.h"
 
-enum { HELD_MAX = 1000000000 }; // of one report: sums stay numbers
+enum { HELD_MAX = 1000000000 }; // of one report, so that sums do not overflow
 
+// live_group is the group of all reports in which nothing crashed.
 static const char live_group[] = "00000000000000000000000000000000";
 
 void entry_copy(char *out, size_t size, const char *string)
 {
     size_t length = strnlen(string, size - 1);
-    // What is left out must begin with the first byte of a character.
+    // Cut before the first byte of a UTF-8 character, never before a continuation byte.
     while (length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80)
         length--;
     memcpy(out, string, length);
@@ -28,8 +29,9 @@ bool entry_is_group_id(const char *id)
     return id[length] == 0 && length >= 8 && length < ENTRY_GROUP_SIZE;
 }
 
-// titled_frame is the frame a person would name the crash by: the first of the
-// program's own with a name, else the first with a name, else the first with an image.
+// titled_frame is the frame a person would name the crash after: the program's first
+// own frame with a name, else the first frame with a name, else the first in a known
+// image.
 static const json_t *titled_frame(const json_t *frames)
 {
     const json_t *named = NULL;
@@ -90,7 +92,8 @@ static void copy_tags(const json_t *tags, struct entry *out)
     }
 }
 
-// copy_held takes what the sender's spool held back, by fingerprint.
+// copy_held copies the counts of crashes that the sender's spool held back, by
+// fingerprint.
 static void copy_held(const json_t *spool, struct entry *out)
 {
     const char *fingerprint;
@@ -114,8 +117,8 @@ static void copy_value(char *out, size_t size, const json_t *object, const char 
     entry_copy(out, size, value != NULL ? value : "");
 }
 
-// copy_group takes the report's own fingerprint, or computes what it would have said.
-// Live reports, where nothing crashed, are one group.
+// copy_group copies the report's fingerprint, or computes it where the report has none.
+// All live reports, in which nothing crashed, are one group.
 static void copy_group(const json_t *report, struct entry *out)
 {
     const char *fingerprint = report_string(report, "fingerprint");
@@ -139,7 +142,7 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
     entry.signal = report_integer(crash, "signal", 0);
     const char *time = report_string(report, "time");
     int64_t time_ms = 0;
-    // A machine whose clock is ahead must not stay on top of every list.
+    // A machine whose clock is ahead must not stay at the top of every list.
     if (time != NULL && moment_read(time, received_ms, &time_ms) == CH_OK &&
         time_ms >= 0 && time_ms < received_ms)
         entry.time_ms = time_ms;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An entry is what a store knows about a report without opening it: what lists show,
-// what filters ask for, and the group it belongs to.
+// what filters compare, and the group it belongs to.
 //
-// It is a value of fixed size without pointers, so that it can wait in a queue for its
-// commit after the parsed report is gone. Strings are cut, at a whole character, to
-// fit.
+// It has a fixed size and no pointers, so that it can wait in a queue for its commit
+// after the parsed report was freed. Strings are cut to fit, between characters.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,7 +20,7 @@ struct entry_tag {
     char value[200];
 };
 
-// Crashes of a fingerprint that a sender counted past its rate and did not send.
+// entry_held counts crashes of a fingerprint that the sender's rate limit held back.
 struct entry_held {
     char fingerprint[ENTRY_GROUP_SIZE];
     int64_t count;
@@ -31,7 +30,7 @@ struct entry {
     char id[REPORT_ID_SIZE];
     char group[ENTRY_GROUP_SIZE]; // the fingerprint
     int64_t revision;
-    int64_t time_ms;     // of the crash, never later than received_ms
+    int64_t time_ms;     // of the crash, never after received_ms
     int64_t received_ms; // since 1970, by our clock
     int64_t signal;
     char signal_name[24];
@@ -49,11 +48,11 @@ struct entry {
 };
 
 // entry_from_report fills out from a report that report_read accepted. received_ms is
-// now. CH_ERR_MALFORMED: its id is not a UUID.
+// the time of its arrival. CH_ERR_MALFORMED: its id is not a UUID.
 CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                             struct entry *out);
 
-// entry_copy copies string to out, which holds size bytes, cut at a whole character.
+// entry_copy copies string to out, which holds size bytes; it cuts between characters.
 void entry_copy(char *out, size_t size, const char *string);
 
 // entry_is_group_id is true for a fingerprint: 8 to 64 lower-case hexadecimal digits.

@@ -13,7 +13,7 @@ static const char *const names[] = { "release", "environment", "tag", "signal",
                                      "since",   "until",       "q",   "group",
                                      "limit",   "status" };
 
-// given is a parameter that says something: an empty field of a form does not.
+// given is a parameter that has a value: an empty field of a form counts as absent.
 static const char *given(const struct http_request *request, const char *key)
 {
     const char *value = http_parameter_value(request, key);
@@ -47,7 +47,7 @@ static bool read_limit(struct http_request *request, size_t fallback, size_t *ou
     return true;
 }
 
-// read_signal takes 11, SIGSEGV, or SEGV in either case.
+// read_signal accepts 11, SIGSEGV, or SEGV in either case.
 static void read_signal(const struct http_request *request, struct filter *out)
 {
     const char *value = given(request, "signal");
@@ -90,10 +90,12 @@ static bool read_tags(struct http_request *request, struct filter *out)
     return true;
 }
 
-// is_utf8 fails the request for a parameter that no store could hold.
+// is_utf8 fails the request for a parameter that is not UTF-8, which no store could
+// hold.
 static bool is_utf8(struct http_request *request)
 {
     for (size_t i = 0; i < request->parameter_count; i++) {
+        // json_string returns NULL for what is not UTF-8.
         json_t *string = json_string(request->parameters[i].value);
         json_decref(string);
         if (string != NULL)
@@ -138,7 +140,8 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
            read_tags(request, out);
 }
 
-// append_encoded writes what may stand in a query as it is, and the rest as %XX.
+// append_encoded copies characters that may stand in a query and writes the others as
+// %XX.
 static void append_encoded(struct text *out, const char *value)
 {
     for (; *value != 0; value++) {

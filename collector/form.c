@@ -6,7 +6,7 @@
 
 #include "base/hex.h"
 
-// decode turns `+` and `%20` into what they stand for, in place.
+// decode replaces `+` and `%20` by the characters they encode, in place.
 static bool decode(char *text)
 {
     char *to = text;
@@ -23,10 +23,11 @@ static bool decode(char *text)
             byte = ' ';
         }
         if (byte == '\n' && to > text && to[-1] == '\r')
-            to--; // browsers end lines with both
+            to--; // browsers end lines with CR LF
         *to++ = (char)byte;
     }
     *to = 0;
+    // json_string returns NULL for what is not UTF-8.
     json_t *utf8 = json_string(text);
     json_decref(utf8);
     return utf8 != NULL;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 // SAYS_SIZE is the limit from which a cut string is followed by its whole size: in
-// narrow places that would be longer than what it stands for.
+// narrow places that would be longer than the text itself.
 enum { SAYS_SIZE = 1000 };
 
-// decode_utf8 gives the length of the character at bytes and stores it at out, or 0
-// when there is none: a stray byte, an overlong form, a surrogate, past U+10FFFF.
+// decode_utf8 returns the length of the character at bytes and stores the character at
+// out; 0: there is none (a stray byte, an overlong form, a surrogate, past U+10FFFF).
 static size_t decode_utf8(const unsigned char *bytes, size_t left, uint32_t *out)
 {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -33,12 +33,17 @@ static size_t decode_utf8(const unsigned char *bytes, size_t left, uint32_t *out
     return length;
 }
 
-// is_deceptive is true for what changes how its neighbours look, or cannot be seen.
+// is_deceptive is true for a character that is invisible or changes how its neighbours
+// look.
 static bool is_deceptive(uint32_t c)
 {
     static const struct {
         uint32_t first, last;
     } ranges[] = {
+        // Controls except tab and newline; soft hyphen, marks and separators without a
+        // glyph; zero-width characters and direction marks; bidirectional embeddings,
+        // overrides and isolates; variation selectors; byte order mark; interlinear
+        // annotations; tags.
         { 0x00, 0x08 },       { 0x0b, 0x1f },     { 0x7f, 0x9f },
         { 0xad, 0xad },       { 0x61c, 0x61c },   { 0x180e, 0x180e },
         { 0x200b, 0x200f },   { 0x2028, 0x202e }, { 0x2060, 0x206f },
@@ -86,6 +91,7 @@ void html_escape(struct text *out, const char *string, size_t limit)
     for (size_t i = 0; i < size;) {
         uint32_t c = 0;
         size_t length = decode_utf8((const unsigned char *)string + i, size - i, &c);
+        // Up to three bytes before the limit may be a character that the limit cut.
         if (length != 0)
             escape_character(out, c, string + i, length);
         else if (size - i > 3 || size < limit)
@@ -112,7 +118,7 @@ enum hole {
     HOLE_HEX,
 };
 
-// hole_of names the conversion of length characters that follows a per cent sign.
+// hole_of returns the conversion of length characters that follows a per cent sign.
 static enum hole hole_of(const char *conversion, size_t length)
 {
     static const struct {

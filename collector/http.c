@@ -20,15 +20,15 @@ enum {
     THREADS = 4,
     CONNECTION_LIMIT = 4096,
     IDLE_TIMEOUT_S = 60,
-    HEAD_MS = 30000, // for a request's head, from its connection or the last answer
+    HEAD_MS = 30000, // for a request's head, from the connection or the last answer
     BODY_MS = 30000, // for a body, and again what came of it earns at
     BODY_BYTES_PER_MS = 16,
-    ANSWER_MS = 120000,     // for an answer to be made and fetched
-    DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before hanging up
+    ANSWER_MS = 120000,     // to make an answer and have it fetched
+    DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before closing
 };
 
-// A script-free, self-contained page: whatever markup got past everything else is
-// inert.
+// content_policy allows no script and nothing from elsewhere: markup that got past
+// every escape is inert.
 static const char content_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'";
@@ -42,7 +42,7 @@ struct http_server {
     size_t under_way; // requests begun and not finished
 };
 
-// A request and what only this file knows of it.
+// call is a request and what only this file knows about it.
 struct call {
     struct http_request request;
     struct http_server *server;
@@ -64,7 +64,7 @@ const char *http_parameter_value(const struct http_request *request, const char 
     return NULL;
 }
 
-// is_page says whether people look at this address: then failures are pages too.
+// is_page says whether people view this URL: then its failures are pages too.
 static bool is_page(const struct http_request *request)
 {
     if (request->route != NULL)
@@ -91,7 +91,8 @@ void http_fail(struct http_request *request, unsigned status, const char *format
         return;
     }
     answer->content_type = "application/json";
-    // A sentence cut inside a character is no UTF-8: json_pack then gives NULL.
+    // A sentence that was cut inside a character is not UTF-8; json_pack then returns
+    // NULL.
     json_t *error = json_pack("{s:s}", "error", sentence);
     char *dumped = json_dumps(error, JSON_COMPACT);
     json_decref(error);
@@ -123,7 +124,7 @@ static enum MHD_Result keep_parameter(void *context, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-// path_matches compares a path with a route's, and takes out what stands for its star.
+// path_matches compares a path with a route's, and copies what the star stands for.
 static bool path_matches(const char *pattern, const char *path, char *out_id)
 {
     size_t fixed = strcspn(pattern, "*");
@@ -139,7 +140,7 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
     return true;
 }
 
-// find_route sets the request's route, or fails it with 404 or 405.
+// find_route sets the request's route, or fails the request with 404 or 405.
 static void find_route(struct http_request *request, const char *method,
                        const struct http_options *options)
 {
@@ -150,6 +151,7 @@ static void find_route(struct http_request *request, const char *method,
         if (!path_matches(route->path, request->path, request->id))
             continue;
         known = true;
+        // HEAD is answered as GET; libmicrohttpd leaves out the body.
         if (strcmp(route->method, head ? "GET" : method) != 0)
             continue;
         request->route = route;
@@ -166,7 +168,7 @@ static const char *header(struct call *call, const char *name)
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-// shows_token says whether the request carries a token in a way its route takes.
+// shows_token says whether the request carries a token in a way that its route accepts.
 static bool shows_token(struct call *call)
 {
     const char *const *tokens = call->server->options->tokens;
@@ -252,8 +254,9 @@ static struct call *begin_call(struct http_server *server,
     return call;
 }
 
-// take_body hands a piece of the body on. A refused body is still read, so that the
-// answer is not lost in a connection reset, but not without end.
+// take_body takes a piece of the body. A refused body is still read up to a limit:
+// closing the connection with unread bytes would reset it, and the client could lose
+// the answer.
 static enum MHD_Result take_body(struct call *call, const char *bytes, size_t size)
 {
     struct http_request *request = &call->request;
@@ -289,7 +292,7 @@ static void add_headers(struct MHD_Response *response,
     MHD_add_response_header(response, "Cache-Control",
                             answer->cacheable ? "max-age=86400" : "no-store");
     if (answer->status == 401)
-        // Not Basic, which a browser would ask for by itself: the page holds a form.
+        // Basic would make browsers open a dialog; the page has a form instead.
         MHD_add_response_header(response, "WWW-Authenticate",
                                 "Bearer realm=\"crashhook\"");
     if (answer->location[0] != 0)
@@ -343,7 +346,7 @@ static enum MHD_Result send_answer(struct call *call)
                                                           MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         return MHD_NO;
-    answer->body = (struct text){ 0 }; // the response's now
+    answer->body = (struct text){ 0 }; // the response owns it now
     add_headers(response, request);
     connections_allow(&call->server->connections, call->watched, ANSWER_MS);
     tell(call, sent);
@@ -353,8 +356,8 @@ static enum MHD_Result send_answer(struct call *call)
     return result;
 }
 
-// on_request is called once for the head, then for pieces of the body, then with an
-// empty piece, and again with one after a resume.
+// on_request is called once for the head, then for each piece of the body, then without
+// bytes, and again without bytes after a resume.
 // NOLINTNEXTLINE(readability-function-size): its parameters are the library's
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *url, const char *method,
@@ -368,7 +371,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *state = call;
         if (call == NULL)
             return MHD_NO;
-        // Who asks first (Expect: 100-continue) is refused before the body.
+        // A client that asks first (Expect: 100-continue) is refused before it sends
+        // the body.
         return call->request.answer.status != 0 && header(call, "Expect") != NULL
                    ? send_answer(call)
                    : MHD_YES;
@@ -382,8 +386,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         call->handled = true;
         connections_allow(&call->server->connections, call->watched, ANSWER_MS);
         call->request.route->handle(&call->request);
-        // The answer is another thread's until it resumes the connection, which then
-        // comes back here, on this thread.
+        // Another thread owns the answer until it resumes the connection; this function
+        // is then called again, on this thread.
         if (call->suspended)
             return MHD_YES;
     }
@@ -422,7 +426,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd_connection,
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct connection *connection = calloc(1, sizeof(*connection));
-        if (connection != NULL) // else it goes unwatched: there is no way to refuse it
+        if (connection != NULL) // else it is not watched: it cannot be refused here
             connections_add(&server->connections, connection, info->connect_fd,
                             HEAD_MS);
         *state = connection;
@@ -467,8 +471,9 @@ void http_quiesce(struct http_server *server, int timeout_ms)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += timeout_ms / 1000;
-    // Whoever connects now is refused, not left waiting. MHD_quiesce_daemon (0.9.75)
-    // would abort where a thread of the pool lets go of the socket at the same moment.
+    // A client that connects now is refused and not left waiting. MHD_quiesce_daemon
+    // (0.9.75) would abort when a thread of the pool closes the socket at the same
+    // moment.
     (void)shutdown(server->options->listen_fd, SHUT_RDWR);
     pthread_mutex_lock(&server->lock);
     int result = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP server: routes, requests and answers. libmicrohttpd appears in http.c alone.
+// The HTTP server: routes, requests and answers. Only http.c includes libmicrohttpd.
 //
-// A route is one row of a table: method, path, who may ask, how much body, and the
-// function that answers. A handler fills request->answer and returns; one that must
-// wait for the store suspends the connection and is resumed from another thread, so no
-// thread waits with it. Slow and silent clients are cut off by deadlines
+// A route is one row of a table: method, path, who has access, the limit of the body,
+// and the function that answers. A handler fills request->answer and returns; a handler
+// that must wait for the store suspends the connection, which another thread resumes,
+// so no thread waits with it. Slow and silent clients are cut off by deadlines
 // (connections.h).
 //
-// Everything here may run on any of the server's threads; a request is touched by one
-// at a time.
+// Everything here may run on any of the server's threads; only one at a time uses a
+// request.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 enum { HTTP_PARAMETERS = 32, HTTP_ID_SIZE = 160, HTTP_TARGET_SIZE = 600 };
 
-// HTTP_NO_TOKEN is the token of a request that showed none.
+// HTTP_NO_TOKEN is the token of a request that carried none.
 #define HTTP_NO_TOKEN ((size_t)-1)
 
 struct http_request;
@@ -28,31 +28,31 @@ struct http_server;
 
 enum http_access {
     HTTP_OPEN,  // anybody
-    HTTP_READ,  // a token, as Bearer, or as a browser carries it: Basic, a cookie
-    HTTP_WRITE, // a token as Bearer, and no page of another site asking
+    HTTP_READ,  // a token: as Bearer, or as a browser sends it, by Basic or in a cookie
+    HTTP_WRITE, // a token as Bearer, and not from a page of another site
     HTTP_FORM,  // as HTTP_READ, and from a page of ours
-    HTTP_LOGIN, // from a page of ours
+    HTTP_LOGIN, // no token, but from a page of ours
 };
 
-// An http_handle_fn answers a request whose body has arrived, or suspends it.
+// http_handle_fn answers a request whose body has arrived, or suspends it.
 typedef void http_handle_fn(struct http_request *request);
 
-// An http_begin_fn runs before the body; filling the answer refuses the request.
+// http_begin_fn runs before the body; if it fills the answer, the request is refused.
 typedef void http_begin_fn(struct http_request *request);
 
-// An http_body_fn takes the next piece of the body; filling the answer refuses the
-// rest.
+// http_body_fn takes the next piece of the body; if it fills the answer, the rest is
+// refused.
 typedef void http_body_fn(struct http_request *request, const void *bytes, size_t size);
 
 struct http_route {
     const char *method;
-    const char *path; // `/x/*`: the rest of the path is request->id
+    const char *path; // `/x/*`: request->id is the rest of the path
     enum http_access access;
     bool page;         // failures are shown as a page, not as JSON
     size_t body_limit; // bytes
     http_handle_fn *handle;
     http_begin_fn *begin; // NULL: nothing to do before the body
-    http_body_fn *body;   // NULL: it is kept in request->body
+    http_body_fn *body;   // NULL: the body is kept in request->body
 };
 
 struct http_parameter {
@@ -68,8 +68,8 @@ struct http_answer {
     bool cacheable;
     char location[HTTP_TARGET_SIZE]; // empty: none
     struct text cookie;              // empty: none
-    bool is_file;                    // the answer is a file in place of body
-    int file;                        // its descriptor, closed when it is sent
+    bool is_file;                    // the body of the answer is a file
+    int file;                        // its descriptor, closed after it was sent
     uint64_t file_size;
 };
 
@@ -80,51 +80,51 @@ struct http_request {
     char id[HTTP_ID_SIZE];
     struct http_parameter parameters[HTTP_PARAMETERS];
     size_t parameter_count;
-    const char *content_encoding; // NULL: none said
-    size_t token;                 // that was shown, by its place in the file
-    const char *host; // that it was sent to, as the client calls it, or NULL
-    bool secure;      // a proxy in front says it was asked by TLS
+    const char *content_encoding; // NULL: the request named none
+    size_t token;                 // index of the token it carried in the file of tokens
+    const char *host;             // the Host header, or NULL
+    bool secure;                  // a proxy in front received the request over TLS
     struct text body;
     struct http_answer answer;
     void *state; // the handler's own, released by state_destroy
     void (*state_destroy)(void *state);
 };
 
-// What is known of a request once it is answered; strings live until the call returns.
+// http_seen describes a request that was answered; strings live until the call returns.
 struct http_seen {
     const char *method;
     const char *path;
-    const char *forwarded; // what a proxy in front said of where it came from, or NULL
+    const char *forwarded; // X-Forwarded-For, as a proxy in front sets it, or NULL
     char from[64];         // the address it came from
     unsigned status;
     size_t received; // bytes of its body
-    size_t sent;     // bytes of the answer's
+    size_t sent;     // bytes of the answer's body
     int64_t duration_ms;
     size_t token;
 };
 
-// An http_observe_fn hears of every answer, for metrics and the log.
+// http_observe_fn is called for every answer, for metrics and the log.
 typedef void http_observe_fn(void *context, const struct http_seen *seen);
 
 struct http_options {
     int listen_fd;
     const struct http_route *routes;
     size_t route_count;
-    const char *const *tokens; // NULL-terminated; empty: nobody needs one
+    const char *const *tokens; // NULL-terminated; empty: no request needs one
     void *context;             // handed to handlers by request->context
     http_observe_fn *observe;
     http_handle_fn *fail_page; // turns an answer without a body into a page
 };
 
-// http_start serves options, which must outlive the server.
+// http_start starts to serve; options must outlive the server.
 CH_CHECKED enum ch_status http_start(const struct http_options *options,
                                      struct http_server **out);
 
-// http_tick cuts off the connections whose time is up; call it about once a second.
+// http_tick cuts off connections past their deadlines; call it about once a second.
 void http_tick(struct http_server *server);
 
-// http_quiesce takes no more connections and waits, at most timeout_ms, until no
-// request is under way.
+// http_quiesce accepts no more connections and waits, at most timeout_ms, until no
+// request is being served.
 void http_quiesce(struct http_server *server, int timeout_ms);
 
 // http_stop ends the server; no request may be suspended.
@@ -133,11 +133,11 @@ void http_stop(struct http_server *server);
 // http_parameter_value is the first value of a parameter in the address, or NULL.
 const char *http_parameter_value(const struct http_request *request, const char *key);
 
-// http_fail answers with a status and one sentence of why.
+// http_fail answers with a status and one sentence that says why.
 void http_fail(struct http_request *request, unsigned status, const char *format, ...)
     CH_PRINTF(3, 4);
 
-// http_suspend, called by a handler, leaves the answer to whoever calls http_resume.
+// http_suspend is called by a handler; the answer is sent after http_resume.
 void http_suspend(struct http_request *request);
 
 // http_resume sends a suspended request's answer; the request is the server's again.

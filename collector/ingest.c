@@ -9,9 +9,9 @@ struct ingest {
     struct ingest_limits limits;
     ingest_complain_fn *complain;
     pthread_t thread;
-    struct store_upload *batch; // limits.batch of them; the thread's alone
+    struct store_upload *batch; // limits.batch of them; only the thread uses it
 
-    pthread_mutex_t lock; // guards all below
+    pthread_mutex_t lock; // guards everything below
     pthread_cond_t changed;
     struct ingest_item *first;
     struct ingest_item **end;
@@ -21,8 +21,8 @@ struct ingest {
     bool joined;
 };
 
-// take waits for items and takes the first of the queue, at most a batch; NULL: stopped
-// and nothing is left.
+// take waits for items and removes the first ones from the queue, at most a batch;
+// NULL: ingest was stopped and the queue is empty.
 static struct ingest_item *take(struct ingest *ingest, size_t *out_count)
 {
     pthread_mutex_lock(&ingest->lock);

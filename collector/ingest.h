@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ingest is the one way into the store: a bounded queue and the thread that empties it.
+// Ingest is the only way into the store: a bounded queue and the thread that empties
+// it.
 //
 // The thread takes whatever is waiting, stores it in one transaction, and only then
-// tells each upload: so an answer means durable, and uploads that arrive together share
-// one fsync without anyone having to wait for a batch to fill. A full queue refuses,
-// which the sender learns as 429, instead of growing.
+// answers each upload. So an answer means that the report is durable, and uploads that
+// arrive together share one fsync without waiting for a batch to fill. A full queue
+// does not grow: it refuses the report, and the sender gets a 429.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,15 +16,16 @@
 struct ingest;
 struct ingest_item;
 
-// An ingest_done_fn is called on ingest's thread once the item's fate is known; the
-// item is the caller's again.
+// ingest_done_fn is called on ingest's thread once the item was stored or refused; the
+// caller owns the item again.
 typedef void ingest_done_fn(struct ingest_item *item);
 
-// An item belongs to ingest from a successful ingest_submit until done is called.
+// ingest_item belongs to ingest from a successful ingest_submit until done is called.
 struct ingest_item {
     struct store_upload upload;
     ingest_done_fn *done;
-    enum ch_status status; // CH_OK: durable, upload.outcome says how
+    enum ch_status
+        status; // CH_OK: it is durable, and upload.outcome says what was done
     struct ingest_item *next;
 };
 
@@ -31,12 +33,12 @@ struct ingest_limits {
     size_t batch;       // most uploads of one transaction
     size_t queue;       // most uploads waiting
     size_t queue_bytes; // most bytes of bodies waiting
-    // store_add, or what a test puts in its place.
+    // store_add, or a test's replacement.
     enum ch_status (*add)(struct store *store, struct store_upload *uploads,
                           size_t count, char error[STORE_ERROR_SIZE]);
 };
 
-// An ingest_complain_fn hears one line about every batch that could not be stored.
+// ingest_complain_fn gets one line about every batch that could not be stored.
 typedef void ingest_complain_fn(const char *error);
 
 // ingest_create starts the thread; store must outlive it.
@@ -45,10 +47,10 @@ CH_CHECKED enum ch_status ingest_create(struct store *store,
                                         ingest_complain_fn *complain,
                                         struct ingest **out);
 
-// ingest_destroy stores what is waiting, refuses the rest, and ends the thread.
+// ingest_destroy stores what is waiting, ends the thread and frees the queue.
 void ingest_destroy(struct ingest *ingest);
 
-// ingest_stop is the first half of ingest_destroy: afterwards nothing is waiting, every
+// ingest_stop is the first half of ingest_destroy: after it nothing is waiting, every
 // done was called, and ingest_submit refuses.
 void ingest_stop(struct ingest *ingest);
 

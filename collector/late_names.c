@@ -14,7 +14,7 @@ static bool is_nameless(const json_t *frame)
     return report_frame_is_code(frame) && report_string(frame, "function") == NULL;
 }
 
-// mark_nameless sets marks[i] where image i has a nameless frame in the thread.
+// mark_nameless sets marks[i] where a frame of the thread in image i has no name.
 static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
 {
     size_t i;
@@ -27,10 +27,10 @@ static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
     }
 }
 
-// What the folder of debug files has for a report.
+// late_files says what the folder of debug files has for a report.
 struct late_files {
-    bool any;      // some nameless frame is of a build whose debug file is here
-    bool uncached; // and of one of those builds there is no symbol cache
+    bool any;      // the folder has the debug file of some nameless frame's build
+    bool uncached; // and one of those builds has no symbol cache
 };
 
 static struct late_files find_files(const json_t *report, const char *folder)
@@ -55,8 +55,8 @@ static struct late_files find_files(const json_t *report, const char *folder)
     return found;
 }
 
-// physical_end gives the index behind the physical frame that starts at start: its
-// inline frames come first, then the function they were inlined into.
+// physical_end is the index after the physical frame that begins at start: its inlined
+// calls come first, then the function they were inlined into.
 static size_t physical_end(const json_t *frames, size_t start)
 {
     size_t count = json_array_size(frames);
@@ -81,8 +81,8 @@ static bool same_place(const json_t *a, const json_t *b)
     return strcmp(first, second) == 0;
 }
 
-// merge_frames gives mine with its nameless frames taken from theirs, or NULL where the
-// two are not the same physical frames.
+// merge_frames is mine with its nameless frames replaced by theirs, or NULL if the two
+// do not have the same physical frames.
 static json_t *merge_frames(const json_t *mine, const json_t *theirs)
 {
     json_t *merged = json_array();
@@ -123,7 +123,8 @@ static void merge_report(json_t *report, const json_t *named)
     }
 }
 
-// copy_report gives a report that shares no frame with report. NULL: out of memory.
+// copy_report makes a deep copy, which shares no frame with report. NULL: out of
+// memory.
 static json_t *copy_report(const json_t *report)
 {
     CH_CLEANUP(text_deinit) struct text bytes = { 0 };

@@ -14,7 +14,7 @@
 
 enum { BACKLOG = 4096 };
 
-// is_port: getaddrinfo would take a number past the last port for another one.
+// is_port checks the number itself, because getaddrinfo wraps one above 65535.
 static bool is_port(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -22,7 +22,7 @@ static bool is_port(const char *text)
            strtol(text, NULL, 10) <= UINT16_MAX;
 }
 
-// split takes host and port of `host:port` and `[host]:port` apart.
+// split copies the host and finds the port of `host:port` or `[host]:port`.
 static bool split(const char *address, char *host, size_t host_size, const char **port)
 {
     const char *colon = strrchr(address, ':');
@@ -51,7 +51,7 @@ static bool is_loopback(const union address *address)
     return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
 }
 
-// describe fills out from what its socket is bound to.
+// describe fills out from the address that its socket is bound to.
 static enum ch_status describe(struct listener *out)
 {
     union address bound = { 0 };

@@ -26,8 +26,8 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     STOP_MS = 5000,
-    HEAP_SLACK = 8 << 20, // bytes of a heap that are free and not given back
-    HEAP_STEP = 1 << 20,  // bytes a heap grows by
+    HEAP_SLACK = 8 << 20, // free bytes at a heap's end that are not given back
+    HEAP_STEP = 1 << 20,  // bytes that a heap grows by
     PATH_SIZE = 4096,
     STATE_SIZE = PATH_SIZE - 64
 };
@@ -55,13 +55,14 @@ static void observe(void *context, const struct http_seen *seen)
         request_log_write(seen);
 }
 
-// read_retention understands --keep and --keep-per-group.
+// read_retention parses --keep and --keep-per-group.
 static bool read_retention(const struct options *options, struct store_retention *out)
 {
     int64_t now_ms = moment_now();
     int64_t since_ms = 0;
     *out = (struct store_retention){ 0 };
     if (options->keep != NULL) {
+        // Digits and a unit only: moment_read would also accept a date.
         if (strspn(options->keep, "0123456789") + 1 != strlen(options->keep) ||
             moment_read(options->keep, now_ms, &since_ms) != CH_OK ||
             since_ms >= now_ms)
@@ -78,8 +79,8 @@ static bool read_retention(const struct options *options, struct store_retention
     return true;
 }
 
-// read_limits fills the collector from options; the sentence about a wrong one, or
-// NULL.
+// read_limits fills the collector from options and returns NULL, or a sentence that
+// says which option is wrong.
 static const char *read_limits(const struct options *options,
                                struct store_retention *retention,
                                struct collector *collector)
@@ -94,7 +95,8 @@ static const char *read_limits(const struct options *options,
     return NULL;
 }
 
-// state_folder writes the folder for lasting state, which it makes where it is missing.
+// state_folder writes the path of the folder for lasting state, and makes missing
+// folders.
 static bool state_folder(char out[STATE_SIZE])
 {
     const char *state = getenv("XDG_STATE_HOME");
@@ -129,8 +131,8 @@ static bool default_store(char *out)
     return true;
 }
 
-// default_symbols writes a folder beside the store's file, or, where that is none, in
-// the folder for lasting state.
+// default_symbols writes the path of a folder beside the store's file, or, where the
+// store is not a file, in the folder for lasting state.
 static bool default_symbols(const char *store, char *out)
 {
     char folder[STATE_SIZE];
@@ -153,7 +155,7 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// wait_for_stop keeps the server's time until a signal asks to stop.
+// wait_for_stop runs the server's clock until a signal asks it to stop.
 static void wait_for_stop(struct http_server *server, const sigset_t *stops)
 {
     struct timespec second = { .tv_sec = 1 };
@@ -161,8 +163,8 @@ static void wait_for_stop(struct http_server *server, const sigset_t *stops)
         http_tick(server);
 }
 
-// serve runs until a signal, then lets requests under way finish: first no new ones,
-// then nothing waiting for the store, then the threads.
+// serve runs until a signal, then lets current requests finish: first it accepts no new
+// ones, then it empties the store's queue, then it ends the threads.
 static int serve(struct collector *collector, const struct listener *listener,
                  const char *const *tokens, const sigset_t *stops)
 {
@@ -260,19 +262,19 @@ int main(int argc, char **argv)
         options.store = store;
     }
 
-    sigset_t stops; // blocked before any thread is made, so that main alone takes them
+    sigset_t stops; // blocked before any thread starts, so that only main receives them
     sigemptyset(&stops);
     sigaddset(&stops, SIGTERM);
     sigaddset(&stops, SIGINT);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); // whoever started us may have ignored it
-    signal(SIGXFSZ, SIG_IGN); // a file limit is then an error like a full disk
-    // Every report frees about what the next one takes: without slack the heaps of the
-    // server's threads would shrink and grow with each.
+    signal(SIGCHLD, SIG_DFL); // our parent may have ignored it
+    signal(SIGXFSZ, SIG_IGN); // a file size limit then is an error, like a full disk
+    // Every report frees about as much as the next one allocates: without slack the
+    // heaps of the server's threads would shrink and grow with each report.
     mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);
     mallopt(M_TOP_PAD, HEAP_STEP);
-    umask(077); // reports are nobody else's business
+    umask(077); // nobody else may read the reports
     raise_descriptor_limit();
 
     struct access_tokens tokens = { 0 };

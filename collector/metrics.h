@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters of what the collector did since its start, as Prometheus reads them. They
-// are only ever added to, from any thread.
+// Counters of what the collector did since its start, in the form that Prometheus
+// reads. They only ever grow, and any thread may add to them.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ void metrics_count(atomic_uint_least64_t *counter);
 // metrics_count_answer adds one answer of an HTTP status.
 void metrics_count_answer(struct metrics *metrics, unsigned status);
 
-// metrics_write appends all counters and the totals of the store in Prometheus' text
-// format; totals NULL: the store did not say.
+// metrics_write appends all counters and the store's totals in Prometheus' text format;
+// totals NULL: the store could not be read.
 void metrics_write(struct metrics *metrics, const struct store_totals *totals,
                    struct text *out);

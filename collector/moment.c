@@ -16,7 +16,7 @@ int64_t moment_now(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// read_ago reads `7d`: at most five digits and a unit.
+// read_ago parses `7d`: at most five digits and a unit.
 static enum ch_status read_ago(const char *text, int64_t now_ms, int64_t *out)
 {
     static const struct {
@@ -38,7 +38,7 @@ static enum ch_status read_ago(const char *text, int64_t now_ms, int64_t *out)
     return CH_ERR_MALFORMED;
 }
 
-// read_fraction reads an optional `.123456` as milliseconds and passes over it.
+// read_fraction parses an optional `.123456` as milliseconds and advances past it.
 static int64_t read_fraction(const char **at)
 {
     if (**at != '.')
@@ -50,7 +50,7 @@ static int64_t read_fraction(const char **at)
     return ms;
 }
 
-// read_offset reads `Z` or `+02:00` to the end of the text as milliseconds.
+// read_offset parses `Z` or `+02:00`, up to the end of the text, as milliseconds.
 static enum ch_status read_offset(const char *at, int64_t *out)
 {
     if (strcmp(at, "Z") == 0 || strcmp(at, "z") == 0) {

@@ -5,7 +5,7 @@
 
 #include "collector/collector.h"
 
-// string_end gives the index behind the string whose first quote is at start.
+// string_end is the index after the string whose opening quote is at start.
 static size_t string_end(const char *bytes, size_t size, size_t start)
 {
     size_t i = start + 1;
@@ -23,7 +23,7 @@ size_t opened_report_weigh(const char *bytes, size_t size)
             i = string_end(bytes, size, i);
             continue;
         }
-        // An empty object costs as much as three plain values.
+        // An empty object takes as much memory as three plain values.
         values += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
         i++;
     }
@@ -72,7 +72,7 @@ static unsigned parse(struct opened_report *report, struct opened_report_error *
     return status == CH_ERR_LIMIT ? 413 : status == CH_ERR_NO_MEMORY ? 503 : 400;
 }
 
-// open_decoded takes turns where the report is large, and parses all of it.
+// open_decoded waits for the lock if the report is large, and parses it.
 static unsigned open_decoded(struct opened_report *out, pthread_mutex_t *large,
                              struct opened_report_error *error)
 {

@@ -7,7 +7,7 @@
 
 static const struct row {
     const char *name;
-    const char *value; // how --help calls its value
+    const char *value; // what --help calls its value
     const char *fallback;
     size_t offset;
     const char *help;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The collector's command line: one table row per option drives parsing and --help.
-// Values are checked by whoever uses them; strings live as long as argv. Read by main.
+// Values are checked where they are used; strings live as long as argv. Only main reads
+// it.
 #pragma once
 #include <stdbool.h>
 
@@ -11,13 +12,13 @@ struct options {
     const char *symbols;        // NULL: beside the store
     const char *token_file;     // NULL: none
     const char *keep;           // NULL: for ever
-    const char *keep_per_group; // NULL: all
+    const char *keep_per_group; // NULL: all of them
     const char *rate;           // NULL: no limit
-    const char *log;            // NULL: failures alone
+    const char *log;            // NULL: only failures
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
 
-// options_parse fills out from argv; it prints what --help and --version ask for
-// (OPTIONS_DONE), and one line about a wrong use (OPTIONS_WRONG).
+// options_parse fills out from argv; it prints the text of --help and --version
+// (OPTIONS_DONE), or one line about a usage error (OPTIONS_WRONG).
 enum options_result options_parse(int argc, char **argv, struct options *out);

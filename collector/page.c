@@ -83,7 +83,7 @@ void page_write_number(struct text *out, int64_t number)
     }
 }
 
-// write_bar draws one day; a day with any report shows, however small its part is.
+// write_bar draws one day; a day with any report is visible, however small its share.
 static void write_bar(struct text *out, const struct store_group *group, size_t i,
                       int64_t most, int height)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two reports side by side: what differs between them, and where their stacks part.
+// Two reports side by side: what differs between them, and where their stacks diverge.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +13,14 @@
 
 enum { FRAMES_COMPARED = 120, MEMBERS_COMPARED = 100, MEMBERS_KEPT = 1000 };
 
-// A pair of reports that are compared.
+// pair is two reports that are compared.
 struct pair {
     struct text *out;
     const json_t *reports[2];
-    size_t same; // facts that are
+    size_t same; // facts that are equal
 };
 
-// Where a fact is in a report: a member, or a member of a member.
+// facts says where a fact is in a report: a member, or a member of a member.
 static const struct {
     const char *name;
     const char *object;
@@ -47,7 +47,7 @@ static bool equal(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-// write_fact writes a fact the reports differ in, and counts one they share.
+// write_fact writes a fact in which the reports differ, and counts one that is equal.
 static void write_fact(struct pair *pair, const char *name, const char *first,
                        const char *second)
 {
@@ -107,8 +107,8 @@ static void write_facts(struct pair *pair)
                pair->same);
 }
 
-// The frames of both crashed threads, and how many of them are the same from a place
-// in each on: what the longest way through both is read from.
+// stacks holds the frames of both crashed threads, and at same[i][k] the length of the
+// longest common subsequence of the frames from i and from k on.
 struct stacks {
     const json_t *frames[2];
     size_t counts[2];
@@ -159,8 +159,8 @@ static void write_frame(struct text *out, const json_t *frame)
     text_deinit(&name);
 }
 
-// write_rows walks the longest way through both stacks: what both have stands in one
-// row, what one has alone beside nothing.
+// write_rows walks along the longest common subsequence: a frame of both stacks gets
+// one row, a frame of one stack a row with an empty cell.
 static void write_rows(struct text *out, const struct stacks *stacks)
 {
     size_t i = 0;
@@ -206,8 +206,8 @@ static void write_stacks(struct pair *pair)
     free(stacks);
 }
 
-// A report's part that is compared; the rest is let go, so that two large reports are
-// never in memory at once.
+// part is what is compared of a report; the rest is freed, so that two large reports
+// are never in memory at once.
 struct part {
     json_t *json;
     char id[HTTP_ID_SIZE];
@@ -266,7 +266,7 @@ static void write_pair(struct http_request *request, const struct part parts[2])
     request->answer.content_type = "text/html; charset=utf-8";
 }
 
-// read_ids takes the two parameters `r`; false: it failed the request.
+// read_ids reads the two parameters `r`; false: it failed the request.
 static bool read_ids(struct http_request *request, const char *ids[2])
 {
     size_t count = 0;

@@ -10,24 +10,25 @@
 #include "report/readable_name.h"
 #include "report/report.h"
 
-// What is drawn and listed of a thread: the last events, at so many depths.
+// Limits of what is drawn and listed of a thread: its last events, down to a depth.
 enum {
     THREADS_SHOWN = 20,
     EVENTS_DRAWN = 2000,
     EVENTS_LISTED = 100,
     DEPTHS_DRAWN = 24,
-    LANE = 14, // the height of a depth in the picture
+    LANE = 14, // height of one depth in the picture
     WIDTH = 1000,
     INDENT_MAX = 24,
     OPEN_SHOWN = 64,
 };
 
-// A picture's time runs from first_ns to last_ns over its width.
+// picture is the drawing of a thread; its width shows the time from first_ns to
+// last_ns.
 struct picture {
     struct text *out;
     int64_t first_ns;
     int64_t last_ns;
-    const json_t *open[DEPTHS_DRAWN]; // entries whose exit is still to come
+    const json_t *open[DEPTHS_DRAWN]; // entries whose exit was not drawn yet
 };
 
 static bool is_entry(const json_t *event)
@@ -41,7 +42,7 @@ static int64_t time_of(const json_t *event)
     return report_integer(event, "t_ns", 0);
 }
 
-// write_call writes what an event's function is called by.
+// write_call writes the name of an event's function, or its address.
 static void write_call(struct text *out, const json_t *event)
 {
     struct text name = { 0 };
@@ -54,7 +55,7 @@ static void write_call(struct text *out, const json_t *event)
     text_deinit(&name);
 }
 
-// write_span writes a time in the largest unit that it has one of.
+// write_span writes a time in the largest unit of which it is at least one.
 static void write_span(struct text *out, int64_t ns)
 {
     static const struct {
@@ -78,7 +79,8 @@ static int place_of(const struct picture *picture, int64_t ns)
     return part < 0 ? 0 : part > 1 ? WIDTH : (int)(part * WIDTH);
 }
 
-// draw_call draws a call from its entry to its exit, or to the end (exit NULL).
+// draw_call draws a call from its entry (NULL: before the first event drawn) to its
+// exit (NULL: it had not returned).
 static void draw_call(struct picture *picture, int depth, const json_t *entry,
                       const json_t *end)
 {
@@ -208,7 +210,7 @@ void page_flight_write(struct text *out, const json_t *report)
     size_t count = json_array_size(threads);
     if (count == 0)
         return;
-    // A program may have asked for a report without a crash.
+    // A program may have requested a report without a crash.
     const char *moment =
         json_object_get(report, "crash") != NULL ? "the crash" : "the report";
     html_write(out,

@@ -17,7 +17,7 @@ enum {
     REPEATS_FOLDED = 3
 };
 
-// Why an unwind ended, for those that did not reach the end of the stack.
+// endings explains why an unwind ended before the end of the stack.
 static const struct {
     const char *ended;
     const char *sentence;
@@ -28,7 +28,7 @@ static const struct {
     { "limit", "The limit of frames was reached." },
 };
 
-// How much a frame found that way deserves to be believed.
+// trusts says how reliable a frame is that was found in this way.
 static const struct {
     const char *trust;
     const char *hint;
@@ -40,12 +40,12 @@ static const struct {
     { "scan", "by looking for return addresses: may be left over from before", true },
 };
 
-// The frames of one thread on their way to a page.
+// frame_list is the frames of one thread and what they are written with.
 struct frame_list {
     struct text *out;
     const json_t *report;
     const json_t *frames;
-    struct page_sources *sources; // NULL: none are shown
+    struct page_sources *sources; // NULL: no sources are shown
 };
 
 static bool is_system(const json_t *frame)
@@ -115,7 +115,7 @@ static void write_value(struct text *out, const json_t *value)
     free(dumped);
 }
 
-// reason_of is why there is no value, in words where we know them.
+// reason_of says why there is no value, in words where we have them.
 static const char *reason_of(const json_t *argument)
 {
     static const struct {
@@ -163,7 +163,7 @@ static void write_arguments(struct text *out, const json_t *frame)
     html_write(out, "</ul>");
 }
 
-// write_gap writes a frame that stands for no code.
+// write_gap writes an entry that stands for frames and is no frame itself.
 static void write_gap(struct text *out, const json_t *frame)
 {
     const char *kind = report_string(frame, "kind");
@@ -176,7 +176,7 @@ static void write_gap(struct text *out, const json_t *frame)
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
 }
 
-// write_function writes a function's name, its parameters apart.
+// write_function writes a function's name, with its parameters set apart.
 static void write_function(struct text *out, const char *function)
 {
     struct text name = { 0 };
@@ -192,7 +192,8 @@ static void write_function(struct text *out, const char *function)
     text_deinit(&name);
 }
 
-// write_name writes what a frame is called by: its function, else where it lies.
+// write_name writes the function of a frame, or else its offset in an image or its
+// address.
 static void write_name(struct text *out, const json_t *report, const json_t *frame)
 {
     const char *function = report_string(frame, "function");
@@ -207,8 +208,8 @@ static void write_name(struct text *out, const json_t *report, const json_t *fra
                    report_string(frame, "address"));
 }
 
-// frame_number is how far from the innermost the frame at index is, those that were
-// left out counted.
+// frame_number is the distance of the frame at index from the innermost one, including
+// the frames that were left out.
 static uint64_t frame_number(const json_t *frames, size_t index)
 {
     uint64_t number = index;
@@ -219,12 +220,12 @@ static uint64_t frame_number(const json_t *frames, size_t index)
     return number;
 }
 
-// How a frame is shown.
+// frame_look is how a frame is shown.
 enum frame_look {
     FRAME_FAULT, // the one to look at first
     FRAME_OPEN,
     FRAME_FOLDED,
-    FRAME_REPEATED, // as another, with its lines
+    FRAME_REPEATED, // repeats another frame; its source lines are not repeated
 };
 
 static void write_frame(const struct frame_list *list, size_t index,
@@ -254,7 +255,7 @@ static void write_frame(const struct frame_list *list, size_t index,
     html_write(out, "</div></li>\n");
 }
 
-// fold_end gives the index behind the run of system frames that starts at start.
+// fold_end is the index after the run of system frames that begins at start.
 static size_t fold_end(const json_t *frames, size_t start)
 {
     size_t i = start;
@@ -291,8 +292,8 @@ static void write_fold(const struct frame_list *list, size_t start, size_t end)
     html_write(out, "</ol></details></li>\n");
 }
 
-// repeat_end gives the index behind the frames at start and after that are one place of
-// one function again and again.
+// repeat_end is the index after the run of frames with the same address that begins at
+// start.
 static size_t repeat_end(const json_t *frames, size_t start)
 {
     const char *address = report_string(json_array_get(frames, start), "address");
@@ -306,8 +307,8 @@ static size_t repeat_end(const json_t *frames, size_t start)
     return i;
 }
 
-// write_repeat writes a frame once and folds its repetitions, when
-// there are enough; it gives the index behind what it wrote.
+// write_repeat writes a frame once and folds its repetitions when there are enough of
+// them; it returns the index after the frames that it wrote.
 static size_t write_repeat(const struct frame_list *list, size_t start, size_t shown,
                            bool fault)
 {

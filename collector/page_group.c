@@ -67,7 +67,7 @@ static void write_releases(struct text *out, const struct store_group *group)
     html_write(out, "</section>\n");
 }
 
-// write_decision writes what was decided, and that a resolved group is back.
+// write_decision writes what people decided, and whether a resolved group came back.
 static void write_decision(struct group_page *page, const struct store_group *group)
 {
     struct text *out = page->out;

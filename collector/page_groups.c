@@ -12,7 +12,7 @@
 
 enum { GROUPS_ON_A_PAGE = 50, RELEASES_IN_A_ROW = 3 };
 
-// What the rows of a list are written with.
+// listing is what the rows of a list are written with.
 struct listing {
     struct text *out;
     int64_t now_ms;
@@ -154,7 +154,7 @@ void page_groups(struct http_request *request)
         html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
                         "<button>Log out</button></form>\n");
     write_filters(out, request);
-    html_write(out, "<ol class=\"groups\">"); // empty, it is not shown
+    html_write(out, "<ol class=\"groups\">"); // the style sheet hides an empty list
     if (status == CH_OK)
         status = store_list_groups(store, &filter.store, write_group, &listing, next);
     if (status != CH_OK) {

@@ -8,7 +8,7 @@
 
 enum { IMAGES_SHOWN = 400 };
 
-// write_sent marks what the collector has of a build; folder may be NULL.
+// write_sent marks what was uploaded of a build; folder may be NULL.
 static void write_sent(struct text *out, const char *folder, const char *build_id)
 {
     if (folder == NULL || build_id == NULL)

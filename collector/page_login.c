@@ -24,9 +24,11 @@ void page_login_write(struct text *out, const char *to, const char *complaint)
     page_end(out);
 }
 
-// is_here is true for an address of a page of ours: a path, and no other site's name.
+// is_here is true for a path of this collector, and false for what leads to another
+// site.
 static bool is_here(const char *to)
 {
+    // Browsers read `//host` and `/\host` as the address of another host.
     if (to[0] != '/' || to[1] == '/' || to[1] == '\\' || strlen(to) >= HTTP_TARGET_SIZE)
         return false;
     for (; *to != 0; to++) {

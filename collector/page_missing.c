@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which debug files would give the nameless frames of a report names, and how to send
+// Which debug files would name the nameless frames of a report, and how to upload them.
 // them.
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct missing_images {
     size_t count;
 };
 
-// What stood in the way, in the words of docs/symbolizing.md.
+// reasons says what each symbol_status means, in the words of docs/symbolizing.md.
 static const struct {
     const char *status;
     const char *sentence;

@@ -19,7 +19,7 @@ static void write_fact(struct text *out, const char *name, const char *value)
         html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
 }
 
-// write_path breaks a path, where it has to, behind a slash.
+// write_path allows a line break after each slash of a path.
 static void write_path(struct text *out, const char *name, const char *path)
 {
     if (path == NULL || path[0] == 0)

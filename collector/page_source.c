@@ -24,7 +24,7 @@ void page_sources_deinit(struct page_sources *sources)
     sources->count = 0;
 }
 
-// build_of finds the build a frame lies in, opened where there is a bundle of it.
+// build_of finds the build of an image, and opens its bundle if there is one.
 static struct page_source_build *build_of(struct page_sources *sources,
                                           const json_t *image)
 {
@@ -43,7 +43,7 @@ static struct page_source_build *build_of(struct page_sources *sources,
     return build;
 }
 
-// find_lines reads the lines around a frame's.
+// find_lines reads the lines around a frame's line.
 static bool find_lines(struct page_sources *sources, const json_t *frame,
                        struct source_lines *out)
 {
@@ -64,7 +64,7 @@ static bool find_lines(struct page_sources *sources, const json_t *frame,
     return false;
 }
 
-// line_of is the frame's own among lines.
+// line_of is the frame's own line among lines.
 static const char *line_of(const struct source_lines *lines, const json_t *frame)
 {
     return lines->lines[(uint64_t)report_integer(frame, "line", 0) - lines->first];
@@ -114,7 +114,7 @@ void page_source_line(struct text *out, struct page_sources *sources,
     }
 }
 
-// write_names lists the images that lack sources.
+// write_names lists the images that lack sources, and returns how many they are.
 static size_t write_names(struct text *out, const struct page_sources *sources)
 {
     size_t named = 0;

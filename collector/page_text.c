@@ -10,11 +10,13 @@
 
 enum { FRAMES_WRITTEN = 200 };
 
-// append_plain appends a value on one line, without characters that a terminal obeys.
+// append_plain appends a value on one line, without control characters, which a
+// terminal would obey.
 static void append_plain(struct text *out, const char *value, size_t limit)
 {
     size_t length = value != NULL ? strnlen(value, limit) : 0;
     for (size_t i = 0; i < length; i++) {
+        // C1 controls, U+0080 to U+009F, are 0xc2 and a byte below 0xa0 in UTF-8.
         unsigned char byte = (unsigned char)value[i];
         bool control = byte < ' ' || byte == 0x7f ||
                        (byte == 0xc2 && (unsigned char)value[i + 1] < 0xa0);
@@ -48,7 +50,7 @@ static void write_function(struct text *out, const json_t *report, const json_t 
     text_deinit(&name);
 }
 
-// write_source writes the frame's line of source under it.
+// write_source writes the frame's source line below it.
 static void write_source(struct text *out, struct page_sources *sources,
                          const json_t *frame)
 {

@@ -9,12 +9,12 @@
 
 enum { STACKS_SHOWN = 100, NAMES_SHOWN = 12, REGISTERS_SHOWN = 128 };
 
-// Threads that are in the same functions, under the first of them.
+// stack is a group of threads with the same functions, and the first of these threads.
 struct stack {
     const json_t *thread;
     uint64_t hash;
     size_t count;
-    struct text names; // of the first NAMES_SHOWN, escaped
+    struct text names; // of the first NAMES_SHOWN threads, escaped
 };
 
 struct stacks {
@@ -23,6 +23,8 @@ struct stacks {
     size_t left_out; // threads whose stacks did not fit
 };
 
+// hash_string continues a 64-bit FNV-1a hash; 0xff, which UTF-8 never contains, ends
+// each string.
 static uint64_t hash_string(uint64_t hash, const char *string)
 {
     for (; string != NULL && *string != 0; string++)
@@ -30,7 +32,7 @@ static uint64_t hash_string(uint64_t hash, const char *string)
     return (hash ^ 0xff) * 0x100000001b3;
 }
 
-// frame_key is what makes two frames alike to a reader: the function, else the place.
+// frame_key is what a reader compares frames by: the function, else the address.
 static const char *frame_key(const json_t *frame)
 {
     const char *function = report_string(frame, "function");

@@ -10,8 +10,8 @@
 #include "collector/pages.h"
 #include "collector/triage.h"
 
-// What can become of a group, as buttons; the key is pressed with the browser's
-// modifier.
+// choices holds the statuses that a group can get, as buttons; key is pressed together
+// with the browser's modifier.
 static const struct {
     const char *status;
     const char *label;
@@ -92,7 +92,7 @@ void page_triage_write(struct text *out, struct store *store,
                group->id);
 }
 
-// given is a field that says something.
+// given is the value of a field that is not empty, or NULL.
 static const char *given(const struct form *form, const char *name)
 {
     const char *value = form_value(form, name);

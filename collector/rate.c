@@ -71,7 +71,7 @@ unsigned rate_take(struct rate *rate, size_t token, int64_t now_ms)
     pthread_mutex_lock(&rate->lock);
     double *left = &rate->buckets[token].left;
     int64_t *at_ms = &rate->buckets[token].at_ms;
-    if (now_ms > *at_ms) // a clock set back fills nothing
+    if (now_ms > *at_ms) // a clock that was set back adds nothing
         *left += (double)(now_ms - *at_ms) * per_ms;
     if (*left > (double)rate->count)
         *left = (double)rate->count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many reports each token may send: a bucket a token, which fills evenly, so that a
-// sender in a loop is told when to come back and the others notice nothing.
+// How many reports each token may send: one token bucket per access token. It refills
+// evenly, so a sender in a loop learns when to try again and other senders are not
+// affected.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,14 +18,14 @@ struct rate {
     struct {
         int64_t at_ms;
         double left;
-    } buckets[ACCESS_TOKENS + 1]; // the last: who shows no token
+    } buckets[ACCESS_TOKENS + 1]; // the last is for requests without a token
 };
 
-// rate_init reads `600/1m` (s, m, h, d) into out; NULL is no limit. CH_ERR_MALFORMED:
-// it is not such a text.
+// rate_init parses `600/1m` (s, m, h, d) into out; NULL is no limit. CH_ERR_MALFORMED:
+// text has another form.
 CH_CHECKED enum ch_status rate_init(const char *text, struct rate *out);
 void rate_deinit(struct rate *rate);
 
-// rate_take takes one from a token's bucket at a moment, or gives in how many seconds
-// there will be one; 0: taken. token is at most ACCESS_TOKENS.
+// rate_take takes one report from a token's bucket and returns 0, or returns in how
+// many seconds there will be one. token is at most ACCESS_TOKENS.
 unsigned rate_take(struct rate *rate, size_t token, int64_t now_ms);

@@ -7,16 +7,16 @@
 
 enum { HASH_MIN = 7, HASH_MAX = 64 };
 
-// Words for what comes before the release they stand behind.
+// before holds words that mark what comes before the release of that number.
 static const char *const before[] = { "a",   "alpha",   "b",  "beta",     "dev",
                                       "pre", "preview", "rc", "snapshot", "nightly" };
 
-// The next piece of a release: digits, letters, or (size 0) the end.
+// piece is a part of a release: digits, letters, or (size 0) the end.
 struct piece {
     const char *start;
     size_t size;
     bool number;
-    bool early; // an end would be newer than it
+    bool early; // it is older than the end of a release: 2.0-rc < 2.0
 };
 
 static bool is_hash(const char *release)
@@ -26,7 +26,7 @@ static bool is_hash(const char *release)
            strpbrk(release, "abcdef") != NULL;
 }
 
-// skip_name leaves `program@` and a `v` before the first digit away.
+// skip_name skips `program@` and a `v` before the first digit.
 static const char *skip_name(const char *release)
 {
     const char *at = strrchr(release, '@');
@@ -106,7 +106,7 @@ bool release_order(const char *a, const char *b, int *out)
         struct piece second = take_piece(&b);
         order = compare_pieces(&first, &second);
         if (first.size == 0 && second.size == 0)
-            break; // characters that belong to no piece
+            break; // the rest belongs to no piece
     }
     *out = order;
     return true;

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "collector/moment.h"
 
-// printable is a string from outside, or, where it is no UTF-8, a sign of that.
+// printable is a string from outside, or a placeholder where it is not UTF-8.
 static json_t *printable(const char *value)
 {
     json_t *string = json_string(value);

@@ -20,7 +20,7 @@ struct retention {
     bool stopping;
 };
 
-// pause_for waits, and says whether to go on.
+// pause_for waits, and says whether to continue.
 static bool pause_for(struct retention *retention, int ms)
 {
     struct timespec until;
@@ -37,7 +37,8 @@ static bool pause_for(struct retention *retention, int ms)
     return go_on;
 }
 
-// trim takes a step of retention, and drops weeks when there is none to take.
+// trim takes one step of retention, and drops empty weeks when nothing is left to
+// remove.
 static enum ch_status trim(struct retention *retention, bool *out_more,
                            char error[STORE_ERROR_SIZE])
 {
@@ -51,8 +52,8 @@ static enum ch_status trim(struct retention *retention, bool *out_more,
     return status;
 }
 
-// retention_main looks for moves all the time, because somebody waits for them, and for
-// old reports once a round, if ever.
+// retention_main looks for moves in every pass, because people wait for them, and for
+// old reports once per round, if reports are removed at all.
 static void *retention_main(void *context)
 {
     struct retention *retention = context;

@@ -6,7 +6,7 @@
 #include "collector/pages.h"
 #include "formats/source_bundle.h"
 
-enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 };
+enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 }; // 1 GB and 64 KB
 
 const struct http_route routes_table[] = {
     { "GET", "/", HTTP_READ, .page = true, .handle = page_groups },

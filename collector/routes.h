@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of everything the collector answers: start reading here. A row names the
-// method, the path, who may ask and how much may be sent; what is in no row is answered
-// with 404 or 405 by http.c.
+// The table of all that the collector answers: start reading here. A row names the
+// method, the path, who has access and the limit of the body; http.c answers everything
+// else with 404 or 405.
 #pragma once
 #include "collector/http.h"
 

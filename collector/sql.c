@@ -5,7 +5,7 @@
 
 static const struct {
     const char *prefix;
-    size_t skipped; // of the prefix, before what the driver takes
+    size_t skipped; // bytes of the prefix that are no part of the driver's name
     enum ch_status (*open)(const struct sql_options *options, const char *name,
                            char error[SQL_ERROR_SIZE], struct sql **out);
 } kinds[] = {

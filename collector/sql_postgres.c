@@ -13,11 +13,11 @@ enum {
     NUMBER_SIZE = 24,
     NAME_SIZE = 16,
     PATIENCE_MS = 60000,
-    UNSENT_MAX = 256 << 10, // bytes that wait to be sent together
-    STATEMENT_SIZE = 64,    // bytes a statement takes beside its values, about
+    UNSENT_MAX = 256 << 10, // bytes that are queued before they are sent together
+    STATEMENT_SIZE = 64,    // bytes of a statement without its values, roughly
 };
 
-// Who a result of the pipeline is for.
+// awaited is the visitor of one result of the pipeline.
 struct awaited {
     sql_row_fn *visit;
     void *context;
@@ -32,11 +32,11 @@ struct postgres {
     struct awaited *awaited;
     size_t awaited_count;
     size_t awaited_capacity;
-    size_t unsent; // bytes queued since all was sent
+    size_t unsent; // bytes queued since the last send
 };
 
-// Values as libpq takes them. Numbers go as text, so that the server decides how wide
-// they are.
+// bound holds values in the form that libpq takes. Numbers are passed as text, so that
+// the server chooses the width of the type.
 struct bound {
     const char *values[SQL_VALUES];
     int lengths[SQL_VALUES];
@@ -63,9 +63,10 @@ static void bind(struct bound *out, const struct sql_value *values, size_t count
     }
 }
 
-// is_transient is true for states that another try may get past: someone else's
-// transaction was in the way, or dropped the partition that is needed (23514), or the
-// server is going down or away.
+// is_transient is true for a SQLSTATE after which another attempt may succeed
+// (PostgreSQL, appendix A): another transaction was in the way (40001, 40P01, 23505,
+// 55P03) or dropped the partition that was needed (23514), or the server shuts down or
+// is gone (57P.., 08...).
 static bool is_transient(const char *state)
 {
     static const char *const states[] = { "40001", "40P01", "23505", "23514", "55P03" };
@@ -89,6 +90,7 @@ static enum ch_status fail(struct postgres *postgres, const PGresult *result)
     if (message == NULL)
         message = PQerrorMessage(postgres->connection);
     state = state != NULL ? state : "";
+    // 57014 (the query was cancelled) is how statement_timeout ends a query.
     sql->failed = strcmp(state, "57014") == 0 ? CH_ERR_LIMIT : CH_ERR_IO;
     sql->transient =
         is_transient(state) || PQstatus(postgres->connection) == CONNECTION_BAD;
@@ -104,8 +106,8 @@ static void append_translated(struct text *out, const char *statement)
         text_append(out, *statement == '?' ? "$" : statement, 1);
 }
 
-// send_queued hands the server what it takes without waiting for it to be done, and
-// takes in what it says meanwhile: else both sides could wait for each other.
+// send_queued sends what is queued without waiting for results, and reads what the
+// server sends meanwhile: otherwise both sides could block in a write to the other.
 static bool send_queued(struct postgres *postgres)
 {
     int left;
@@ -121,8 +123,8 @@ static bool send_queued(struct postgres *postgres)
     return left == 0;
 }
 
-// send_if_much sends what is queued once it is much: one by one, small statements would
-// each cost both sides a system call.
+// send_if_much sends once much is queued: sent one by one, small statements would cost
+// both sides a system call each.
 static bool send_if_much(struct postgres *postgres, const struct bound *bound,
                          size_t count)
 {
@@ -197,7 +199,8 @@ static void take_result(struct postgres *postgres, const struct awaited *awaited
         awaited->visit(awaited->context, &row);
 }
 
-// take_results takes the results of everything that was sent, and the mark behind them.
+// take_results reads the results of everything that was sent, and the sync point after
+// them.
 static void take_results(struct postgres *postgres)
 {
     PGresult *result;
@@ -252,7 +255,7 @@ static void hear_nothing(void *context, const char *message)
     (void)message;
 }
 
-// begin_session makes a fresh connection what this program expects.
+// begin_session configures a new connection as this program expects it.
 static bool begin_session(struct postgres *postgres)
 {
     char settings[160];
@@ -265,9 +268,10 @@ static bool begin_session(struct postgres *postgres)
              "SET client_encoding = 'UTF8'; SET synchronous_commit = on;"
              "SET default_transaction_read_only = %s; SET statement_timeout = %lld",
              postgres->reading ? "on" : "off", (long long)postgres->query_limit_ms);
-    // Writing goes by keys alone. A plan is made once, perhaps while tables are still
-    // empty, and must be right when they hold millions of rows. What is disabled counts
-    // as so costly that plans would be compiled, which takes longer than they do.
+    // Writers look rows up by key only. Generic plans are made once, perhaps while the
+    // tables are still empty, and must fit when the tables hold millions of rows: so no
+    // sequential scans. A disabled plan node counts as so costly that the plan would be
+    // compiled, which takes longer than to run it: so no JIT.
     return run_plain(postgres, settings) &&
            (postgres->reading ||
             run_plain(postgres, "SET plan_cache_mode = force_generic_plan;"
@@ -285,12 +289,13 @@ static void postgres_rollback(struct sql *sql)
 {
     struct postgres *postgres = (struct postgres *)sql;
     if (PQpipelineStatus(postgres->connection) != PQ_PIPELINE_OFF &&
-        postgres_flush(sql) != CH_OK && // which leaves the pipeline, if it can be left
+        postgres_flush(sql) !=
+            CH_OK && // which leaves the pipeline, if that is possible
         PQpipelineStatus(postgres->connection) != PQ_PIPELINE_OFF)
         connect_again(postgres);
     sql->failed = CH_OK;
     sql->transient = false;
-    // What was to be prepared after the failing statement was not.
+    // Statements that were to be prepared after the failing one were not prepared.
     memset(postgres->prepared, 0, sizeof(postgres->prepared));
     if (PQstatus(postgres->connection) == CONNECTION_BAD ||
         !run_plain(postgres, "ROLLBACK") || !run_plain(postgres, "DEALLOCATE ALL"))
@@ -318,7 +323,7 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     if (!text_ok(&translated))
         return CH_ERR_NO_MEMORY;
     PGresult *result = execute(postgres, translated.bytes, values, count);
-    // The server may have been started again since the last question.
+    // The server may have been restarted since the last query.
     if (PQstatus(postgres->connection) == CONNECTION_BAD && connect_again(postgres)) {
         PQclear(result);
         result = execute(postgres, translated.bytes, values, count);
@@ -328,12 +333,13 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     sql->failed = CH_OK;
     take_result(postgres, &awaited, result);
     enum ch_status status = sql->failed;
-    sql->failed = CH_OK; // it ends with this query
+    sql->failed = CH_OK; // the failure concerns only this query
     PQclear(result);
     return status;
 }
 
-// The server ends what takes too long by itself.
+// postgres_limit_time does nothing: statement_timeout makes the server end long
+// queries.
 static void postgres_limit_time(struct sql *sql, int64_t until_ms)
 {
     (void)sql;
@@ -397,7 +403,7 @@ static const struct sql_driver driver = {
 enum ch_status sql_postgres_open(const struct sql_options *options, const char *name,
                                  char error[SQL_ERROR_SIZE], struct sql **out)
 {
-    // A later keyword wins, so an address may say otherwise.
+    // A later keyword wins, so the URL in dbname can override those before it.
     static const char *const keywords[] = { "fallback_application_name",
                                             "connect_timeout", "tcp_user_timeout",
                                             "dbname", NULL };

@@ -8,24 +8,24 @@
 
 enum {
     BUSY_TIMEOUT_MS = 10000,
-    STEPS_A_LOOK = 20000, // of SQLite's machine, between two looks at the clock
+    STEPS_A_LOOK = 20000, // of SQLite's virtual machine between two looks at the clock
 };
 
 struct sqlite {
     struct sql sql;
     sqlite3 *db;
     sqlite3_stmt *prepared[SQL_STATEMENTS];
-    int64_t until_ms; // when a query is given up; 0: never
+    int64_t until_ms; // when a query is aborted; 0: never
 };
 
-// The triggers that keep the search index are what a writer must trust the schema for.
+// The triggers that maintain the search index are why a writer must trust the schema.
 static const char writing_pragmas[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
     "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 1";
 static const char reading_pragmas[] =
     "PRAGMA query_only = 1; PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0";
 
-// fail keeps the first failure, with what SQLite says of it.
+// fail keeps the first failure, with SQLite's message for it.
 static enum ch_status fail(struct sqlite *sqlite, int result)
 {
     struct sql *sql = &sqlite->sql;
@@ -52,7 +52,7 @@ static void bind(sqlite3_stmt *statement, const struct sql_value *values, size_t
     }
 }
 
-// run steps a bound statement through its rows.
+// run steps through the rows of a bound statement.
 static int run(struct sqlite *sqlite, sqlite3_stmt *statement, sql_row_fn *visit,
                void *context)
 {
@@ -106,7 +106,7 @@ static enum ch_status sqlite_query(struct sql *sql, const char *text,
     enum ch_status status = CH_OK;
     if (result != SQLITE_DONE) {
         status = fail(sqlite, result);
-        sql->failed = CH_OK; // it ends with this query
+        sql->failed = CH_OK; // the failure concerns only this query
     }
     sqlite3_finalize(statement);
     return status;

@@ -60,7 +60,7 @@ enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
     if (status == CH_OK)
         status = open_readers(store, name, reason);
     if (status != CH_OK) {
-        // The address of a database may hold a password.
+        // The URL of a database may contain a password.
         bool path = strncmp(name, "sqlite:", 7) == 0;
         snprintf(error, STORE_ERROR_SIZE, "cannot open store '%.*s': %.140s",
                  path ? 100 : (int)strcspn(name, ":"), path ? name + 7 : name, reason);
@@ -128,7 +128,7 @@ void store_remove_empty(struct sql *sql, const struct sql_value *groups)
     sql_queue(sql, STORE_REMOVE_EMPTY_FACETS, groups, 1, NULL, NULL);
 }
 
-// attempt does a job once, but for its commit.
+// attempt runs a job once, up to and including its commit.
 static enum ch_status attempt(struct store *store, const struct store_job *job)
 {
     struct sql *sql = store->writer;
@@ -160,7 +160,7 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
         snprintf(error, STORE_ERROR_SIZE, "cannot %s: %.200s", job->what,
                  store->writer->error);
         sql_rollback(store->writer);
-        store->ready_week = -1; // it may have been dropped
+        store->ready_week = -1; // its partition may have been dropped
     }
     pthread_mutex_unlock(&store->writing);
     return status;

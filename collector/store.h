@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store keeps reports, finds them again, counts them by group, and keeps what people
-// decided about a group. It is a SQLite file or a PostgreSQL database that several
+// A store keeps reports, finds them, counts them by group, and keeps what people
+// decided about a group. It is a SQLite file, or a PostgreSQL database that several
 // collectors may share.
 //
-// Writing comes in batches that are one transaction and durable on return, so that many
-// uploads share one fsync. Reading hands rows to a visitor, so that nothing is
-// collected that is not printed. Lists of groups look at what is kept with the groups
-// and never count reports. All functions may be called from any thread. Users: ingest
-// writes, api and pages read and decide, retention trims.
+// A batch of writes is one transaction and durable on return, so that many uploads
+// share one fsync. Reads pass rows to a visitor, so that nothing is collected that is
+// not printed. Lists of groups read figures that are kept with the groups and never
+// count reports. All functions may be called from any thread. Users: ingest writes, api
+// and pages read and decide, retention trims.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,26 +19,26 @@
 #include "collector/entry.h"
 
 enum {
-    STORE_TREND_DAYS = 30,  // how far back a group's trend is handed out
-    STORE_FILTER_TAGS = 8,  // how many tags one request may ask for
-    STORE_RELEASES = 20,    // how many releases of a group are handed out
+    STORE_TREND_DAYS = 30,  // days of a group's trend that are returned
+    STORE_FILTER_TAGS = 8,  // most tags in one filter
+    STORE_RELEASES = 20,    // most releases of a group that are returned
     STORE_PAGE_MAX = 200,   // most rows of one listing
-    STORE_CURSOR_SIZE = 48, // room of a cursor, NUL included
-    STORE_ERROR_SIZE = 256, // room of a message, NUL included
-    STORE_NOTE_SIZE = 2000, // room of a note, NUL included
+    STORE_CURSOR_SIZE = 48, // size of a cursor, including its NUL
+    STORE_ERROR_SIZE = 256, // size of a message, including its NUL
+    STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
     STORE_ASSIGNEE_SIZE = 120,
-    STORE_TRIM_STEP = 500,  // most reports that one step of retention removes
-    STORE_MOVE_STEP = 1000, // most reports that one step of a merge or split looks at
+    STORE_TRIM_STEP = 500,  // most reports removed in one step of retention
+    STORE_MOVE_STEP = 1000, // most reports examined in one step of a merge or split
 };
 
 enum store_outcome {
-    STORE_ADDED,    // a report nobody had
-    STORE_KEPT,     // it was there already, in this revision or a newer one
-    STORE_REPLACED, // it took the place of an older revision
+    STORE_ADDED,    // a report that was not in the store
+    STORE_KEPT,     // it was in the store already, in this revision or a newer one
+    STORE_REPLACED, // it replaced an older revision
 };
 
-// A report on its way in, its body as it came. The store fills outcome
-// and group.
+// store_upload is a report on its way in, with its body as received. The store fills
+// outcome and group.
 struct store_upload {
     const struct entry *entry;
     const void *body;
@@ -48,13 +48,13 @@ struct store_upload {
     char group[ENTRY_GROUP_SIZE]; // that it is in; not its own where groups were merged
 };
 
-// What a listing is narrowed to; NULL, 0 and empty strings narrow nothing.
+// store_filter narrows a listing; NULL, 0 and empty strings do not narrow it.
 struct store_filter {
     const char *release;
     const char *environment;
     const char *group;
-    const char *query;       // a part of title, summary, program, release or host;
-                             // of groups, under three characters: of the first two
+    const char *query; // substring of title, summary, program, release or host; for
+                       // groups, under three characters, only of the first two
     const char *signal_name; // SIGSEGV
     const char *status;      // of the group
     struct {
@@ -64,12 +64,13 @@ struct store_filter {
     size_t tag_count;
     int64_t signal;
     int64_t since_ms;   // 0: no bound
-    int64_t until_ms;   // 0: no bound; itself excluded
-    const char *cursor; // where the listing before this one ended
+    int64_t until_ms;   // 0: no bound; exclusive
+    const char *cursor; // where the previous page of the listing ended
     size_t limit;       // 1 to STORE_PAGE_MAX
 };
 
-// A row of a listing of reports; strings live until the visitor returns.
+// store_report is a row of a listing of reports; strings live until the visitor
+// returns.
 struct store_report {
     const char *id;
     const char *group;
@@ -87,57 +88,59 @@ struct store_report {
     int64_t received_ms;
 };
 
-// A group with what its pages show; strings live until the visitor returns.
+// store_group is a group with what its pages show; strings live until the visitor
+// returns.
 struct store_group {
     const char *id;
     const char *title;
-    const char *summary;        // of its first report
-    const char *status;         // open, resolved, ignored or regressed
-    const char *status_release; // resolved in it, or seen again in it; may be empty
+    const char *summary; // of its first report
+    const char *status;  // open, resolved, ignored or regressed
+    const char
+        *status_release; // release it was resolved in, or seen again in; may be empty
     const char *note;
     const char *assignee;
-    int64_t status_time_ms; // 0: it was never changed
+    int64_t status_time_ms; // 0: it never changed
     int64_t signal;
-    int64_t count;     // of all reports that came
-    int64_t kept;      // of those that retention has left
-    int64_t held_back; // more crashes that senders counted and did not send
+    int64_t count;     // of all reports that were received
+    int64_t kept;      // of the reports that retention has left
+    int64_t held_back; // crashes that senders counted and did not send
     int64_t first_seen_ms;
     int64_t last_seen_ms;
-    const char *releases[STORE_RELEASES]; // latest seen first
+    const char *releases[STORE_RELEASES]; // the one seen last comes first
     int64_t release_counts[STORE_RELEASES];
-    size_t release_count;            // how many of them are filled
-    int64_t trend[STORE_TREND_DAYS]; // reports a day, the last is trend_day
+    size_t release_count;            // how many of these are filled
+    int64_t trend[STORE_TREND_DAYS]; // reports per day; the last day is trend_day
     int64_t trend_day;               // in days since 1970
 };
 
-// A body as it came, on its way out.
+// store_body is the body of a stored report, as it was received.
 struct store_body {
     const void *bytes;
     size_t size;
     enum decode_encoding encoding;
 };
 
-// What people decide about a group; NULL leaves a part as it is.
+// store_decision is what people decide about a group; NULL leaves a part unchanged.
 struct store_decision {
     const char *status;   // open, resolved or ignored
-    const char *release;  // resolved in it; NULL: the newest release it was seen in
+    const char *release;  // it is resolved in; NULL: the newest release it was seen in
     const char *note;     // at most STORE_NOTE_SIZE - 1 bytes
     const char *assignee; // at most STORE_ASSIGNEE_SIZE - 1 bytes
 };
 
-// A fingerprint whose reports were moved to another group.
+// store_merged is a fingerprint whose reports were moved to another group.
 struct store_merged {
     const char *fingerprint;
     int64_t kept;
 };
 
-// What retention leaves; 0 leaves everything.
+// store_retention says what is kept; 0 keeps everything.
 struct store_retention {
     int64_t age_ms;    // since a report was received
-    int64_t per_group; // the latest crashes
+    int64_t per_group; // how many of the latest crashes
 };
 
-// What a store holds in all.
+// store_totals is how much a store holds.
 struct store_totals {
     int64_t reports;
     int64_t groups;
@@ -151,36 +154,37 @@ typedef void store_body_fn(void *context, const struct store_report *report,
 
 struct store;
 
-// store_open opens what `sqlite:PATH` or `postgresql://...` names, and makes the file
-// or the tables where there are none. error gets one line on any failure.
+// store_open opens the store that `sqlite:PATH` or `postgresql://...` names, and
+// creates the file or the tables where they do not exist. error gets one line on any
+// failure.
 CH_CHECKED enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
                                      struct store **out);
 
-// store_close waits for nothing: no call may be under way.
+// store_close closes the store; no other call may be running.
 void store_close(struct store *store);
 
-// store_add keeps count uploads in one transaction, all or none, durable on return. A
-// report is replaced by a higher revision alone. error gets one line on failure.
+// store_add stores count uploads in one transaction, all or none, durable on return.
+// Only a higher revision replaces a report. error gets one line on failure.
 CH_CHECKED enum ch_status store_add(struct store *store, struct store_upload *uploads,
                                     size_t count, char error[STORE_ERROR_SIZE]);
 
 // store_list_reports visits reports, the latest crash first, and writes the cursor of
-// the next listing to next: empty at the end. CH_ERR_MALFORMED: not a cursor of ours.
-// CH_ERR_LIMIT, here and below: looking took too long.
+// the next page to next: empty at the end. CH_ERR_MALFORMED: the cursor is not one of
+// ours. CH_ERR_LIMIT, here and below: the query took too long.
 CH_CHECKED enum ch_status store_list_reports(struct store *store,
                                              const struct store_filter *filter,
                                              store_report_fn *visit, void *context,
                                              char next[STORE_CURSOR_SIZE]);
 
-// store_list_groups visits the groups that hold a report the filter lets through, the
-// latest seen first; a group's figures are of all its reports.
+// store_list_groups visits the groups with a report that the filter accepts, the one
+// seen last first; a group's figures cover all of its reports.
 CH_CHECKED enum ch_status store_list_groups(struct store *store,
                                             const struct store_filter *filter,
                                             store_group_fn *visit, void *context,
                                             char next[STORE_CURSOR_SIZE]);
 
-// store_find_group visits the group, by its id or by one that was merged into it, or
-// returns CH_ERR_NOT_FOUND.
+// store_find_group visits the group with that id, or the group that it was merged into,
+// or returns CH_ERR_NOT_FOUND.
 CH_CHECKED enum ch_status store_find_group(struct store *store, const char *id,
                                            store_group_fn *visit, void *context);
 
@@ -192,47 +196,47 @@ CH_CHECKED enum ch_status store_find_report(struct store *store, const char *id,
 CH_CHECKED enum ch_status store_list_merged(struct store *store, const char *id,
                                             store_merged_fn *visit, void *context);
 
-// store_decide keeps a decision about a group, or returns CH_ERR_NOT_FOUND. error, here
-// and below, gets one line when the store failed.
+// store_decide stores a decision about a group, or returns CH_ERR_NOT_FOUND. error,
+// here and below, gets one line when the store failed.
 CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
                                        const struct store_decision *decision,
                                        char error[STORE_ERROR_SIZE]);
 
-// store_merge moves the reports of one group, and those to come, into another, whose
-// status stays. Its address leads to the other at once; of more than STORE_MOVE_STEP
-// reports the rest follows by store_move. CH_ERR_MALFORMED: both are the same group.
-// CH_ERR_LIMIT, here and below: another large group is being moved.
+// store_merge moves the reports of one group, present and future, into another, whose
+// status stays. Requests for its id find the other group at once; of more than
+// STORE_MOVE_STEP reports the rest is moved by store_move. CH_ERR_MALFORMED: both are
+// the same group. CH_ERR_LIMIT, here and below: another large group is being moved.
 CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
                                       const char *into, char error[STORE_ERROR_SIZE]);
 
-// store_split gives a fingerprint that was merged its own group again, with its
-// reports. CH_ERR_NOT_FOUND: it is not merged into another.
+// store_split gives a merged fingerprint a group of its own again, with its reports.
+// CH_ERR_NOT_FOUND: it is not merged into another group.
 CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
                                       char error[STORE_ERROR_SIZE]);
 
-// store_move takes one step of the merge or split under way, and says whether there was
+// store_move takes one step of the current merge or split, and says whether there was
 // one. Any collector may take it.
 CH_CHECKED enum ch_status store_move(struct store *store, bool *out_more,
                                      char error[STORE_ERROR_SIZE]);
 
-// store_move_for takes steps until nothing is left to move, for so long at most:
-// CH_ERR_LIMIT.
+// store_move_for takes steps until nothing is left to move, for at most patience_ms:
+// then it returns CH_ERR_LIMIT.
 CH_CHECKED enum ch_status store_move_for(struct store *store, int64_t patience_ms,
                                          char error[STORE_ERROR_SIZE]);
 
-// store_trim removes at most STORE_TRIM_STEP reports that retention does not leave, and
-// says how many: 0 when nothing is left to remove. Counts and trends of groups stay
-// what they were.
+// store_trim removes at most STORE_TRIM_STEP reports that retention does not keep, and
+// says how many: 0 when nothing is left to remove. Counts and trends of groups do not
+// change.
 CH_CHECKED enum ch_status store_trim(struct store *store,
                                      const struct store_retention *retention,
                                      size_t *out_removed, char error[STORE_ERROR_SIZE]);
 
-// store_drop_weeks gives the space of weeks back whose reports are all removed, where
-// the store keeps weeks apart (PostgreSQL), and says how many: 0 also where somebody
-// was in the way. This week and the last stay.
+// store_drop_weeks frees the disk space of weeks whose reports are all removed, where
+// the store keeps weeks apart (PostgreSQL), and says how many: 0 also when another
+// transaction was in the way. The current week and the one before it stay.
 CH_CHECKED enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
                                            size_t *out_dropped,
                                            char error[STORE_ERROR_SIZE]);
 
-// store_count counts what is held.
+// store_count counts what the store holds.
 CH_CHECKED enum ch_status store_count(struct store *store, struct store_totals *out);

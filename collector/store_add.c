@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A batch goes in with three waits for the database: what is known of its ids, its
-// groups and rows, and the commit with all that is counted. What the reports of a batch
-// have in common is counted before it is sent, so that it is written once.
+// A batch waits for the database three times: for what is known about its ids, for its
+// groups and rows, and for the commit with all counts. What the reports of a batch have
+// in common is counted before it is sent, so that it is written once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +11,19 @@
 #include "collector/store_internal.h"
 #include "collector/store_tally.h"
 
-// What becomes of an upload, and what is known of the report whose place it takes.
+// planned is what is done with an upload, and what is known about the report it
+// replaces.
 struct planned {
     struct store_upload *upload;
-    bool done;  // in this round or one before
-    bool found; // the report was there
+    bool done;  // in this round or an earlier one
+    bool found; // the store has the report
     int64_t number;
     int64_t revision;
     int64_t old_group;
     struct found_group *group;
 };
 
-// A group that reports of this batch fall into.
+// found_group is a group that reports of this batch belong to.
 struct found_group {
     int64_t number;
     char id[ENTRY_GROUP_SIZE];
@@ -35,9 +36,9 @@ struct batch {
     struct store_upload *uploads;
     size_t count;
     struct planned *planned;
-    struct planned **order; // of those of this round, by fingerprint
+    struct planned **order; // the uploads of this round, by fingerprint
     struct found_group *groups;
-    struct text replaced;   // numbers of reports that are replaced
+    struct text replaced;   // numbers of the reports that are replaced
     struct text old_groups; // and of the groups they were in
     struct store_tally tally;
 };
@@ -79,8 +80,8 @@ static int by_fingerprint(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-// choose_round takes into this round the first of each id that is left: the next one of
-// the same id must find it stored.
+// choose_round puts the first remaining upload of each id into this round: a later
+// upload of the same id must find it stored.
 static size_t choose_round(struct batch *batch)
 {
     size_t left = 0;
@@ -102,7 +103,7 @@ static size_t choose_round(struct batch *batch)
     return chosen;
 }
 
-// keep_newer leaves out of the round what is there in this revision or a newer one.
+// keep_newer drops from the round what the store has in this revision or a newer one.
 static size_t keep_newer(struct batch *batch, size_t count)
 {
     size_t kept = 0;
@@ -122,7 +123,7 @@ static size_t keep_newer(struct batch *batch, size_t count)
     return kept;
 }
 
-// take_out uncounts the reports that are about to be replaced.
+// take_out subtracts the reports that are about to be replaced from all counts.
 static void take_out(struct sql *sql, struct batch *batch)
 {
     static const enum store_statement statements[] = {
@@ -147,9 +148,9 @@ static void take_group(void *context, const struct sql_row *row)
     group->status_time_ms = sql_row_number(row, 4);
 }
 
-// gain_groups counts every run of one fingerprint in its group, which it may be the
-// first of. All writers go through groups in the same order, so that none waits for
-// another in a circle.
+// gain_groups counts every run of uploads with one fingerprint in its group, which the
+// statement creates if needed. All writers lock groups in the same order, so that they
+// cannot deadlock.
 static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
 {
     size_t group = 0;
@@ -229,8 +230,8 @@ static void write_parts(struct sql *sql, const struct planned *planned)
               NULL);
 }
 
-// is_regression is true for a crash that shows a resolved group is back: one of a newer
-// release, or, where releases have no order, a later one.
+// is_regression is true for a crash that shows that a resolved group is back: one of a
+// newer release, or, where releases have no order, a later crash.
 static bool is_regression(const struct found_group *group, const struct entry *entry)
 {
     int order = 0;
@@ -254,8 +255,8 @@ static void regress(struct sql *sql, const struct planned *planned)
     sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
 }
 
-// count_in counts what was written, and looks again at groups that lost reports. The
-// commit waits for all of it.
+// count_in queues the counts of what was written, and recomputes groups that lost
+// reports. The commit waits for all of it.
 static enum ch_status count_in(struct sql *sql, struct batch *batch)
 {
     enum ch_status status = store_tally_queue(&batch->tally, sql);
@@ -275,7 +276,7 @@ static void clear_lists(struct batch *batch)
     store_tally_clear(&batch->tally);
 }
 
-// add_round stores the chosen uploads, of which no two have the same id.
+// add_round stores the chosen uploads, no two of which have the same id.
 static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t count)
 {
     clear_lists(batch);
@@ -322,7 +323,7 @@ static enum ch_status add_batch(struct sql *sql, void *context)
     }
 }
 
-// make_room has the partitions made that bodies of the batch go into.
+// make_room makes the partitions that the batch's bodies belong to.
 static enum ch_status make_room(struct store *store, void *context)
 {
     const struct batch *batch = context;

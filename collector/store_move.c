@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports change groups in steps, so that uploads never wait for a million of them.
-// What is left to do is a row of `moves`, so that a collector that was killed, or
-// another one, goes on. What is counted moves with each report: the figures of both
-// groups are right at every step, and in the end the rest follows, of reports that
-// retention removed.
+// What is left to do is a row of `moves`: after a collector was killed, it or another
+// one resumes the move. Counts move with each report, so the figures of both groups are
+// right after every step; at the end the counts of reports that retention removed
+// follow.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,14 +14,15 @@
 
 enum { PAUSE_NS = 5000000 };
 
-// Where reports go from and to, and how far that is. Of a merge fingerprint is empty:
-// all go to target. Of a split those of fingerprint go to the group of their own.
+// move says where reports go from and to, and how far the move is. In a merge
+// fingerprint is empty: all reports go to target. In a split the reports of fingerprint
+// go to the group of their own.
 struct move {
     int64_t number; // 0: there is none
     int64_t source;
     int64_t target;
     char fingerprint[ENTRY_GROUP_SIZE];
-    int64_t time_ms; // of the last report that was looked at
+    int64_t time_ms; // of the last report that was examined
     int64_t last;    // and its number
 };
 
@@ -33,7 +34,7 @@ struct step {
     int64_t first_ms; // the earliest crash of them
     int64_t last_ms;
     struct text numbers;
-    struct text left; // the group that may be empty in the end
+    struct text left; // the group that may be empty at the end
 };
 
 static void step_deinit(struct step *step)
@@ -66,12 +67,12 @@ static void take_report(void *context, const struct sql_row *row)
     store_list_append(&step->numbers, move->last);
     if (step->moved++ == 0) {
         step->first = move->last;
-        step->first_ms = move->time_ms; // they come in the order of their time
+        step->first_ms = move->time_ms; // they arrive in the order of their time
     }
     step->last_ms = move->time_ms;
 }
 
-// move_reports gives the reports of a step their new group, with what is counted.
+// move_reports gives the reports of a step their new group, and moves their counts.
 static enum ch_status move_reports(struct sql *sql, struct step *step)
 {
     static const enum store_statement before[] = { STORE_LOSE_GROUPS, STORE_LOSE_DAYS,
@@ -105,7 +106,9 @@ static void end_merge(struct sql *sql, const struct move *move)
         STORE_MERGE_FIGURES,  STORE_MERGE_DAYS,       STORE_MERGE_FACETS,
         STORE_MERGE_END_DAYS, STORE_MERGE_END_FACETS, STORE_MERGE_END,
     };
-    enum { OF_BOTH = 3 }; // the first of them
+    enum {
+        OF_BOTH = 3
+    }; // statements whose parameters are both groups: the first of them
     struct sql_value numbers[] = { sql_number(move->source), sql_number(move->target) };
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sql_queue(sql, statements[i], numbers, i < OF_BOTH ? 2 : 1, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The fewest characters the index over facets can look for.
+// INDEXED_CHARACTERS is the shortest string that the index over facets can find.
 enum { INDEXED_CHARACTERS = 3 };
 
 void store_query_deinit(struct store_query *query)
@@ -41,7 +41,7 @@ void store_query_add_number(struct store_query *query, const char *sql, int64_t 
     add_value(query, sql, sql_number(value));
 }
 
-// add_contains asks whether a text, in SQL, holds what is searched for.
+// add_contains requires that a text, given in SQL, contains the search string.
 static void add_contains(struct store_query *query, const char *text,
                          const char *searched)
 {
@@ -59,8 +59,8 @@ static size_t count_characters(const char *text)
     return count;
 }
 
-// write_pattern writes what is searched for as the index takes it: a quoted string of
-// FTS5, or what LIKE matches.
+// write_pattern writes the search string in the form that the index takes: a quoted
+// string of FTS5, or a pattern of LIKE.
 static void write_pattern(struct store_query *query, const char *searched)
 {
     bool postgres = query->dialect == SQL_POSTGRES;
@@ -76,15 +76,15 @@ static void write_pattern(struct store_query *query, const char *searched)
     text_append_string(out, postgres ? "%" : "\"");
 }
 
-// is_indexed says whether the index over facets can look for it: it holds runs of three
-// characters.
+// is_indexed says whether the index over facets can find the string: it indexes runs of
+// three characters.
 static bool is_indexed(const char *searched)
 {
     return count_characters(searched) >= INDEXED_CHARACTERS;
 }
 
-// add_search keeps the groups whose reports show what is searched for; column is the
-// number of a group.
+// add_search keeps the groups with a report that contains the search string; column is
+// the number of a group.
 static void add_search(struct store_query *query, const char *column,
                        const char *searched)
 {
@@ -101,7 +101,7 @@ static void add_search(struct store_query *query, const char *column,
                          query->pattern.bytes != NULL ? query->pattern.bytes : "");
 }
 
-// narrow adds what a filter asks of a report r.
+// narrow adds a filter's conditions on a report r.
 static void narrow(struct store_query *query, const struct store_filter *filter)
 {
     if (filter->release != NULL)
@@ -153,7 +153,7 @@ void store_query_narrow_reports(struct store_query *query,
     narrow(query, filter);
 }
 
-// add_facet keeps the groups that hold a report with this value; condition ends in it.
+// add_facet keeps the groups with a report that has this value; condition ends with it.
 static void add_facet(struct store_query *query, const char *condition,
                       const char *value)
 {
@@ -187,7 +187,7 @@ static void add_facets(struct store_query *query, const struct store_filter *fil
     }
 }
 
-// count_conditions counts what a filter asks of a report.
+// count_conditions counts a filter's conditions on a report.
 static size_t count_conditions(const struct store_filter *filter)
 {
     return (size_t)(filter->release != NULL) + (filter->environment != NULL) +

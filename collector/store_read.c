@@ -21,7 +21,7 @@ enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 15 };
     " g.assignee"
 enum { GROUP_NUMBER = 8 };
 
-// A listing hands out at most limit rows; one more says that there is a next page.
+// listing passes on at most limit rows; one row more says that there is another page.
 struct listing {
     struct sql *sql;
     store_report_fn *visit_report;
@@ -34,8 +34,8 @@ struct listing {
     char *next;
 };
 
-// takes_row says whether a row is to be handed out, and writes the cursor at the one
-// that is not.
+// takes_row says whether a row is to be passed on; for the first row that is not, it
+// writes the cursor.
 static bool takes_row(struct listing *listing)
 {
     if (listing->count++ < listing->limit)
@@ -102,7 +102,7 @@ enum ch_status store_list_reports(struct store *store,
     return status;
 }
 
-// What a group's rows in other tables are gathered in.
+// gathered holds a group's rows of other tables.
 struct gathered {
     struct store_group group;
     char releases[STORE_RELEASES][sizeof(((struct entry *)NULL)->release)];
@@ -178,7 +178,7 @@ static void list_group(void *context, const struct sql_row *row)
                                  } };
     listing->last_ms = gathered.group.last_seen_ms;
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
-    // A group without its trend is better than none.
+    // A group without its trend is better than no group.
     enum ch_status status = gather(listing->sql, listing->last_number, &gathered);
     (void)status;
     listing->visit_group(listing->context, &gathered.group);
@@ -258,7 +258,7 @@ enum ch_status store_find_report(struct store *store, const char *id,
     struct finding finding = { .visit = visit, .context = context };
     struct sql_value value = sql_text(id);
     struct sql *reader = store_borrow(store);
-    // With its time, one partition is looked into instead of all.
+    // With the time of receipt PostgreSQL reads one partition and not all of them.
     const char *text = reader->dialect == SQL_POSTGRES
                            ? FIND_BODY(" AND b.received = r.received")
                            : FIND_BODY("");

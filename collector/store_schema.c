@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-// Bodies are apart from what lists read, so that lists touch few pages. A group's
-// figures are kept with it, so that no list counts reports.
+// Bodies are stored apart from the columns that lists read, so that lists touch few
+// pages. A group's figures are kept with it, so that no list counts reports.
 static const char sqlite_1[] =
     "CREATE TABLE groups(number INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,"
     " title TEXT NOT NULL, summary TEXT NOT NULL, signal INTEGER NOT NULL,"
@@ -29,8 +29,8 @@ static const char sqlite_1[] =
     "CREATE TABLE bodies(report INTEGER PRIMARY KEY, encoding INTEGER NOT NULL,"
     " bytes BLOB NOT NULL);";
 
-// Facets come in, and with them group_releases goes; triage, merging and retention get
-// their columns. No table is rewritten but groups, which is small.
+// Facets replace group_releases; triage, merging and retention get their columns. No
+// table is rewritten but groups, which is small.
 static const char sqlite_2[] =
     "ALTER TABLE groups ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
     "UPDATE groups SET kept = count;"
@@ -98,14 +98,15 @@ static const char postgres_1[] =
     "CREATE INDEX facet_search ON facets USING gin (value gin_trgm_ops)"
     " WHERE kind <= 5;";
 
-// What senders counted and did not send, of each fingerprint by the report that told: a
-// newer revision tells it again, and merged groups add theirs up when they are read.
+// held_back is what senders counted and did not send, per fingerprint and report that
+// said so: a newer revision of the report replaces its counts, and the counts of merged
+// groups are added up when they are read.
 static const char held_back[] =
     "CREATE TABLE held_back(fingerprint text NOT NULL, id text NOT NULL,"
     " count bigint NOT NULL, received bigint NOT NULL, PRIMARY KEY(fingerprint, id));"
     "CREATE INDEX held_back_by_received ON held_back(received);";
 
-// What store_move.c has still to do.
+// moves holds what store_move.c still has to do.
 static const char sqlite_moves[] =
     "CREATE TABLE moves(number INTEGER PRIMARY KEY, source INTEGER NOT NULL,"
     " target INTEGER NOT NULL, fingerprint TEXT NOT NULL, time INTEGER NOT NULL,"
@@ -118,14 +119,14 @@ static const char postgres_moves[] =
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
-// steps[dialect][n] goes from layout n to n + 1; NULL: that layout never was.
+// steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves },
 };
 
-// How a dialect keeps two programs from doing this at once, and where it keeps the
-// number of its layout.
+// words is how a dialect keeps two programs from upgrading at the same time, and where
+// it stores the number of its layout.
 static const struct {
     const char *begin;
     const char *read;

@@ -2,9 +2,9 @@
 //
 // The layout of the tables, and the SQL that counts what is in them.
 //
-// A layout has a number. store_schema_open brings an older database forward, one step
-// after the other in one transaction, and refuses a newer one. The tables are the same
-// in both dialects:
+// A layout has a number. store_schema_open upgrades an older database, one step after
+// the other in one transaction, and refuses a newer one. The tables are the same in
+// both dialects:
 //
 //   groups     a row a group, with the figures its lists show
 //   group_days reports a day of a group
@@ -19,8 +19,9 @@
 // STORE_SCHEMA_VERSION is this program's layout.
 #define STORE_SCHEMA_VERSION 4
 
-// A facet's kind is what of a report its value is. Up to FACET_RELEASE a search looks
-// into it; from FACET_RELEASE on a filter can ask for it.
+// store_facet is the kind of a facet: which part of a report its value is. Searches
+// look into the kinds up to FACET_RELEASE; filters select by those from FACET_RELEASE
+// on.
 enum store_facet {
     FACET_TITLE = 1,
     FACET_SUMMARY = 2,
@@ -33,8 +34,8 @@ enum store_facet {
     FACET_TAG = 9, // its key, a line end, its value
 };
 
-// STORE_FACETS_OF selects group_number, kind, value, time: what reports r carry that
-// `condition` is true of.
+// STORE_FACETS_OF selects group_number, kind, value, time: the values of those reports
+// r for which `condition` is true.
 #define STORE_FACETS_OF(condition)                                                     \
     "SELECT group_number, kind, value, time FROM ("                                    \
     "SELECT r.group_number AS group_number, k.column1 AS kind,"                        \
@@ -48,14 +49,14 @@ enum store_facet {
     " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition              \
     ") carried WHERE value <> ''"
 
-// STORE_GAIN_FACETS_MERGE ends a statement that counts facets, which may be there.
+// STORE_GAIN_FACETS_MERGE ends a statement that counts facets some of which may exist.
 #define STORE_GAIN_FACETS_MERGE                                                        \
     " ON CONFLICT(group_number, kind, value) DO UPDATE SET"                            \
     " count = facets.count + excluded.count, last_seen ="                              \
     " CASE WHEN facets.last_seen < excluded.last_seen"                                 \
     " THEN excluded.last_seen ELSE facets.last_seen END"
 
-// STORE_GAIN_FACETS counts what reports carry in their groups.
+// STORE_GAIN_FACETS counts the values of reports in their groups.
 #define STORE_GAIN_FACETS(condition)                                                   \
     "INSERT INTO facets(group_number, kind, value, count, last_seen)"                  \
     " SELECT group_number, kind, value, count(*), max(time) FROM (" STORE_FACETS_OF(   \
@@ -63,7 +64,7 @@ enum store_facet {
                    " GROUP BY group_number, kind, value ORDER BY 1, 2, "               \
                    "3" STORE_GAIN_FACETS_MERGE
 
-// store_schema_open makes the tables, or brings them to this program's layout. error
+// store_schema_open makes the tables, or upgrades them to this program's layout. error
 // gets one line on failure.
 CH_CHECKED enum ch_status store_schema_open(struct sql *sql,
                                             char error[SQL_ERROR_SIZE]);

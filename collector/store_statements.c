@@ -2,11 +2,11 @@
 #include "collector/store_internal.h"
 #include "collector/store_schema.h"
 
-// What is true of the numbers in a list, in either dialect.
+// LISTED is the condition that a number is in a list, in either dialect.
 #define LISTED_SQLITE "IN (SELECT value FROM json_each(?1))"
 #define LISTED_POSTGRES "= ANY(CAST(?1 AS bigint[]))"
 
-// A statement with a list in it.
+// WITH_LIST is a statement with a list in it.
 #define WITH_LIST(before, after)                                                       \
     {                                                                                  \
         before LISTED_SQLITE after, before LISTED_POSTGRES after                       \
@@ -19,7 +19,8 @@
     column " = CASE WHEN excluded." column " > groups." column                         \
            " THEN excluded." column " ELSE groups." column " END"
 
-// The number of the group that reports of fingerprint ?3 are in: it is there by then.
+// GROUP_OF_3 is the number of the group that reports of fingerprint ?3 belong to; the
+// group exists by then.
 #define GROUP_OF_3                                                                     \
     "(SELECT number FROM groups WHERE fingerprint = coalesce((SELECT target FROM"      \
     " merged WHERE fingerprint = ?3), ?3))"
@@ -152,7 +153,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                            " ?4 END, note = ?5, assignee = ?6 WHERE number = ?1",
                            NULL },
 
-    // Of these, ?1 is the group that ends and ?2 the one that stays, by number.
+    // In the next three ?1 is the number of the group that ends and ?2 of the one that
+    // stays.
     [STORE_MERGE_FIGURES] = { "UPDATE groups SET count = groups.count + s.count,"
                               " kept = groups.kept + s.kept, first_seen = CASE WHEN"
                               " s.first_seen < groups.first_seen THEN s.first_seen"
@@ -177,7 +179,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                              " WHEN excluded.last_seen > facets.last_seen THEN"
                              " excluded.last_seen ELSE facets.last_seen END",
                              NULL },
-    // Of these two, by fingerprint.
+    // In the next two ?1 and ?2 are their fingerprints.
     [STORE_MERGE_FORWARD] = { "UPDATE merged SET target = ?2 WHERE target = ?1", NULL },
     [STORE_MERGE_REMEMBER] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)",
                                NULL },
@@ -245,7 +247,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
         "UPDATE groups SET kept = groups.kept - gone.n FROM (SELECT group_number,"
         " count(*) AS n FROM reports WHERE number ",
         " GROUP BY group_number) gone WHERE groups.number = gone.group_number"),
-    // A value that none of the kept reports is young enough to carry.
+    // Delete the values that were last seen before the oldest report kept in the group.
     [STORE_TRIM_FACETS] = WITH_LIST(
         "DELETE FROM facets WHERE last_seen < coalesce((SELECT min(time) FROM reports r"
         " WHERE r.group_number = facets.group_number), 0) AND group_number ",

@@ -16,8 +16,8 @@ enum {
                  sizeof(((struct entry_tag *)NULL)->value),
 };
 
-// A figure is one day or one facet of a group, met once. What it is of is number, or
-// text, or for a tag text and more.
+// store_figure is one occurrence of a day or of a facet of a group. What it counts is
+// number, or text, or for a tag text and more.
 struct store_figure {
     int64_t group;
     int64_t kind;
@@ -63,7 +63,7 @@ static void add_facet(struct store_tally *tally, struct store_figure figure,
         add(tally, &figure);
 }
 
-// is_cut_twin is true for a tag whose key an earlier one has too: both were cut.
+// is_cut_twin is true for a tag with the key of an earlier tag: both keys were cut.
 static bool is_cut_twin(const struct entry *entry, size_t tag)
 {
     for (size_t i = 0; i < tag; i++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tally is what reports add to the figures of their groups: crashes a day, and how
-// often each value came (facets, store_schema.h).
+// A tally is what reports add to the figures of their groups: crashes per day, and how
+// often each value occurred (facets, store_schema.h).
 //
-// The reports of a batch are mostly of few groups and alike, so they are counted here
-// first, and each figure is written once a batch. Figures go out in one order, so that
-// no two writers wait for each other in a circle. Used by store_add.c.
+// Most reports of a batch belong to few groups and are alike, so they are counted here
+// first, and each figure is written once per batch. Figures are written in one order,
+// so that two writers cannot deadlock. Used by store_add.c.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,17 +16,17 @@
 
 struct store_figure;
 
-// A store_tally is empty when it is all zero.
+// store_tally counts the reports of a batch; all zeros is an empty one.
 struct store_tally {
     struct store_figure *figures;
     size_t count;
     size_t capacity;
-    bool failed; // memory was short
+    bool failed; // out of memory
 };
 
 void store_tally_deinit(struct store_tally *tally);
 
-// store_tally_clear forgets what was counted.
+// store_tally_clear resets the counts.
 void store_tally_clear(struct store_tally *tally);
 
 // store_tally_add counts a report in a group; its entry must live until

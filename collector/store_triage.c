@@ -6,7 +6,7 @@
 #include "collector/release_order.h"
 #include "collector/store_move.h"
 
-// A group as decisions find it.
+// decided is a group as a decision finds it.
 struct decided {
     int64_t number; // 0: there is none
     char id[ENTRY_GROUP_SIZE];
@@ -51,7 +51,7 @@ static void keep_newest(void *context, const struct sql_row *row)
         entry_copy(deciding->newest, sizeof(deciding->newest), sql_row_text(row, 0));
 }
 
-// apply changes the group as decided; a new status says in which release it holds.
+// apply changes the group as decided; a new status gets the release in which it holds.
 static void apply(struct deciding *deciding)
 {
     const struct store_decision *decision = deciding->decision;
@@ -104,7 +104,7 @@ enum ch_status store_decide(struct store *store, const char *id,
     return store_transact(store, &job, error);
 }
 
-enum { MOVING_MS = 500 }; // how long a decision waits for another's move
+enum { MOVING_MS = 500 }; // how long a decision waits for another move
 
 struct merging {
     const char *from;
@@ -129,7 +129,7 @@ static enum ch_status merge(struct sql *sql, void *context)
     return store_move_begin(sql, from.number, into.number, "");
 }
 
-// begin does a job that moves reports, once no other does.
+// begin runs a job that moves reports, once no other move is in progress.
 static enum ch_status begin(struct store *store, const struct store_job *job,
                             char error[STORE_ERROR_SIZE])
 {
@@ -152,7 +152,7 @@ static enum ch_status split(struct sql *sql, void *context)
     const char *fingerprint = context;
     struct decided group;
     int64_t merged = 0;
-    // Where its reports are is asked before that is forgotten.
+    // Find where its reports are before the merge is forgotten.
     enum ch_status status = find(sql, fingerprint, &group);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         return status;

@@ -40,7 +40,7 @@ static enum ch_status find_old(struct sql *sql, struct trimming *trimming)
     return sql_flush(sql);
 }
 
-// find_crowded finds what is too much in the group that has most.
+// find_crowded finds the excess reports of the group that has most.
 static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
 {
     struct crowded crowded = { 0 };

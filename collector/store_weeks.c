@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In PostgreSQL bodies lie in a partition a week, so that disk space comes back when a
-// week has gone. Who makes or drops one holds LAYOUT_LOCK, so that collectors do not
+// In PostgreSQL bodies are in one partition per week, so that disk space is freed when
+// a week's reports are gone. Whoever makes or drops a partition holds LAYOUT_LOCK, so
+// that collectors do not interfere with each other.
 // trip over each other.
 #include <stdio.h>
 
@@ -14,8 +15,9 @@ enum { DROPPED_AT_ONCE = 16, NAME_SIZE = 32, SCRIPT_SIZE = 512, KEPT_WEEKS = 1 }
     " FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"                        \
     " WHERE i.inhparent = CAST('bodies' AS regclass) AND c.relname "
 
-// make_one makes a week's partition, unless it is there. It is attached, because a
-// partition that is made as one locks out readers and writers of all others.
+// make_one makes a week's partition unless it exists. The table is created first and
+// then attached: CREATE TABLE ... PARTITION OF would lock out readers and writers of
+// all others.
 static enum ch_status make_one(struct sql *sql, int64_t week)
 {
     char name[NAME_SIZE];
@@ -74,8 +76,8 @@ static enum ch_status find_left(struct sql *sql, int64_t week, int64_t *out)
     return sql_query(sql, query, NULL, 0, sql_take_number, out);
 }
 
-// drop_one drops a week's partition if nothing is in it, which is looked at again with
-// everybody locked out.
+// drop_one drops a week's partition if it is empty, which is checked again after
+// everybody else is locked out.
 static enum ch_status drop_one(struct sql *sql, int64_t week, size_t *dropped)
 {
     char script[SCRIPT_SIZE];
@@ -93,8 +95,8 @@ static enum ch_status drop_one(struct sql *sql, int64_t week, size_t *dropped)
     return sql_script(sql, script);
 }
 
-// drop_empty does all of it in one transaction. It waits for nobody longer than a
-// moment: who comes after would wait behind it.
+// drop_empty drops all empty partitions in one transaction. It waits only briefly for a
+// lock: transactions that come later would queue after it.
 static enum ch_status drop_empty(struct sql *sql, int64_t first_kept, size_t *dropped)
 {
     struct weeks weeks = { 0 };
@@ -123,7 +125,7 @@ enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
         status = drop_empty(sql, now_ms / STORE_WEEK_MS - KEPT_WEEKS, &dropped);
         snprintf(error, STORE_ERROR_SIZE, "cannot drop empty weeks: %.200s",
                  sql->error);
-        bool busy = sql->transient; // they can go another time
+        bool busy = sql->transient; // they can be dropped another time
         if (status != CH_OK) {
             dropped = 0;
             sql_rollback(sql);

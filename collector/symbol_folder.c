@@ -22,8 +22,8 @@ bool symbol_folder_id_ok(const char *id)
            length < SYMBOL_FOLDER_ID_SIZE;
 }
 
-// file_path writes the path of what is kept of build ID id, or returns false where it
-// does not fit.
+// file_path writes the path of the file of that kind for build ID id, or returns false
+// where it does not fit.
 static bool file_path(const char *folder, enum symbol_kind kind, const char *id,
                       char *out)
 {
@@ -77,7 +77,7 @@ static void forget_cache(const char *folder, const char *id)
         symbol_cache_folder_forget(cache, &build);
 }
 
-// make_folders makes every folder on the way to path's last component.
+// make_folders makes every missing folder above path's last component.
 static enum ch_status make_folders(const char *path)
 {
     char folder[SYMBOL_FOLDER_PATH_SIZE];
@@ -130,7 +130,7 @@ enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *byt
     return CH_OK;
 }
 
-// check_build compares the build ID inside the file with the one it was sent as.
+// check_build compares the build ID in the file with the one it was uploaded as.
 static enum ch_status check_build(const struct symbol_upload *upload, const void *bytes,
                                   size_t size)
 {
@@ -165,7 +165,7 @@ static enum ch_status check_file(const struct symbol_upload *upload)
     return status;
 }
 
-// sync_folder makes the rename of a file in path's folder last.
+// sync_folder makes the rename of a file in path's folder durable.
 static enum ch_status sync_folder(const char *path)
 {
     char folder[SYMBOL_FOLDER_PATH_SIZE];

@@ -4,13 +4,13 @@
 // FOLDER/.build-id/ab/cdef….debug for build ID abcdef…, and beside it, as
 // cdef….sources, the source bundle of that build.
 //
-// A file is written beside its place under a name of its own, checked (to be an ELF
-// file of that very build, a whole bundle), synced and renamed: what is visible is
-// whole. Names come from a build ID that is hexadecimal digits alone, so no request
-// names a path.
+// A file is written beside its final place under a unique name, checked (to be an ELF
+// file of that very build, or a complete bundle), synced and renamed: any visible file
+// is complete. Names are made from a build ID that has only hexadecimal digits, so no
+// request can name a path.
 //
-// Beside them, in FOLDER/cache, are symbol caches (docs/formats/symbol-cache.md): what
-// a view needs of a debug file without the file. The folder of them is bounded.
+// FOLDER/cache holds symbol caches (docs/formats/symbol-cache.md): what a view needs of
+// a debug file, without the file. The size of that folder is bounded.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@
 
 enum { SYMBOL_FOLDER_ID_SIZE = 129, SYMBOL_FOLDER_PATH_SIZE = 4096 };
 
-// What the folder keeps of a build.
+// symbol_kind is what the folder keeps of a build.
 enum symbol_kind { SYMBOL_DEBUG_FILE, SYMBOL_SOURCES };
 
-// A file on its way in.
+// symbol_upload is a file on its way in.
 struct symbol_upload {
     const char *folder; // borrowed
     enum symbol_kind kind;
@@ -37,21 +37,22 @@ struct symbol_upload {
 // digits, 4 to 128 of them.
 bool symbol_folder_id_ok(const char *id);
 
-// symbol_folder_has says whether there is one of build ID id.
+// symbol_folder_has says whether the folder has a file of that kind for build ID id.
 bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id);
 
-// symbol_folder_open opens what there is of build ID id for reading; -1: nothing.
+// symbol_folder_open opens the file of that kind for build ID id for reading; -1: none.
 int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id);
 
-// symbol_folder_cache writes where the symbol caches of folder are, and returns out, or
-// NULL where that does not fit.
+// symbol_folder_cache writes the path of folder's symbol caches, and returns out, or
+// NULL where the path does not fit.
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE]);
 
-// symbol_folder_lacks_cache says whether build ID id has no cache yet and nobody is at
-// writing it.
+// symbol_folder_lacks_cache says whether build ID id has no cache and nobody is writing
+// it.
 bool symbol_folder_lacks_cache(const char *folder, const char *id);
 
-// symbol_upload_begin makes the file that is written to. CH_ERR_MALFORMED: no build ID.
+// symbol_upload_begin makes the file to write to. CH_ERR_MALFORMED: it is not a build
+// ID.
 CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                               const char *build_id,
                                               struct symbol_upload *out);
@@ -60,11 +61,10 @@ CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_ki
 CH_CHECKED enum ch_status symbol_upload_write(struct symbol_upload *upload,
                                               const void *bytes, size_t size);
 
-// symbol_upload_finish checks the file and makes it visible, durably, in place of an
-// earlier one and of what was cached of that.
-// CH_ERR_MALFORMED: it is no ELF file, or no whole bundle. CH_ERR_NOT_FOUND: it is of
-// another build, or says nothing about its build.
+// symbol_upload_finish checks the file and makes it visible, durably. It replaces an
+// earlier file and that file's cache. CH_ERR_MALFORMED: it is not an ELF file, or not a
+// complete bundle. CH_ERR_NOT_FOUND: it is of another build, or has no build ID.
 CH_CHECKED enum ch_status symbol_upload_finish(struct symbol_upload *upload);
 
-// symbol_upload_abandon removes what symbol_upload_finish did not make visible.
+// symbol_upload_abandon removes the file unless symbol_upload_finish made it visible.
 void symbol_upload_abandon(struct symbol_upload *upload);

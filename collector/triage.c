@@ -6,7 +6,7 @@
 #include "collector/api.h"
 #include "collector/collector.h"
 
-// FOLLOW_MS is short: a thread that answers others too waits meanwhile.
+// FOLLOW_MS is short, because it blocks a thread that also serves other connections.
 enum { FOLLOW_MS = 500 };
 
 static bool is_status(const char *status)
@@ -20,7 +20,7 @@ static bool fits(const char *value, size_t size)
     return value == NULL || strlen(value) < size;
 }
 
-// check fails the request for what no group could be asked.
+// check fails the request for what is invalid for any group.
 static bool check(struct http_request *request, const struct triage *triage)
 {
     const struct store_decision *decision = &triage->decision;
@@ -43,7 +43,7 @@ static bool check(struct http_request *request, const struct triage *triage)
     return false;
 }
 
-// finish fails the request for a store that did not do it.
+// finish fails the request if the store did not do it.
 static bool finish(struct http_request *request, enum ch_status status,
                    const char *missing)
 {
@@ -60,8 +60,8 @@ static bool finish(struct http_request *request, enum ch_status status,
     return false;
 }
 
-// follow waits a little for what was merged or split to be all moved; what is left then
-// follows in the background (retention.h).
+// follow waits a short time for a merge or split to complete; what is left is moved in
+// the background (retention.h).
 static void follow(struct store *store)
 {
     char error[STORE_ERROR_SIZE];

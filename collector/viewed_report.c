@@ -8,7 +8,8 @@
 #include "collector/api.h"
 #include "collector/late_names.h"
 
-// What store_find_report hands out, copied so that its connection is free again.
+// copied is what store_find_report returns, copied so that its connection is free
+// again.
 struct copied {
     struct text bytes;
     enum decode_encoding encoding;
@@ -33,7 +34,7 @@ static void copy_report(void *context, const struct store_report *report,
     copied->report->received_ms = report->received_ms;
 }
 
-// find copies report id out of the store, or answers why not.
+// find copies report id out of the store, or answers with the reason why it cannot.
 static bool find(struct http_request *request, const char *id, struct copied *copied)
 {
     enum ch_status status =
