@@ -3,9 +3,9 @@
 // A backtrace with names: functions, inlined calls, source lines. crashhook/backtrace.h
 // includes this.
 //
-// Names come from the files of the images and their debug files, read once for a whole
-// backtrace; a file of another build than the image is refused. What is returned by
-// pointer here belongs to the symbolicated backtrace it was asked of.
+// Names come from the images' files and their debug files, which are read once for a
+// whole backtrace; a file of another build than the image is refused. What is returned
+// by pointer here belongs to the symbolicated backtrace that returned it.
 #pragma once
 #include "crashhook/backtrace.h"
 
@@ -13,23 +13,24 @@
 extern "C" {
 #endif
 
-// What symbolication does beside naming functions; to be or-ed.
+// crashhook_symbolication_options are options of symbolication, to be or-ed.
 enum crashhook_symbolication_options {
     CRASHHOOK_SHOW_INLINE_FRAMES = 1 << 0,    // a frame for each inlined call
-    CRASHHOOK_SHOW_SOURCE_LOCATIONS = 1 << 1, // costs the reading of line tables
+    CRASHHOOK_SHOW_SOURCE_LOCATIONS = 1 << 1, // takes reading of line tables
     CRASHHOOK_USE_SYMBOL_CACHE = 1 << 2,      // a cache, if one is available
     CRASHHOOK_SYMBOLICATION_DEFAULT = 7,      // all of them
 };
 
-// A crashhook_source_location is as the compiler wrote it down: maybe on another
-// machine, of a file that is no more.
+// A crashhook_source_location is what the compiler recorded: possibly on another
+// machine, of a file that no longer exists.
 struct crashhook_source_location {
     const char *path; // NULL: the location is not known
     uint32_t line;    // 0: not known
     uint32_t column;  // 0: not known
 };
 
-// crashhook_source_location_description is "path:line:column", or less.
+// crashhook_source_location_description gives "path:line:column", or as much of it as
+// is known.
 CRASHHOOK_API char *
 crashhook_source_location_description(const struct crashhook_source_location *location);
 
@@ -38,26 +39,26 @@ crashhook_source_location_description(const struct crashhook_source_location *lo
 struct crashhook_symbol {
     const struct crashhook_image *image; // NULL: not known
     size_t image_index;                  // in the images; SIZE_MAX: not known
-    const char *raw_name;                // as the linker knows it
-    const char *name;                    // as people wrote it
-    int64_t offset; // of the address from where the function begins
+    const char *raw_name;                // the linker's name, mangled
+    const char *name;                    // the demangled name
+    int64_t offset;                      // of the address from the function's start
     struct crashhook_source_location location;
-    bool is_runtime_failure; // a check that the compiler or libc made failed here
-    bool is_thunk;  // code a compiler or linker made to get to another function
-    bool is_system; // nothing of the program's
+    bool is_runtime_failure; // a failed check of the compiler or libc
+    bool is_thunk;           // code of a compiler or linker that jumps to a function
+    bool is_system;          // not part of the program itself
 };
 
-// crashhook_symbol_create makes a symbol of its own; name and flags follow from
-// raw_name. image and location may be NULL; image must outlive it. ENOMEM.
+// crashhook_symbol_create makes a separate symbol; its name and flags are derived from
+// raw_name. image and location may be NULL; image must outlive the symbol. ENOMEM.
 CRASHHOOK_API int crashhook_symbol_create(
     const struct crashhook_image *image, const char *raw_name, int64_t offset,
     const struct crashhook_source_location *location, struct crashhook_symbol **out);
 
-// crashhook_symbol_destroy frees what crashhook_symbol_create made; NULL is fine.
+// crashhook_symbol_destroy frees what crashhook_symbol_create made; NULL is allowed.
 CRASHHOOK_API void crashhook_symbol_destroy(struct crashhook_symbol *symbol);
 
-// crashhook_symbol_description is the symbol as one line:
-// "[0] program main + 24 at /src/main.c:7:3".
+// crashhook_symbol_description gives the symbol as one line: "[0] program main + 24 at
+// /src/main.c:7:3".
 CRASHHOOK_API char *crashhook_symbol_description(const struct crashhook_symbol *symbol);
 
 // A crashhook_symbolicated_frame is a frame, or a call that was inlined into the next
@@ -68,12 +69,12 @@ struct crashhook_symbolicated_frame {
     bool is_inline;
 };
 
-// crashhook_symbolicated_frame_description is the frame as one line.
+// crashhook_symbolicated_frame_description gives the frame as one line.
 CRASHHOOK_API char *crashhook_symbolicated_frame_description(
     const struct crashhook_symbolicated_frame *frame);
 
-// crashhook_symbolicated_frame_is_runtime_failure, _is_thunk and _is_system are those
-// of the frame's symbol; false where it has none.
+// crashhook_symbolicated_frame_is_runtime_failure, _is_thunk and _is_system are the
+// flags of the frame's symbol; false if it has none.
 CRASHHOOK_API bool crashhook_symbolicated_frame_is_runtime_failure(
     const struct crashhook_symbolicated_frame *frame);
 CRASHHOOK_API bool
@@ -81,69 +82,70 @@ crashhook_symbolicated_frame_is_thunk(const struct crashhook_symbolicated_frame 
 CRASHHOOK_API bool crashhook_symbolicated_frame_is_system(
     const struct crashhook_symbolicated_frame *frame);
 
-// A crashhook_symbolicated_backtrace never changes and owns all it names.
+// A crashhook_symbolicated_backtrace never changes, and owns everything that it refers
+// to.
 struct crashhook_symbolicated_backtrace;
 
-// crashhook_backtrace_symbolicate names the frames of backtrace, of which it keeps a
-// copy. images: those to use; NULL: the backtrace's own, or, where it has none, those
-// of the calling process now. options: enum crashhook_symbolication_options. EIO: no
-// images could be captured. ENOMEM.
+// crashhook_backtrace_symbolicate symbolicates the frames of a copy of backtrace.
+// images: those to use; NULL: the backtrace's own or, if it has none, the current ones
+// of the calling process. options: enum crashhook_symbolication_options. EIO: no images
+// could be captured. ENOMEM.
 CRASHHOOK_API int
 crashhook_backtrace_symbolicate(const struct crashhook_backtrace *backtrace,
                                 struct crashhook_images *images, unsigned options,
                                 struct crashhook_symbolicated_backtrace **out);
 
-// crashhook_symbolicated_backtrace_destroy frees symbolicated; NULL is fine.
+// crashhook_symbolicated_backtrace_destroy frees symbolicated, which may be NULL.
 CRASHHOOK_API void crashhook_symbolicated_backtrace_destroy(
     struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_backtrace is the backtrace it was made of.
+// crashhook_symbolicated_backtrace_backtrace gives the backtrace that it was made from.
 CRASHHOOK_API const struct crashhook_backtrace *
 crashhook_symbolicated_backtrace_backtrace(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_images is the images that were used.
+// crashhook_symbolicated_backtrace_images gives the images that were used.
 CRASHHOOK_API struct crashhook_images *crashhook_symbolicated_backtrace_images(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_count is how many frames there are, inlined ones
-// among them.
+// crashhook_symbolicated_backtrace_count is the number of frames, including inlined
+// ones.
 CRASHHOOK_API size_t crashhook_symbolicated_backtrace_count(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_at is frame index, innermost first; NULL: there are
-// not so many.
+// crashhook_symbolicated_backtrace_at gives frame index, innermost first; NULL: there
+// are fewer.
 CRASHHOOK_API const struct crashhook_symbolicated_frame *
 crashhook_symbolicated_backtrace_at(
     const struct crashhook_symbolicated_backtrace *symbolicated, size_t index);
 
-// crashhook_symbolicated_backtrace_runtime_failure is the failed check's name, when the
-// innermost frame is one; NULL: it is none.
+// crashhook_symbolicated_backtrace_runtime_failure gives the failed check's name if the
+// innermost frame is one; NULL: it is not.
 CRASHHOOK_API const char *crashhook_symbolicated_backtrace_runtime_failure(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_description is the backtrace as lines.
+// crashhook_symbolicated_backtrace_description gives the backtrace as lines.
 CRASHHOOK_API char *crashhook_symbolicated_backtrace_description(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// How much of a symbolicated backtrace is shown.
+// crashhook_format_preset selects how much of a symbolicated backtrace is shown.
 enum crashhook_format_preset {
     CRASHHOOK_FORMAT_FRIENDLY, // the program's own functions and their lines
     CRASHHOOK_FORMAT_MEDIUM,   // all frames with addresses, the images they are in
     CRASHHOOK_FORMAT_FULL,     // raw names too, and all images
 };
 
-// crashhook_symbolicated_backtrace_format is the backtrace as lines for people.
+// crashhook_symbolicated_backtrace_format gives the backtrace as lines for people.
 CRASHHOOK_API char *crashhook_symbolicated_backtrace_format(
     const struct crashhook_symbolicated_backtrace *symbolicated,
     enum crashhook_format_preset preset);
 
-// crashhook_symbolicated_backtrace_to_json is everything as JSON: what
-// crashhook_backtrace_to_json gives, and "frames", spelled as in Swift's crash log.
+// crashhook_symbolicated_backtrace_to_json gives everything as JSON: what
+// crashhook_backtrace_to_json gives, and "frames" with the keys of Swift's crash log.
 CRASHHOOK_API char *crashhook_symbolicated_backtrace_to_json(
     const struct crashhook_symbolicated_backtrace *symbolicated);
 
-// crashhook_symbolicated_backtrace_from_json reads that back. EINVAL: it is something
+// crashhook_symbolicated_backtrace_from_json reads that JSON. EINVAL: it is something
 // else. ENOMEM.
 CRASHHOOK_API int crashhook_symbolicated_backtrace_from_json(
     const char *json, size_t length, struct crashhook_symbolicated_backtrace **out);

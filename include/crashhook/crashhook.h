@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// crashhook: a program that crashes leaves a report, and dies as it would have died.
+// crashhook: a program that crashes leaves a report, and dies as it would have without
+// crashhook.
 //
 // Linking libcrashhook (or starting the program under `crashhook run`) is enough: a
-// constructor installs the handler with what the CRASHHOOK_* variables say. The calls
-// below are for programs that want more. Nothing here uses the heap; the handler costs
-// three mappings and no thread, and nothing is started before a crash that was not
-// asked for (crashhook_watchdog_start, CRASHHOOK_MODE=daemon).
+// constructor installs the handler with the settings of the CRASHHOOK_* variables. The
+// calls below are for programs that want more. Nothing here uses the heap. The handler
+// takes three mappings and no thread, and nothing is started before a crash unless it
+// was asked for (crashhook_watchdog_start, CRASHHOOK_MODE=daemon).
 //
 // C11, usable from C++.
 #pragma once
@@ -18,10 +19,10 @@ extern "C" {
 
 #define CRASHHOOK_API __attribute__((visibility("default")))
 
-// crashhook_options is what a program says about itself, in the words that the
-// variables of the same names take: .timeout is "30s" as CRASHHOOK_TIMEOUT is. NULL:
-// not said. A variable that is set wins, so that whoever runs the program has the last
-// word. The strings are copied.
+// crashhook_options are the program's own settings. A member takes the same values as
+// the variable of the same name: .timeout is "30s" like CRASHHOOK_TIMEOUT. NULL: not
+// set. A variable that is set takes precedence, so that whoever runs the program has
+// the last word. The strings are copied.
 struct crashhook_options {
     size_t size; // sizeof(struct crashhook_options), which CRASHHOOK_DEFAULTS sets
     const char *url;
@@ -35,50 +36,52 @@ struct crashhook_options {
     const char *tags;
 };
 
-// CRASHHOOK_DEFAULTS initializes a struct crashhook_options that says nothing.
-// clang-format off
-#define CRASHHOOK_DEFAULTS \
-    { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+// CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
+#define CRASHHOOK_DEFAULTS                                                             \
+    {                                                                                  \
+        sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
+            NULL, NULL                                                                 \
+    }
 // clang-format on
 
-// crashhook_install installs the handler, or, when it is installed already, applies
-// options to it; options may be NULL. 0: crashes are reported from now on. Otherwise an
-// errno value, and nothing has changed: EPERM in a setuid program, ECANCELED when
-// CRASHHOOK_ENABLE says no, EINVAL when options->size is unknown, ENOMEM.
+// crashhook_install installs the handler or, if it is already installed, applies
+// options to it; options may be NULL. 0: crashes are reported from now on. Otherwise it
+// returns an errno value, and nothing has changed: EPERM in a setuid program, ECANCELED
+// when CRASHHOOK_ENABLE says no, EINVAL when options->size is unknown, ENOMEM.
 CRASHHOOK_API int crashhook_install(const struct crashhook_options *options);
 
 // crashhook_thread_init gives the calling thread an alternate signal stack, without
-// which a stack overflow of it cannot be reported; it goes when the thread ends.
-// Threads made by pthread_create or thrd_create have one already, except in a program
+// which its stack overflows cannot be reported; it is freed when the thread ends.
+// Threads made by pthread_create or thrd_create already have one, except in a program
 // that links libcrashhook.a. A large enough stack that the thread has set itself is
 // kept. 0, or an errno value.
 CRASHHOOK_API int crashhook_thread_init(void);
 
-// What a program says of itself while it runs, for the report of a crash that may come.
-// These calls take no lock, allocate nothing and leave errno alone: any thread may make
-// them, and a signal handler. Texts are copied; what is longer than its place is cut.
-// 0, or an errno value: ECANCELED when the handler is not installed, EINVAL for a name
-// or path that is empty or too long, ENOSPC when all places are taken, EBUSY when the
-// same name is being written elsewhere at this moment.
+// The context of a program while it runs, for the report of a later crash. These calls
+// take no lock, allocate nothing and preserve errno: they may be made from any thread
+// and from a signal handler. Texts are copied and truncated to the given sizes. 0, or
+// an errno value: ECANCELED when the handler is not installed, EINVAL for a name or
+// path that is empty or too long, ENOSPC when all slots are used, EBUSY when another
+// thread is writing the same name at this moment.
 
-// crashhook_set_tag sets a tag that reports are searched by: a name of at most 35
-// bytes, a value of at most 127. 32 tags. NULL takes the tag away.
+// crashhook_set_tag sets a tag, by which reports can be searched: a name of at most 35
+// bytes, a value of at most 127. At most 32 tags. NULL removes the tag.
 CRASHHOOK_API int crashhook_set_tag(const char *name, const char *value);
 
 // crashhook_set_data sets a longer text, of at most 1023 bytes, that is shown with the
-// report. 16 of them. NULL takes it away.
+// report. At most 16 of them. NULL removes it.
 CRASHHOOK_API int crashhook_set_data(const char *name, const char *value);
 
-// crashhook_breadcrumb notes that something happened: the last 128 messages, of at most
-// 239 bytes, go into the report with the time.
+// crashhook_breadcrumb records an event: the last 128 messages, of at most 239 bytes
+// each, are part of the report, with their times.
 CRASHHOOK_API void crashhook_breadcrumb(const char *message);
 
-// crashhook_attach_file has the end of a file, such as a log, go into the report: its
-// last tail_bytes, at most 1 MiB; 0: 64 KiB. The file is read after the program has
-// died; path is absolute. 8 files.
+// crashhook_attach_file adds the end of a file, such as a log, to the report: its last
+// tail_bytes, at most 1 MiB; 0: 64 KiB. The file is read after the program has died;
+// path must be absolute. At most 8 files.
 CRASHHOOK_API int crashhook_attach_file(const char *path, size_t tail_bytes);
 
-// crashhook_crash is what a callback is told.
+// crashhook_crash is passed to a callback.
 struct crashhook_crash {
     size_t size; // of this struct
     int signal;
@@ -87,48 +90,49 @@ struct crashhook_crash {
     void *context;    // a ucontext_t *
 };
 
-// What a before function answers.
+// crashhook_answer is what a before function returns.
 enum crashhook_answer {
     CRASHHOOK_REPORT = 0,   // report it
     CRASHHOOK_SKIP = 1,     // die without a report
     CRASHHOOK_CONTINUE = 2, // this is no crash: the program goes on
 };
 
-// A crashhook_before_fn is called in the thread that crashed before anything is
-// reported, a crashhook_after_fn when the report is written and the program is about to
-// die. Locks may be held and the heap may be broken: they may call what signal handlers
-// may (signal-safety(7)), and no more. Each has 64 KiB of stack and a quarter of
-// CRASHHOOK_TIMEOUT. One that crashes, aborts, or takes longer is given up, and all
-// goes on without it: the report is of the first crash, and the program dies of that.
+// A crashhook_before_fn is called in the crashed thread before anything is reported, a
+// crashhook_after_fn when the report is written and the program is about to die. Locks
+// may be held and the heap may be broken, so they may only call async-signal-safe
+// functions (signal-safety(7)). Each has 64 KiB of stack and a quarter of
+// CRASHHOOK_TIMEOUT. One that crashes, aborts or takes longer is abandoned, and
+// everything goes on without it: the report is of the first crash, and the program dies
+// of that.
 typedef enum crashhook_answer crashhook_before_fn(const struct crashhook_crash *crash,
                                                   void *argument);
 typedef void crashhook_after_fn(const struct crashhook_crash *crash, void *argument);
 
-// crashhook_set_callbacks sets both functions; NULL: none. It is not for the moment of
-// a crash itself.
+// crashhook_set_callbacks sets both functions; NULL: none. It must not be called during
+// a crash.
 CRASHHOOK_API void crashhook_set_callbacks(crashhook_before_fn *before,
                                            crashhook_after_fn *after, void *argument);
 
-// crashhook_report_now writes a report of the running program, which goes on unharmed
-// when it is written. why becomes its last breadcrumb; NULL: none. 0, or an errno
+// crashhook_report_now writes a report of the running program, which continues unharmed
+// once it is written. why becomes its last breadcrumb; NULL: none. 0, or an errno
 // value: ECANCELED when the handler is not installed, EBUSY when a crash is being
-// reported or this is a callback, EIO when no report came to be.
+// reported or this is called from a callback, EIO when no report was written.
 CRASHHOOK_API int crashhook_report_now(const char *why);
 
-// crashhook_watchdog_start has a thread report the program, once, whenever it has not
-// been fed for timeout_ms, at least 100. 0, or an errno value: ECANCELED as above,
-// EINVAL, EALREADY when it runs, or why no thread could be made. A forked child has no
-// watchdog.
+// crashhook_watchdog_start starts a thread that reports the program, once, whenever the
+// watchdog was not fed for timeout_ms, which is at least 100. 0, or an errno value:
+// ECANCELED as above, EINVAL, EALREADY when it is running, or the reason why no thread
+// could be made. A forked child has no watchdog.
 CRASHHOOK_API int crashhook_watchdog_start(unsigned timeout_ms);
 
 // crashhook_watchdog_feed says that the program is alive. It may be called from
-// anywhere, as often as one likes.
+// anywhere, as often as needed.
 CRASHHOOK_API void crashhook_watchdog_feed(void);
 
-// crashhook_watchdog_stop ends the thread, and has waited for its end.
+// crashhook_watchdog_stop ends the thread, and returns after it has ended.
 CRASHHOOK_API void crashhook_watchdog_stop(void);
 
-// crashhook_test is how crashhook_test_crash crashes.
+// crashhook_test selects how crashhook_test_crash crashes.
 enum crashhook_test {
     CRASHHOOK_TEST_NULL_WRITE,
     CRASHHOOK_TEST_ABORT,
@@ -136,17 +140,17 @@ enum crashhook_test {
     CRASHHOOK_TEST_ILLEGAL_INSTRUCTION,
 };
 
-// crashhook_test_crash crashes for real, to see what becomes of it.
+// crashhook_test_crash really crashes the program, to test the reporting.
 CRASHHOOK_API void crashhook_test_crash(enum crashhook_test how)
     __attribute__((noreturn));
 
-// crashhook_watch has the object at pointer shown in the reports of crashes from now
-// on: its bytes, and what its pointers lead to, as its C type says. type is the type of
-// *pointer in words, "struct session"; the program needs debug information or CTF
-// (docs/types.md). name is what the report calls it. Both are copied; the object must
-// stay until crashhook_unwatch. It takes no lock and may be called anywhere, also in a
-// signal handler. 0, or an errno value: ENOSPC when there are 64 already, EINVAL for a
-// NULL, a name of more than 47 characters or a type of more than 119.
+// crashhook_watch shows the object at pointer in the reports of later crashes: its
+// bytes, and what its pointers point to, by its C type. type is the type of *pointer in
+// words, "struct session"; the program needs debug information or CTF (docs/types.md).
+// name is how the report calls the object. Both strings are copied; the object must
+// exist until crashhook_unwatch. It takes no lock and may be called anywhere, including
+// in a signal handler. 0, or an errno value: ENOSPC when there are 64 already, EINVAL
+// for a NULL, a name of more than 47 characters or a type of more than 119.
 #define crashhook_watch(name, pointer, type)                                           \
     crashhook_watch_object((name), (pointer), (type), sizeof(*(pointer)))
 
@@ -155,10 +159,11 @@ CRASHHOOK_API int crashhook_watch_object(const char *name, const volatile void *
                                          const char *type, size_t size);
 
 // crashhook_unwatch ends the watches of the object at that address. 0, or ENOENT. In C
-// a string is understood as well, as the name they were given.
+// it also accepts a string, the name that the watches were given.
 CRASHHOOK_API int crashhook_unwatch(const volatile void *object);
 
-// crashhook_unwatch_name ends the watches of that name, or of the characters there.
+// crashhook_unwatch_name ends the watches with that name, or of the character array at
+// that address.
 CRASHHOOK_API int crashhook_unwatch_name(const char *name);
 
 #ifndef __cplusplus
