@@ -53,8 +53,7 @@ static int start(size_t bytes_per_thread)
     static int started;
     struct settings settings;
     int expected = START_NOT;
-    settings_read(&settings, get_variable, NULL,
-                  NULL); // libcrashhook reports invalid values
+    settings_read(&settings, get_variable, NULL, NULL); // libcrashhook complains
     uint64_t bytes = getenv("CRASHHOOK_FLIGHT") != NULL ? settings.flight_bytes
                                                         : (uint64_t)bytes_per_thread;
     if (getauxval(AT_SECURE) != 0)

@@ -46,10 +46,9 @@ struct crashhook_capture_options {
 };
 
 // CRASHHOOK_CAPTURE_DEFAULTS initializes a struct crashhook_capture_options.
-#define CRASHHOOK_CAPTURE_DEFAULTS                                                     \
-    {                                                                                  \
-        sizeof(struct crashhook_capture_options), CRASHHOOK_UNWIND_AUTO, 64, 0, 16     \
-    }
+// clang-format off
+#define CRASHHOOK_CAPTURE_DEFAULTS \
+    { sizeof(struct crashhook_capture_options), CRASHHOOK_UNWIND_AUTO, 64, 0, 16 }
 // clang-format on
 
 // A crashhook_backtrace holds frames in Compact Backtrace Format, the architecture's

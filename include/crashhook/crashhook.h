@@ -37,11 +37,9 @@ struct crashhook_options {
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
-#define CRASHHOOK_DEFAULTS                                                             \
-    {                                                                                  \
-        sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
-            NULL, NULL                                                                 \
-    }
+// clang-format off
+#define CRASHHOOK_DEFAULTS \
+    { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler or, if it is already installed, applies

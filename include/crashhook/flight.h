@@ -5,9 +5,9 @@
 //
 // A program that is compiled with -finstrument-functions (gcc, clang) or
 // -fxray-instrument (clang) and linked with libcrashhook-flight records each entry and
-// exit of its functions, the last ones of each thread, when CRASHHOOK_FLIGHT gives a
-// size such as 64K. Nothing is flushed and nothing is locked: the agent reads the rings
-// out of the crashed process. docs/flight.md has what it costs.
+// exit of its functions, if CRASHHOOK_FLIGHT gives a size such as 64K; the last ones of
+// each thread are kept. Nothing is flushed and nothing is locked: the agent reads the
+// rings from the crashed process's memory. docs/flight.md says what it costs.
 //
 // C11, usable from C++.
 #pragma once
