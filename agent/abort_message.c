@@ -7,7 +7,7 @@
 // struct abort_msg_s of glibc: an unsigned int, then the text.
 enum { TEXT_OFFSET = 4 };
 
-static bool is_blank(char c)
+static bool message_is_blank(char c)
 {
     return (unsigned char)c <= ' ' || c == 0x7f;
 }
@@ -16,15 +16,15 @@ void abort_message_clean(char *text)
 {
     size_t begin = 0;
     size_t size = strlen(text);
-    while (size != 0 && is_blank(text[size - 1]))
+    while (size != 0 && message_is_blank(text[size - 1]))
         size--;
-    while (begin < size && is_blank(text[begin]))
+    while (begin < size && message_is_blank(text[begin]))
         begin++;
     size -= begin;
     memmove(text, text + begin, size);
     text[size] = 0;
     for (size_t i = 0; i < size; i++) {
-        if (is_blank(text[i]))
+        if (message_is_blank(text[i]))
             text[i] = ' ';
     }
 }

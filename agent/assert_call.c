@@ -35,8 +35,8 @@ static const struct load {
     { "\xb9", "", FUNCTION, 1, 0, false },
 };
 
-static bool read_offset(const struct memory_reader *reader, uint64_t address,
-                        uint64_t *out)
+static bool read_operand_offset(const struct memory_reader *reader, uint64_t address,
+                                uint64_t *out)
 {
     int32_t offset;
     if (memory_read(reader, address, &offset, sizeof(offset)) != CH_OK)
@@ -60,22 +60,22 @@ static bool leads_to(const struct memory_reader *reader, uint64_t address,
     for (size_t i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
         size_t size = strlen(jumps[i]);
         if (memcmp(code, jumps[i], size) == 0 &&
-            read_offset(reader, address + size, &place) &&
+            read_operand_offset(reader, address + size, &place) &&
             memory_read_word(reader, place, &target) == CH_OK && target == function)
             return true;
     }
     return false;
 }
 
-// is_call: the code before after called function. out: where the call begins.
-static bool is_call(const struct memory_reader *reader, uint64_t after,
-                    uint64_t function, uint64_t *out)
+// is_assert_call: the code before after called function. out: where the call begins.
+static bool is_assert_call(const struct memory_reader *reader, uint64_t after,
+                           uint64_t function, uint64_t *out)
 {
     enum { DIRECT = 5, INDIRECT = 6 };
     uint8_t code[INDIRECT];
     uint64_t target;
     if (memory_read(reader, after - INDIRECT, code, sizeof(code)) != CH_OK ||
-        !read_offset(reader, after - 4, &target))
+        !read_operand_offset(reader, after - 4, &target))
         return false;
     if (code[1] == 0xe8 && (target == function || leads_to(reader, target, function))) {
         *out = after - DIRECT;
@@ -96,7 +96,7 @@ static bool find_call(const struct memory_reader *reader,
             return false;
         for (size_t i = 0; i < BLOCK_WORDS; i++) {
             if (place->is_code(place->context, words[i] - 1) &&
-                is_call(reader, words[i], place->function, out))
+                is_assert_call(reader, words[i], place->function, out))
                 return true;
         }
     }
@@ -139,9 +139,10 @@ struct arguments {
     bool found[ARGUMENTS];
 };
 
-// take keeps what is of use as an argument: a text, and for the line a number.
-static void take(const struct memory_reader *reader, enum argument argument,
-                 uint64_t value, struct arguments *out)
+// take_assert_call keeps what is of use as an argument: a text, and for the line a
+// number.
+static void take_assert_call(const struct memory_reader *reader, enum argument argument,
+                             uint64_t value, struct arguments *out)
 {
     if (argument == LINE) {
         out->line = value;
@@ -151,9 +152,9 @@ static void take(const struct memory_reader *reader, enum argument argument,
     out->found[argument] = is_text(reader, value, out->words[argument]);
 }
 
-// find_arguments goes back from the call: what is nearest to it holds.
-static bool find_arguments(const struct memory_reader *reader, uint64_t call,
-                           struct arguments *out)
+// find_assert_arguments goes back from the call: what is nearest to it holds.
+static bool find_assert_arguments(const struct memory_reader *reader, uint64_t call,
+                                  struct arguments *out)
 {
     uint8_t code[CODE_BYTES];
     uint64_t start = call - CODE_BYTES;
@@ -164,7 +165,7 @@ static bool find_arguments(const struct memory_reader *reader, uint64_t call,
             uint64_t value;
             if (!out->found[loads[i].argument] &&
                 load_at(&loads[i], code, at, start, &value))
-                take(reader, loads[i].argument, value, out);
+                take_assert_call(reader, loads[i].argument, value, out);
         }
     }
     return out->found[EXPRESSION] && out->found[FILE_NAME];
@@ -177,7 +178,7 @@ enum ch_status assert_call_read(const struct memory_reader *reader,
     struct arguments arguments = { 0 };
     uint64_t call;
     if (place->function == 0 || !find_call(reader, place, &call) ||
-        !find_arguments(reader, call, &arguments))
+        !find_assert_arguments(reader, call, &arguments))
         return CH_ERR_NOT_FOUND;
     const char *function = arguments.found[FUNCTION] ? arguments.words[FUNCTION] : "?";
     (void)snprintf(out, ABORT_MESSAGE_MAX, "Assertion failed: %s (%s: %s: %" PRIu64 ")",

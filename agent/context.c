@@ -15,7 +15,7 @@ static void value_of(const char *bytes, size_t size, char *out)
     out[length] = 0;
 }
 
-static bool is_whole(uint32_t sequence)
+static bool context_is_whole(uint32_t sequence)
 {
     return sequence != 0 && (sequence & 1) == 0;
 }
@@ -39,22 +39,22 @@ enum ch_status context_read(const struct memory_reader *memory, uint64_t address
 // A key is printed without escapes: in plain characters, and cut.
 enum { KEY_MAX = 127 };
 
-static char plain(char c)
+static char plain_text(char c)
 {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\' ? c : '_';
 }
 
-static size_t key_length(const char *name, size_t length)
+static size_t context_key_length(const char *name, size_t length)
 {
     return strnlen(name, length < KEY_MAX ? length : KEY_MAX);
 }
 
-static void write_name(struct json_writer *w, const char *name, size_t length)
+static void write_context_name(struct json_writer *w, const char *name, size_t length)
 {
     char key[KEY_MAX + 1];
-    size_t kept = key_length(name, length);
+    size_t kept = context_key_length(name, length);
     for (size_t i = 0; i < kept; i++)
-        key[i] = plain(name[i]);
+        key[i] = plain_text(name[i]);
     key[kept] = 0;
     json_write_key(w, key);
 }
@@ -62,11 +62,11 @@ static void write_name(struct json_writer *w, const char *name, size_t length)
 // same_key: both would be written as one key, which an object may have but once.
 static bool same_key(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    size_t length = key_length(a, a_length);
-    if (length != key_length(b, b_length))
+    size_t length = context_key_length(a, a_length);
+    if (length != context_key_length(b, b_length))
         return false;
     for (size_t i = 0; i < length; i++) {
-        if (plain(a[i]) != plain(b[i]))
+        if (plain_text(a[i]) != plain_text(b[i]))
             return false;
     }
     return true;
@@ -78,7 +78,7 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
 {
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
-        if (is_whole(tag->sequence) &&
+        if (context_is_whole(tag->sequence) &&
             same_key(tag->name, sizeof(tag->name), name, length))
             return true;
     }
@@ -109,8 +109,9 @@ static bool comes_again(const void *slots, size_t stride, size_t count, size_t i
     for (size_t i = index + 1; i < count; i++) {
         uint32_t sequence;
         memcpy(&sequence, (const char *)slots + i * stride, sizeof(sequence));
-        if (is_whole(sequence) && same_key(names + i * stride, CONTEXT_NAME_BYTES,
-                                           names + index * stride, CONTEXT_NAME_BYTES))
+        if (context_is_whole(sequence) &&
+            same_key(names + i * stride, CONTEXT_NAME_BYTES, names + index * stride,
+                     CONTEXT_NAME_BYTES))
             return true;
     }
     return false;
@@ -129,7 +130,7 @@ static void write_set_tags(struct json_writer *w, const struct capture *capture,
         if (!is_set_by_program(page, tags, name) && !is_set_again(rest, tags, name)) {
             text_clear(&value);
             text_append(&value, tags + name + 1, length - name - 1);
-            write_name(w, tags, name);
+            write_context_name(w, tags, name);
             raw_write_named_value(w, capture, tags, name,
                                   value.bytes != NULL ? value.bytes : "");
         }
@@ -138,8 +139,8 @@ static void write_set_tags(struct json_writer *w, const struct capture *capture,
     text_deinit(&value);
 }
 
-static void write_tags(struct json_writer *w, const struct capture *capture,
-                       const struct context_page *page)
+static void write_context_tags(struct json_writer *w, const struct capture *capture,
+                               const struct context_page *page)
 {
     char name[CONTEXT_NAME_BYTES];
     char value[sizeof(page->tags[0].value)];
@@ -148,19 +149,20 @@ static void write_tags(struct json_writer *w, const struct capture *capture,
     write_set_tags(w, capture, page);
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
-        if (!is_whole(tag->sequence) ||
+        if (!context_is_whole(tag->sequence) ||
             comes_again(page->tags, sizeof(*tag), CONTEXT_TAGS, i))
             continue;
         value_of(tag->name, sizeof(tag->name), name);
         value_of(tag->value, sizeof(tag->value), value);
-        write_name(w, name, strlen(name));
+        write_context_name(w, name, strlen(name));
         raw_write_named_value(w, capture, name, strlen(name), value);
     }
     json_write_end(w, '}');
 }
 
-static void write_breadcrumbs(struct json_writer *w, const struct capture *capture,
-                              const struct context_page *page)
+static void write_context_breadcrumbs(struct json_writer *w,
+                                      const struct capture *capture,
+                                      const struct context_page *page)
 {
     char message[sizeof(page->trail[0].message)];
     uint64_t count = page->breadcrumbs;
@@ -185,46 +187,47 @@ static void write_breadcrumbs(struct json_writer *w, const struct capture *captu
     json_write_end(w, ']');
 }
 
-static void write_data(struct json_writer *w, const struct capture *capture,
-                       const struct context_page *page)
+static void write_context_data(struct json_writer *w, const struct capture *capture,
+                               const struct context_page *page)
 {
     char name[CONTEXT_NAME_BYTES];
     char value[sizeof(page->data[0].value)];
     bool any = false;
     for (size_t i = 0; i < CONTEXT_DATA; i++)
-        any |= is_whole(page->data[i].sequence);
+        any |= context_is_whole(page->data[i].sequence);
     if (!any)
         return;
     json_write_key(w, "user_data");
     json_write_object(w);
     for (size_t i = 0; i < CONTEXT_DATA; i++) {
         const struct context_datum *datum = &page->data[i];
-        if (!is_whole(datum->sequence) ||
+        if (!context_is_whole(datum->sequence) ||
             comes_again(page->data, sizeof(*datum), CONTEXT_DATA, i))
             continue;
         value_of(datum->name, sizeof(datum->name), name);
         value_of(datum->value, sizeof(datum->value), value);
-        write_name(w, name, strlen(name));
+        write_context_name(w, name, strlen(name));
         raw_write_named_value(w, capture, name, strlen(name), value);
     }
     json_write_end(w, '}');
 }
 
-// write_attachments names the files; the free phase reads them.
-static void write_attachments(struct json_writer *w, const struct capture *capture,
-                              const struct context_page *page)
+// write_context_attachments names the files; the free phase reads them.
+static void write_context_attachments(struct json_writer *w,
+                                      const struct capture *capture,
+                                      const struct context_page *page)
 {
     char path[sizeof(page->attachments[0].path)];
     bool any = false;
     for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++)
-        any |= is_whole(page->attachments[i].sequence);
+        any |= context_is_whole(page->attachments[i].sequence);
     if (!any)
         return;
     json_write_key(w, "attachments");
     json_write_array(w);
     for (size_t i = 0; i < CONTEXT_ATTACHMENTS; i++) {
         const struct context_attachment *attachment = &page->attachments[i];
-        if (!is_whole(attachment->sequence))
+        if (!context_is_whole(attachment->sequence))
             continue;
         value_of(attachment->path, sizeof(attachment->path), path);
         json_write_object(w);
@@ -238,10 +241,10 @@ static void write_attachments(struct json_writer *w, const struct capture *captu
 void context_write(struct json_writer *w, const struct capture *capture)
 {
     const struct context_page *page = capture->context;
-    write_tags(w, capture, page);
+    write_context_tags(w, capture, page);
     if (page == NULL)
         return;
-    write_breadcrumbs(w, capture, page);
-    write_data(w, capture, page);
-    write_attachments(w, capture, page);
+    write_context_breadcrumbs(w, capture, page);
+    write_context_data(w, capture, page);
+    write_context_attachments(w, capture, page);
 }

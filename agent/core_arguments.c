@@ -55,10 +55,10 @@ static bool back_over(const struct memory_reader *memory, uint64_t *at, uint64_t
     return false;
 }
 
-// find_arguments finds argv: argc, argv, NULL, envp, NULL, then the vector.
-static bool find_arguments(const struct core_file *core,
-                           const struct memory_reader *memory, uint64_t *out_at,
-                           uint64_t *out_count)
+// find_process_arguments finds argv: argc, argv, NULL, envp, NULL, then the vector.
+static bool find_process_arguments(const struct core_file *core,
+                                   const struct memory_reader *memory, uint64_t *out_at,
+                                   uint64_t *out_count)
 {
     uint64_t at;
     uint64_t variables;
@@ -95,7 +95,7 @@ void core_arguments_read(const struct core_file *core,
 {
     uint64_t at;
     uint64_t count;
-    if (find_arguments(core, memory, &at, &count) && count != 0 &&
+    if (find_process_arguments(core, memory, &at, &count) && count != 0 &&
         append_arguments(memory, at, count, out))
         return;
     text_clear(out);

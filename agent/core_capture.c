@@ -20,7 +20,7 @@ static void copy_registers(const struct core_thread *thread,
         out->value[i] = thread->registers[i];
 }
 
-static enum ch_status list_threads(struct core_capture *all)
+static enum ch_status list_core_threads(struct core_capture *all)
 {
     struct stop *stop = &all->capture.stop;
     const struct core_file *core = &all->core;
@@ -56,9 +56,9 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// guess_trap: a core has no exception number. On x86-64 the kernel gives this code for
-// an address that no memory can have, and for a stack where no signal frame fits.
-static void guess_trap(struct core_capture *all)
+// guess_core_trap: a core has no exception number. On x86-64 the kernel gives this code
+// for an address that no memory can have, and for a stack where no signal frame fits.
+static void guess_core_trap(struct core_capture *all)
 {
     enum { GENERAL_PROTECTION = 13 };
     const siginfo_t *info = &all->crash.info;
@@ -94,9 +94,9 @@ static void find_words(struct core_capture *all)
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }
 
-// set_crash takes the first thread and its signal as the crash. A core that was made of
-// a running process has no signal, and so no crash.
-static void set_crash(struct core_capture *all, const struct stat *info)
+// set_core_crash takes the first thread and its signal as the crash. A core that was
+// made of a running process has no signal, and so no crash.
+static void set_core_crash(struct core_capture *all, const struct stat *info)
 {
     const struct core_file *core = &all->core;
     struct target_crash *crash = &all->crash;
@@ -121,7 +121,7 @@ static void set_crash(struct core_capture *all, const struct stat *info)
     // The kernel dumps for these alone; gcore also notes what stopped the process.
     if (!dumps_core(crash->info.si_signo))
         return;
-    guess_trap(all);
+    guess_core_trap(all);
     if (crash->info.si_signo == SIGABRT)
         find_words(all);
     all->capture.crash = crash;
@@ -138,7 +138,8 @@ static void set_host(struct core_capture *all, pid_t pid)
              all->core.machine == ELF_X86_64 ? "x86_64" : "aarch64");
 }
 
-static void set_process(struct core_capture *all, const struct core_options *options)
+static void set_core_process(struct core_capture *all,
+                             const struct core_options *options)
 {
     const struct core_process *process = &all->core.process;
     struct process_facts *facts = &all->capture.process;
@@ -178,8 +179,8 @@ static void set_source(struct core_capture *all, pid_t pid)
     capture->stop.tasks_fd = fd > 0 ? fd : 0;
 }
 
-static enum ch_status read_all(struct core_capture *all, int fd,
-                               const struct core_options *options)
+static enum ch_status read_core_parts(struct core_capture *all, int fd,
+                                      const struct core_options *options)
 {
     struct stat info;
     uint64_t begin = capture_clock_us();
@@ -207,12 +208,12 @@ static enum ch_status read_all(struct core_capture *all, int fd,
     if (status == CH_OK)
         core_sections_add(&all->images);
     if (status == CH_OK)
-        status = list_threads(all);
+        status = list_core_threads(all);
     if (status != CH_OK)
         return status;
     set_source(all, options->pid);
-    set_crash(all, &info);
-    set_process(all, options);
+    set_core_crash(all, &info);
+    set_core_process(all, options);
     set_host(all, options->pid);
     all->capture.timings.capture_us = capture_clock_us() - begin;
     return CH_OK;
@@ -228,7 +229,7 @@ enum ch_status core_capture_open(struct core_capture *all, int fd,
                      .home = options->home,
                      .memory = { .mem_fd = -1 } },
     };
-    enum ch_status status = read_all(all, fd, options);
+    enum ch_status status = read_core_parts(all, fd, options);
     if (status != CH_OK)
         core_capture_close(all);
     return status;

@@ -12,8 +12,8 @@
 
 enum { MANY_SEGMENTS = 0xffff, SECTION_SIZE = 64, SECTION_INFO = 44 };
 
-// read_at appends up to size bytes at offset, and returns how many there were.
-static size_t read_at(int fd, uint64_t offset, size_t size, struct text *out)
+// read_core_at appends up to size bytes at offset, and returns how many there were.
+static size_t read_core_at(int fd, uint64_t offset, size_t size, struct text *out)
 {
     uint8_t block[16 << 10];
     size_t done = 0;
@@ -37,7 +37,7 @@ static uint32_t segment_count(const struct core_file *core,
     CH_CLEANUP(text_deinit) struct text section = { 0 };
     if (header->segment_count != MANY_SEGMENTS)
         return header->segment_count;
-    if (read_at(core->fd, header->section_offset, SECTION_SIZE, &section) !=
+    if (read_core_at(core->fd, header->section_offset, SECTION_SIZE, &section) !=
         SECTION_SIZE)
         return MANY_SEGMENTS;
     struct cursor c = cursor_over(section.bytes, section.size);
@@ -55,7 +55,7 @@ static uint64_t in_file(struct core_file *core, uint64_t offset, uint64_t size)
     return size < left ? size : left;
 }
 
-static void add_segment(struct core_file *core, const struct elf_segment *segment)
+static void add_core_segment(struct core_file *core, const struct elf_segment *segment)
 {
     uint64_t end;
     uint64_t size = in_file(core, segment->offset, segment->file_size);
@@ -82,10 +82,10 @@ static void add_notes(struct core_file *core, const struct elf_segment *segment)
         size = CORE_NOTES_LIMIT_BYTES;
         core->truncated = true;
     }
-    (void)read_at(core->fd, segment->offset, (size_t)size, &core->notes);
+    (void)read_core_at(core->fd, segment->offset, (size_t)size, &core->notes);
 }
 
-static int by_start(const void *left, const void *right)
+static int by_segment_start(const void *left, const void *right)
 {
     const struct core_segment *a = left;
     const struct core_segment *b = right;
@@ -94,7 +94,8 @@ static int by_start(const void *left, const void *right)
     return 0;
 }
 
-static enum ch_status read_segments(struct core_file *core, struct elf_header *header)
+static enum ch_status read_core_segments(struct core_file *core,
+                                         struct elf_header *header)
 {
     CH_CLEANUP(text_deinit) struct text table = { 0 };
     uint32_t count = segment_count(core, header);
@@ -105,7 +106,7 @@ static enum ch_status read_segments(struct core_file *core, struct elf_header *h
         core->truncated = true;
     }
     size_t size = (size_t)count * header->segment_size;
-    size_t got = read_at(core->fd, header->segment_offset, size, &table);
+    size_t got = read_core_at(core->fd, header->segment_offset, size, &table);
     core->truncated = core->truncated || got != size;
     core->segments = calloc((size_t)count + 1, sizeof(*core->segments));
     if (core->segments == NULL)
@@ -117,16 +118,17 @@ static enum ch_status read_segments(struct core_file *core, struct elf_header *h
         if (elf_read_segment(header, table.bytes, got, i, &segment) != CH_OK)
             break;
         if (segment.type == ELF_PT_LOAD)
-            add_segment(core, &segment);
+            add_core_segment(core, &segment);
         if (segment.type == ELF_PT_NOTE)
             add_notes(core, &segment);
     }
-    qsort(core->segments, core->segment_count, sizeof(*core->segments), by_start);
+    qsort(core->segments, core->segment_count, sizeof(*core->segments),
+          by_segment_start);
     return CH_OK;
 }
 
-static enum ch_status add_thread(struct core_file *core,
-                                 const struct core_thread *thread)
+static enum ch_status add_core_thread(struct core_file *core,
+                                      const struct core_thread *thread)
 {
     // Room doubles at each power of two.
     size_t count = core->thread_count;
@@ -152,7 +154,7 @@ static enum ch_status keep_note(struct core_file *core, const struct core_note *
 {
     switch (note->kind) {
     case CORE_NOTE_THREAD:
-        return add_thread(core, &note->thread);
+        return add_core_thread(core, &note->thread);
     case CORE_NOTE_PROCESS:
         if (!core->has_process)
             core->process = note->process;
@@ -178,7 +180,7 @@ static enum ch_status keep_note(struct core_file *core, const struct core_note *
     }
 }
 
-static enum ch_status read_notes(struct core_file *core)
+static enum ch_status read_core_notes(struct core_file *core)
 {
     struct cursor notes = cursor_over(core->notes.bytes, core->notes.size);
     notes.big_endian = core->big_endian;
@@ -198,7 +200,7 @@ static enum ch_status read_notes(struct core_file *core)
     }
 }
 
-static enum ch_status read_header(struct core_file *core, struct elf_header *out)
+static enum ch_status read_core_header(struct core_file *core, struct elf_header *out)
 {
     uint8_t bytes[ELF_HEADER_SIZE];
     ssize_t size = pread(core->fd, bytes, sizeof(bytes), 0);
@@ -220,14 +222,14 @@ enum ch_status core_file_open(struct core_file *core, int fd)
     if (fstat(fd, &info) != 0)
         return CH_ERR_IO;
     *core = (struct core_file){ .fd = fd, .size = (uint64_t)info.st_size };
-    enum ch_status status = read_header(core, &header);
+    enum ch_status status = read_core_header(core, &header);
     if (status != CH_OK)
         return status;
     core->machine = header.machine;
     core->big_endian = header.big_endian;
-    status = read_segments(core, &header);
+    status = read_core_segments(core, &header);
     if (status == CH_OK)
-        status = read_notes(core);
+        status = read_core_notes(core);
     if (status != CH_OK)
         core_file_close(core);
     return status;

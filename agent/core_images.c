@@ -67,9 +67,10 @@ static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZ
         hex_encode(id, size < SHOWN_ID_BYTES ? size : SHOWN_ID_BYTES, out);
 }
 
-// is_wanted compares what file is with what the core says, and says where they differ.
-static bool is_wanted(const struct core_images *all, const struct wanted *wanted,
-                      const char *file, const struct image_outline *outline)
+// image_is_wanted compares what file is with what the core says, and says where they
+// differ.
+static bool image_is_wanted(const struct core_images *all, const struct wanted *wanted,
+                            const char *file, const struct image_outline *outline)
 {
     char theirs[SHOWN_ID_SIZE];
     char its[SHOWN_ID_SIZE];
@@ -105,16 +106,17 @@ static bool try_file(struct core_images *all, const struct wanted *wanted,
                  file);
         return false;
     }
-    if (is_wanted(all, wanted, file, outline))
+    if (image_is_wanted(all, wanted, file, outline))
         return true;
     close(*fd);
     return false;
 }
 
-// find_file opens the file of an image: --exe for the program, else the core's path
-// under the sysroot. out_path is what the image is called from then on.
-static bool find_file(struct core_images *all, const struct wanted *wanted,
-                      struct image_outline *outline, int *fd, const char **out_path)
+// find_image_file opens the file of an image: --exe for the program, else the core's
+// path under the sysroot. out_path is what the image is called from then on.
+static bool find_image_file(struct core_images *all, const struct wanted *wanted,
+                            struct image_outline *outline, int *fd,
+                            const char **out_path)
 {
     const struct core_places *places = all->places;
     char file[PATH_MAX];
@@ -202,10 +204,11 @@ static enum ch_status add_run(struct core_images *all, const struct run *run, in
     return CH_OK;
 }
 
-// is_entry checks the program's entry point against what the kernel noted: that holds
-// where there is no build ID to compare.
-static bool is_entry(const struct core_images *all, const struct image_outline *outline,
-                     uint64_t bias, const char *file)
+// is_image_entry checks the program's entry point against what the kernel noted: that
+// holds where there is no build ID to compare.
+static bool is_image_entry(const struct core_images *all,
+                           const struct image_outline *outline, uint64_t bias,
+                           const char *file)
 {
     uint64_t entry;
     if (core_file_auxv(all->core, CORE_AT_ENTRY, &entry) != CH_OK ||
@@ -240,9 +243,10 @@ static enum ch_status use_run(struct core_images *all, const struct run *run)
         all->say(all->say_context, "'%s' was deleted", path);
         return CH_OK;
     }
-    if (!find_file(all, &wanted, &outline, &fd, &path))
+    if (!find_image_file(all, &wanted, &outline, &fd, &path))
         return CH_OK;
-    if (wanted.program && !is_entry(all, &outline, first->start - outline.low, path))
+    if (wanted.program &&
+        !is_image_entry(all, &outline, first->start - outline.low, path))
         return CH_OK;
     if (wanted.program)
         all->executable = path;
@@ -323,9 +327,9 @@ static const char *program_path(struct core_images *all)
     return keep_name(all, name, strlen(name));
 }
 
-// find_program finds the program by the address of its program headers.
+// find_core_program finds the program by the address of its program headers.
 // CH_ERR_NOT_FOUND: nothing more can be found without it, and it has been said.
-static enum ch_status find_program(struct core_images *all, struct found *out)
+static enum ch_status find_core_program(struct core_images *all, struct found *out)
 {
     struct image_outline in_core;
     uint64_t headers;
@@ -343,9 +347,9 @@ static enum ch_status find_program(struct core_images *all, struct found *out)
     }
     uint64_t page = headers & ~(uint64_t)(OUTLINE_PAGE_BYTES - 1);
     bool has_header = want_header(all, page, out, &in_core);
-    if (find_file(all, &out->wanted, &out->outline, &fd, &path)) {
+    if (find_image_file(all, &out->wanted, &out->outline, &fd, &path)) {
         out->bias = headers - out->outline.headers;
-        if (!is_entry(all, &out->outline, out->bias, path))
+        if (!is_image_entry(all, &out->outline, out->bias, path))
             fd = -1;
     }
     if (fd < 0 && !has_header) {
@@ -381,7 +385,7 @@ static enum ch_status use_entry(void *context, const struct link_map_entry *entr
         return CH_ERR_NO_MEMORY;
     found.wanted.path = path;
     bool has_header = want_header(all, entry->bias, &found, &in_core);
-    bool has_file = find_file(all, &found.wanted, &found.outline, &fd, &path);
+    bool has_file = find_image_file(all, &found.wanted, &found.outline, &fd, &path);
     if (has_file && found.outline.dynamic + found.bias != entry->dynamic) {
         all->say(all->say_context, "'%s' is another build than the core's", path);
         has_file = false;
@@ -399,7 +403,7 @@ static enum ch_status use_entry(void *context, const struct link_map_entry *entr
 static enum ch_status follow_pointers(struct core_images *all)
 {
     struct found program;
-    enum ch_status status = find_program(all, &program);
+    enum ch_status status = find_core_program(all, &program);
     if (status == CH_ERR_NOT_FOUND)
         return CH_OK;
     if (status != CH_OK || program.outline.dynamic == 0)

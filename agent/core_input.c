@@ -24,8 +24,8 @@ static bool is_zero(const uint8_t *bytes, size_t size)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
-// put writes size bytes behind what is there; false: no more fits.
-static bool put(struct keeping *keeping, const uint8_t *bytes, size_t size)
+// put_core_bytes writes size bytes behind what is there; false: no more fits.
+static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t size)
 {
     if (is_zero(bytes, size)) {
         keeping->size += size;
@@ -80,7 +80,7 @@ enum ch_status core_input_fill(const struct core_input *input, int from)
     if (piece == NULL)
         return CH_ERR_NO_MEMORY;
     ssize_t size = fill_piece(from, piece);
-    while (size > 0 && put(&keeping, piece, (size_t)size))
+    while (size > 0 && put_core_bytes(&keeping, piece, (size_t)size))
         size = fill_piece(from, piece);
     int error = errno;
     free(piece);

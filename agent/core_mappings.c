@@ -15,7 +15,7 @@ static unsigned permissions_of(uint32_t flags)
            (flags & ELF_PF_X ? MAPS_EXECUTE : 0u);
 }
 
-static int by_start(const void *left, const void *right)
+static int by_mapping_start(const void *left, const void *right)
 {
     const struct target_mapping *a = left;
     const struct target_mapping *b = right;
@@ -51,9 +51,9 @@ static struct target_mapping file_mapping(const struct core_mapping *from,
     return mapping;
 }
 
-// read_files lists what the table has, sorted.
-static size_t read_files(const struct core_file *core, struct target_mapping *out,
-                         size_t room)
+// read_mapped_files lists what the table has, sorted.
+static size_t read_mapped_files(const struct core_file *core,
+                                struct target_mapping *out, size_t room)
 {
     struct core_files files = core->files;
     struct core_mapping mapping;
@@ -67,13 +67,13 @@ static size_t read_files(const struct core_file *core, struct target_mapping *ou
         out[count] = file_mapping(&mapping, count != 0 ? &out[count - 1] : NULL);
         count++;
     }
-    qsort(out, count, sizeof(*out), by_start);
+    qsort(out, count, sizeof(*out), by_mapping_start);
     return count;
 }
 
-// find is the file mapped at address, or NULL.
-static const struct target_mapping *find(const struct target_mapping *files,
-                                         size_t count, uint64_t address)
+// find_mapping is the file mapped at address, or NULL.
+static const struct target_mapping *find_mapping(const struct target_mapping *files,
+                                                 size_t count, uint64_t address)
 {
     size_t low = 0;
     size_t high = count;
@@ -103,9 +103,9 @@ static struct target_mapping segment_mapping(const struct core_segment *segment,
     return mapping;
 }
 
-// drop_overlaps cuts mappings short that reach into the next, which only a damaged core
-// has.
-static void drop_overlaps(struct target_images *images)
+// drop_mapping_overlaps cuts mappings short that reach into the next, which only a
+// damaged core has.
+static void drop_mapping_overlaps(struct target_images *images)
 {
     for (size_t i = 1; i < images->mapping_count; i++) {
         struct target_mapping *before = &images->mappings[i - 1];
@@ -145,19 +145,19 @@ enum ch_status core_mappings_read(const struct core_file *core,
         free(files);
         return CH_ERR_NO_MEMORY;
     }
-    size_t count = read_files(core, files, room);
+    size_t count = read_mapped_files(core, files, room);
     for (size_t i = 0; i < segments; i++) {
         const struct core_segment *segment = &core->segments[i];
         out->mappings[out->mapping_count++] =
-            segment_mapping(segment, find(files, count, segment->start));
+            segment_mapping(segment, find_mapping(files, count, segment->start));
     }
     for (size_t i = 0; i < count; i++) {
         if (core_file_segment(core, files[i].start) == NULL)
             out->mappings[out->mapping_count++] = files[i];
     }
     free(files);
-    qsort(out->mappings, out->mapping_count, sizeof(*out->mappings), by_start);
-    drop_overlaps(out);
+    qsort(out->mappings, out->mapping_count, sizeof(*out->mappings), by_mapping_start);
+    drop_mapping_overlaps(out);
     name_vdso(core, out);
     return CH_OK;
 }

@@ -18,8 +18,8 @@ void core_memory_deinit(struct core_memory *memory)
     *memory = (struct core_memory){ 0 };
 }
 
-// place is the index of the first region that starts behind address.
-static size_t place(const struct core_memory *memory, uint64_t address)
+// place_segment is the index of the first region that starts behind address.
+static size_t place_segment(const struct core_memory *memory, uint64_t address)
 {
     size_t low = 0;
     size_t high = memory->count;
@@ -45,7 +45,7 @@ enum ch_status core_memory_add(struct core_memory *memory,
         memory->regions = regions;
         memory->capacity = capacity;
     }
-    size_t at = place(memory, region->start);
+    size_t at = place_segment(memory, region->start);
     struct core_region *to = &memory->regions[at];
     memmove(to + 1, to, (memory->count - at) * sizeof(*to));
     *to = *region;
@@ -53,10 +53,10 @@ enum ch_status core_memory_add(struct core_memory *memory,
     return CH_OK;
 }
 
-static size_t read_region(struct core_memory *memory, uint64_t address, void *to,
-                          size_t length)
+static size_t read_core_region(struct core_memory *memory, uint64_t address, void *to,
+                               size_t length)
 {
-    size_t at = place(memory, address);
+    size_t at = place_segment(memory, address);
     if (at == 0 || address >= memory->regions[at - 1].end)
         return 0;
     const struct core_region *region = &memory->regions[at - 1];
@@ -66,16 +66,16 @@ static size_t read_region(struct core_memory *memory, uint64_t address, void *to
                             left < length ? (size_t)left : length);
 }
 
-static size_t read_core(void *source, uint64_t address, void *to, size_t length)
+static size_t read_core_memory(void *source, uint64_t address, void *to, size_t length)
 {
     struct core_memory *memory = source;
     size_t count = core_file_read(memory->core, &memory->blocks, address, to, length);
-    return count != 0 ? count : read_region(memory, address, to, length);
+    return count != 0 ? count : read_core_region(memory, address, to, length);
 }
 
 struct memory_reader core_memory_reader(struct core_memory *memory)
 {
-    return (struct memory_reader){ .read = read_core,
+    return (struct memory_reader){ .read = read_core_memory,
                                    .source = memory,
                                    .big_endian = memory->core->big_endian };
 }

@@ -11,7 +11,7 @@
 // FILE_LIMIT_BYTES: larger files go without their sections.
 #define FILE_LIMIT_BYTES ((size_t)512 << 20)
 
-static bool read_file(struct core_image_file *file)
+static bool read_section_file(struct core_image_file *file)
 {
     static uint8_t block[64 << 10];
     file->bytes.limit_bytes = FILE_LIMIT_BYTES;
@@ -42,7 +42,7 @@ static struct core_image_file *file_of(struct core_images *all,
 // view_file reads the file once and opens a view of it.
 static bool view_file(struct core_image_file *file, struct elf_view *out)
 {
-    if (file->bytes.size == 0 && !read_file(file))
+    if (file->bytes.size == 0 && !read_section_file(file))
         return false;
     return elf_view_init(out, file->bytes.bytes, file->bytes.size) == CH_OK;
 }
@@ -58,9 +58,9 @@ void core_sections_add(struct core_images *all)
     }
 }
 
-// find_symbol looks a name up in one symbol table; 0: it is not there.
-static uint64_t find_symbol(const struct elf_view *view, const char *table,
-                            const char *name)
+// find_core_symbol looks a name up in one symbol table; 0: it is not there.
+static uint64_t find_core_symbol(const struct elf_view *view, const char *table,
+                                 const char *name)
 {
     struct elf_section section;
     struct elf_section names;
@@ -88,7 +88,7 @@ uint64_t core_sections_symbol(struct core_images *all, const char *name)
         struct elf_view view;
         if (file == NULL || image->dynamic != 0 || !view_file(file, &view))
             continue;
-        uint64_t vaddr = find_symbol(&view, ".symtab", name);
+        uint64_t vaddr = find_core_symbol(&view, ".symtab", name);
         if (vaddr != 0)
             return image->bias + vaddr;
     }

@@ -55,7 +55,8 @@ static bool was_mapped(const struct target_images *images, uint64_t address)
                                              end - address <= UNMAPPED_REACH_BYTES);
 }
 
-static struct crash_place place_of(const struct target_images *images, uint64_t address)
+static struct crash_place place_of_examined(const struct target_images *images,
+                                            uint64_t address)
 {
     const struct target_mapping *mapping = images_mapping(images, address);
     if (mapping == NULL)
@@ -78,7 +79,7 @@ static bool reaches(const struct target_mapping *mapping, uint64_t sp, uint64_t 
            (sp >= mapping->start || mapping->start - sp <= reach);
 }
 
-static bool is_called(const struct target_mapping *mapping, const char *path)
+static bool function_is_called(const struct target_mapping *mapping, const char *path)
 {
     return mapping->path_size == strlen(path) &&
            memcmp(mapping->path, path, mapping->path_size) == 0;
@@ -99,7 +100,7 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
         return own;
     for (size_t i = 0; i < images->mapping_count; i++) {
         const struct target_mapping *mapping = &images->mappings[i];
-        bool first = is_called(mapping, "[stack]");
+        bool first = function_is_called(mapping, "[stack]");
         if (reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
             return mapping;
     }
@@ -166,9 +167,10 @@ static void read_assertion(const struct capture *capture, struct crash_examinati
         out->message[0] = 0;
 }
 
-// read_words fills what the target's libraries said before it aborted; a text that
-// cannot be read is as good as none.
-static void read_words(const struct capture *capture, struct crash_examination *out)
+// read_stack_words fills what the target's libraries said before it aborted; a text
+// that cannot be read is as good as none.
+static void read_stack_words(const struct capture *capture,
+                             struct crash_examination *out)
 {
     const struct target_crash *crash = capture->crash;
     if (crash->info.si_signo != SIGABRT)
@@ -248,15 +250,16 @@ static bool is_return(const struct capture *capture, struct crash_examination *c
 {
     uint64_t taken;
     return crash->has_stack_top &&
-           !place_of(&capture->images, crash->stack_top).executable &&
+           !place_of_examined(&capture->images, crash->stack_top).executable &&
            memory_read_word(&capture->reader, crash->facts.sp - sizeof(taken),
                             &taken) == CH_OK &&
            taken == crash->facts.pc;
 }
 
-// read_code copies the instruction that failed, or finds how the processor got to where
-// there is none.
-static void read_code(const struct capture *capture, struct crash_examination *out)
+// read_crash_code copies the instruction that failed, or finds how the processor got to
+// where there is none.
+static void read_crash_code(const struct capture *capture,
+                            struct crash_examination *out)
 {
     const struct memory_reader *reader = &capture->reader;
     struct crash_facts *facts = &out->facts;
@@ -290,7 +293,7 @@ void crash_examine(const struct capture *capture, struct crash_examination *out)
     *out = (struct crash_examination){ 0 };
     struct crash_facts *facts = &out->facts;
     raw_thread_name(capture, crash->tid, out->thread_name);
-    read_words(capture, out);
+    read_stack_words(capture, out);
     *facts = (struct crash_facts){
         .signal_only = crash->signal_only,
         .signal = info->si_signo,
@@ -310,10 +313,10 @@ void crash_examine(const struct capture *capture, struct crash_examination *out)
         note_sender(capture, out);
     if (facts->signal == SIGSYS)
         note_system_call(capture, facts);
-    facts->address_place = place_of(&capture->images, facts->address);
-    facts->pc_place = place_of(&capture->images, facts->pc);
-    facts->sp_place = place_of(&capture->images, facts->sp);
+    facts->address_place = place_of_examined(&capture->images, facts->address);
+    facts->pc_place = place_of_examined(&capture->images, facts->pc);
+    facts->sp_place = place_of_examined(&capture->images, facts->sp);
     facts->stack = stack_of(capture, facts->sp);
     note_memory(capture, facts);
-    read_code(capture, out);
+    read_crash_code(capture, out);
 }

@@ -37,8 +37,8 @@ static int receive_channel(int socket)
     }
 }
 
-// take makes channel the descriptor that the rest of the agent knows.
-static void take(int socket, int channel, int wanted)
+// take_daemon_request makes channel the descriptor that the rest of the agent knows.
+static void take_daemon_request(int socket, int channel, int wanted)
 {
     (void)signal(SIGCHLD, SIG_DFL);
     if (socket != wanted)
@@ -54,7 +54,7 @@ void daemon_serve(int socket, int channel)
     while ((received = receive_channel(socket)) >= 0) {
         pid_t pid = fork();
         if (pid == 0) {
-            take(socket, received, channel);
+            take_daemon_request(socket, received, channel);
             return;
         }
         (void)close(received); // its end tells the handler of a failed fork

@@ -66,8 +66,10 @@ static uint32_t read_uid(pid_t pid)
     return uid;
 }
 
-// read_text takes what could be read of a file and forgets that the rest could not.
-static void read_text(pid_t pid, const char *name, size_t limit_bytes, struct text *out)
+// read_fact_text takes what could be read of a file and forgets that the rest could
+// not.
+static void read_fact_text(pid_t pid, const char *name, size_t limit_bytes,
+                           struct text *out)
 {
     if (read_process_file(pid, name, limit_bytes, out) == CH_ERR_IO)
         text_clear(out);
@@ -80,17 +82,17 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
     struct text stat = { 0 };
 
     *out = (struct process_facts){ .pid = pid };
-    read_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
+    read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
     read_times(out, stat_field(&stat, STAT_START_TIME));
     text_clear(&stat);
-    read_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+    read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
     text_deinit(&stat);
 
     out->uid = read_uid(pid);
-    read_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
-    read_text(tid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
+    read_fact_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
+    read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
     if (read_process_link(tid, "cwd", &out->working_directory) != CH_OK)
         text_clear(&out->working_directory);
     if (read_process_link(tid, "exe", &out->executable) != CH_OK)
@@ -140,7 +142,7 @@ static void read_container(struct text *out, pid_t tid)
         { "/machine.slice", "machine" },
     };
     struct text cgroup = { 0 };
-    read_text(tid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
+    read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && cgroup.size != 0; i++) {
         if (strstr(cgroup.bytes, marks[i][0]) != NULL) {
             text_append_string(out, marks[i][1]);

@@ -35,8 +35,9 @@ void file_blocks_deinit(struct file_blocks *cache)
     *cache = (struct file_blocks){ 0 };
 }
 
-// fill reads as much of the block as the file has.
-static void fill(struct file_block *block, uint8_t *bytes, int fd, uint64_t offset)
+// fill_block reads as much of the block as the file has.
+static void fill_block(struct file_block *block, uint8_t *bytes, int fd,
+                       uint64_t offset)
 {
     *block = (struct file_block){ .fd = fd, .offset = offset };
     while (block->size < FILE_BLOCK_BYTES) {
@@ -63,7 +64,7 @@ size_t file_blocks_read(struct file_blocks *cache, int fd, uint64_t offset, void
     uint8_t *bytes = cache->bytes + slot * FILE_BLOCK_BYTES;
 
     if (block->fd != fd || block->offset != start)
-        fill(block, bytes, fd, start);
+        fill_block(block, bytes, fd, start);
     if (skip >= block->size)
         return 0;
     size_t count = block->size - skip < length ? block->size - skip : length;

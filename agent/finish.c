@@ -11,9 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// find_command writes the path of crashhook: the agent is PREFIX/libexec/crashhook/
-// crashhook-agent, the command PREFIX/bin/crashhook; or both lie side by side.
-static bool find_command(char path[static PATH_MAX])
+// find_finish_command writes the path of crashhook: the agent is
+// PREFIX/libexec/crashhook/ crashhook-agent, the command PREFIX/bin/crashhook; or both
+// lie side by side.
+static bool find_finish_command(char path[static PATH_MAX])
 {
     static const char *const places[] = { "../../bin/crashhook", "crashhook" };
     char self[PATH_MAX];
@@ -68,7 +69,7 @@ void finish_keep_images(struct finish *finish, const struct target_images *image
 bool finish_is_possible(void)
 {
     char path[PATH_MAX];
-    return find_command(path);
+    return find_finish_command(path);
 }
 
 void finish_keep(struct finish *finish, const struct text *held)
@@ -96,7 +97,7 @@ void finish_exec(const struct finish *finish)
     char images[FINISH_IMAGES * 12] = "";
     sigset_t none;
 
-    if (!find_command(path))
+    if (!find_finish_command(path))
         return;
     setsid();
     sigemptyset(&none);

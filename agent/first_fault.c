@@ -39,7 +39,7 @@ struct fault_search {
     struct target_crash first;
 };
 
-static const struct signal_layout *layout_of(const struct unwind_arch *arch)
+static const struct signal_layout *frame_layout_of(const struct unwind_arch *arch)
 {
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         if (layouts[i].arch == arch->id)
@@ -67,7 +67,7 @@ static uint64_t find_context(const struct fault_search *search, uint64_t pc,
     return 0;
 }
 
-static bool is_fault(int number, int code)
+static bool is_first_fault(int number, int code)
 {
     bool by_kernel = code > 0 && code <= SI_KERNEL;
     return by_kernel && (number == SIGSEGV || number == SIGBUS || number == SIGILL ||
@@ -79,7 +79,7 @@ static bool is_fault(int number, int code)
 static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_t *out)
 {
     return memory_read(&search->capture->reader, at, out, sizeof(*out)) == CH_OK &&
-           out->si_errno == 0 && is_fault(out->si_signo, out->si_code);
+           out->si_errno == 0 && is_first_fault(out->si_signo, out->si_code);
 }
 
 // is_after_call is whether the instruction before pc is a system call, as it is where a
@@ -148,7 +148,7 @@ bool first_fault_find(struct capture *capture, struct unwind_space *space)
 {
     const struct target_crash *crash = capture->crash;
     struct fault_search search = { .capture = capture,
-                                   .layout = layout_of(capture->arch) };
+                                   .layout = frame_layout_of(capture->arch) };
     // Where the handler of ours is in the program, it has told of the fault already.
     if (crash == NULL || crash->signal_only || crash->info.si_code > 0 ||
         search.layout == NULL)

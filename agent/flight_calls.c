@@ -31,12 +31,14 @@ static int64_t level_of(const struct flight_calls *calls)
     return calls->shallowest + (int64_t)(calls->open_count + calls->deeper);
 }
 
-static struct flight_event *place_of(const struct flight_calls *calls, uint64_t number)
+static struct flight_event *place_of_call(const struct flight_calls *calls,
+                                          uint64_t number)
 {
     return &calls->events[number % calls->kept];
 }
 
-static enum ch_status push(struct flight_calls *calls, const struct flight_event *entry)
+static enum ch_status push_call(struct flight_calls *calls,
+                                const struct flight_event *entry)
 {
     if (calls->open_count == FLIGHT_OPEN_MAX) {
         calls->deeper++;
@@ -54,9 +56,9 @@ static enum ch_status push(struct flight_calls *calls, const struct flight_event
     return CH_OK;
 }
 
-// pop closes the innermost open call of function, and what it called. Where none is
-// open its entry was forgotten, and so was that of all that is open inside it.
-static void pop(struct flight_calls *calls, uint32_t function)
+// pop_call closes the innermost open call of function, and what it called. Where none
+// is open its entry was forgotten, and so was that of all that is open inside it.
+static void pop_call(struct flight_calls *calls, uint32_t function)
 {
     if (calls->deeper != 0) {
         calls->deeper--;
@@ -72,11 +74,11 @@ static void pop(struct flight_calls *calls, uint32_t function)
     calls->shallowest--;
 }
 
-// add_argument: the argument of the entry just before it.
-static void add_argument(struct flight_calls *calls, uint64_t argument)
+// note_call_argument: the argument of the entry just before it.
+static void note_call_argument(struct flight_calls *calls, uint64_t argument)
 {
     struct flight_event *last =
-        calls->count != 0 ? place_of(calls, calls->count - 1) : NULL;
+        calls->count != 0 ? place_of_call(calls, calls->count - 1) : NULL;
     if (last == NULL || last->action != FDR_ENTER_ARGS || last->has_argument)
         return; // a second one, or of nothing
     last->argument = argument;
@@ -85,8 +87,8 @@ static void add_argument(struct flight_calls *calls, uint64_t argument)
         calls->open[calls->open_count - 1] = *last;
 }
 
-static enum ch_status add_function(struct flight_calls *calls,
-                                   const struct fdr_record *record)
+static enum ch_status note_called_function(struct flight_calls *calls,
+                                           const struct fdr_record *record)
 {
     struct flight_event event = { .action = record->action,
                                   .function = record->function,
@@ -96,12 +98,12 @@ static enum ch_status add_function(struct flight_calls *calls,
     bool entry = record->action == FDR_ENTER || record->action == FDR_ENTER_ARGS;
     event.level = level_of(calls);
     if (entry) {
-        status = push(calls, &event);
+        status = push_call(calls, &event);
     } else {
-        pop(calls, record->function);
+        pop_call(calls, record->function);
         event.level = level_of(calls);
     }
-    *place_of(calls, calls->count++) = event;
+    *place_of_call(calls, calls->count++) = event;
     return status;
 }
 
@@ -113,10 +115,10 @@ enum ch_status flight_calls_add(struct flight_calls *calls,
         calls->cpu = record->cpu;
         return CH_OK;
     case FDR_CALL_ARGUMENT:
-        add_argument(calls, record->argument);
+        note_call_argument(calls, record->argument);
         return CH_OK;
     case FDR_FUNCTION:
-        return add_function(calls, record);
+        return note_called_function(calls, record);
     default:
         return CH_OK;
     }
@@ -130,7 +132,7 @@ size_t flight_calls_listed(const struct flight_calls *calls)
 const struct flight_event *flight_calls_event(const struct flight_calls *calls,
                                               size_t index)
 {
-    return place_of(calls, calls->count - flight_calls_listed(calls) + index);
+    return place_of_call(calls, calls->count - flight_calls_listed(calls) + index);
 }
 
 uint64_t flight_calls_depth(const struct flight_calls *calls,

@@ -33,9 +33,10 @@ static bool is_in_text(const struct target_image *image, uint64_t address)
     return address >= image->base && address < image->end_of_text;
 }
 
-// read_entry reads what may be an entry at vaddr, here an address. false: it is none.
-static bool read_entry(const struct target_image *image, const uint8_t *bytes,
-                       uint64_t at, uint64_t *out_function)
+// read_map_entry reads what may be an entry at vaddr, here an address. false: it is
+// none.
+static bool read_map_entry(const struct target_image *image, const uint8_t *bytes,
+                           uint64_t at, uint64_t *out_function)
 {
     static const uint8_t zeros[PADDING_SIZE];
     struct cursor entry = cursor_over(bytes, ENTRY_SIZE);
@@ -54,7 +55,7 @@ static bool read_entry(const struct target_image *image, const uint8_t *bytes,
     return true;
 }
 
-static void add_entry(struct map_search *search, uint64_t function)
+static void add_map_entry(struct map_search *search, uint64_t function)
 {
     if (search->entries++ != 0 && function == search->previous)
         return;
@@ -71,9 +72,9 @@ static void read_run(struct map_search *search, const uint8_t *bytes, size_t siz
     search->entries = 0;
     search->count = 0;
     for (size_t at = 0; size - at >= ENTRY_SIZE; at += ENTRY_SIZE) {
-        if (!read_entry(search->image, bytes + at, address + at, &function))
+        if (!read_map_entry(search->image, bytes + at, address + at, &function))
             return;
-        add_entry(search, function);
+        add_map_entry(search, function);
     }
 }
 
@@ -105,8 +106,8 @@ static bool search_mapping(struct map_search *search, struct capture *capture,
     return found;
 }
 
-// find_program is the image that the process was started from.
-static const struct target_image *find_program(const struct capture *capture)
+// find_flight_program is the image that the process was started from.
+static const struct target_image *find_flight_program(const struct capture *capture)
 {
     const struct text *path = &capture->process.executable;
     for (size_t i = 0; i < capture->images.count; i++) {
@@ -120,7 +121,7 @@ static const struct target_image *find_program(const struct capture *capture)
 
 size_t flight_map_find(struct capture *capture, uint64_t *functions, size_t limit)
 {
-    struct map_search search = { .image = find_program(capture),
+    struct map_search search = { .image = find_flight_program(capture),
                                  .functions = functions,
                                  .limit = limit };
     const struct target_images *images = &capture->images;

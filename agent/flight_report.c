@@ -58,9 +58,9 @@ static uint64_t function_at(const struct flight_report *report, uint32_t number)
     return report->source.function(report->source.context, number);
 }
 
-// write_function writes what is known of an event's function.
-static void write_function(struct flight_report *report,
-                           const struct flight_event *event)
+// write_flight_function writes what is known of an event's function.
+static void write_flight_function(struct flight_report *report,
+                                  const struct flight_event *event)
 {
     uint64_t address = function_at(report, event->function);
     if (address != 0)
@@ -78,7 +78,8 @@ static uint64_t zero_of(const struct flight_report *report)
                                                      : (uint64_t)report->source.zero_ns;
 }
 
-static void write_time(struct flight_report *report, const struct flight_event *event)
+static void write_flight_time(struct flight_report *report,
+                              const struct flight_event *event)
 {
     int64_t ns = flight_clock_ns(&report->source.clock, event->tsc);
     json_write_key(report->w, "t_ns");
@@ -86,7 +87,8 @@ static void write_time(struct flight_report *report, const struct flight_event *
     write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
 }
 
-static void write_arguments(struct json_writer *w, const struct flight_event *event)
+static void write_flight_arguments(struct json_writer *w,
+                                   const struct flight_event *event)
 {
     if (!event->has_argument)
         return;
@@ -108,9 +110,9 @@ static void write_events(struct flight_report *report, size_t limit)
         json_write_object(w);
         json_write_key(w, "action");
         json_write_plain(w, fdr_action_name(event->action));
-        write_function(report, event);
-        write_time(report, event);
-        write_arguments(w, event);
+        write_flight_function(report, event);
+        write_flight_time(report, event);
+        write_flight_arguments(w, event);
         if (event->cpu != cpu) // said where it changes
             write_member(w, "cpu", event->cpu);
         cpu = event->cpu;
@@ -119,9 +121,9 @@ static void write_events(struct flight_report *report, size_t limit)
     json_write_end(w, ']');
 }
 
-// write_open writes the calls that had not returned, outermost first: by address, which
-// the free phase replaces by names, and with what else is known of each.
-static void write_open(struct flight_report *report)
+// write_open_calls writes the calls that had not returned, outermost first: by address,
+// which the free phase replaces by names, and with what else is known of each.
+static void write_open_calls(struct flight_report *report)
 {
     struct json_writer *w = report->w;
     const struct flight_calls *calls = &report->calls;
@@ -136,9 +138,9 @@ static void write_open(struct flight_report *report)
     json_write_array(w);
     for (size_t i = first; i < calls->open_count; i++) {
         json_write_object(w);
-        write_function(report, &calls->open[i]);
-        write_time(report, &calls->open[i]);
-        write_arguments(w, &calls->open[i]);
+        write_flight_function(report, &calls->open[i]);
+        write_flight_time(report, &calls->open[i]);
+        write_flight_arguments(w, &calls->open[i]);
         json_write_end(w, '}');
     }
     json_write_end(w, ']');
@@ -158,8 +160,8 @@ static const char *source_name(const struct flight_report *report,
     return xray ? "xray-handler" : "finstrument";
 }
 
-static void write_thread(struct flight_report *report, size_t index,
-                         const struct flight_thread *thread, size_t limit)
+static void write_flight_thread(struct flight_report *report, size_t index,
+                                const struct flight_thread *thread, size_t limit)
 {
     struct json_writer *w = report->w;
     uint64_t dropped = thread->dropped;
@@ -177,7 +179,7 @@ static void write_thread(struct flight_report *report, size_t index,
     json_write_key(w, "ended");
     json_write_bool(w, thread->ended);
     write_events(report, limit);
-    write_open(report);
+    write_open_calls(report);
     json_write_end(w, '}');
 }
 
@@ -196,7 +198,7 @@ static void write_these(struct flight_report *report, bool crashed, size_t limit
         struct flight_thread thread;
         if (source->thread(source->context, i, &thread) &&
             is_crashed(report, &thread) == crashed)
-            write_thread(report, i, &thread, limit);
+            write_flight_thread(report, i, &thread, limit);
     }
 }
 
@@ -237,7 +239,7 @@ static void write_functions(struct flight_report *report)
     json_write_end(w, '}');
 }
 
-static enum ch_status write_source(struct flight_report *report)
+static enum ch_status write_flight_source(struct flight_report *report)
 {
     struct json_writer *w = report->w;
     report->addresses.places = calloc(ADDRESSES, sizeof(uint64_t));
@@ -273,7 +275,7 @@ static enum ch_status write_scanned(struct flight_report *report)
         return CH_OK;
     if (status != CH_OK)
         return status;
-    status = write_source(report);
+    status = write_flight_source(report);
     flight_scan_close(&scan);
     return status;
 }
@@ -284,7 +286,7 @@ static enum ch_status write_recorded(struct flight_report *report)
     enum ch_status status = flight_rings_open(&rings, report->capture, &report->source);
     if (status != CH_OK)
         return status;
-    status = write_source(report);
+    status = write_flight_source(report);
     flight_rings_close(&rings);
     return status;
 }

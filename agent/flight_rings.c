@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ch_status read_state(struct flight_rings *rings, uint64_t address)
+static enum ch_status read_ring_state(struct flight_rings *rings, uint64_t address)
 {
     struct flight_state *state = &rings->state;
     enum ch_status status =
@@ -50,17 +50,17 @@ static enum ch_status find_state(struct flight_rings *rings)
     uint64_t address;
     size_t at = 0;
     if (capture->crash != NULL && capture->crash->flight_state != 0)
-        return read_state(rings, capture->crash->flight_state);
+        return read_ring_state(rings, capture->crash->flight_state);
     while (
         capture_next_place(capture, PLACE_FLIGHT, FLIGHT_STATE_BYTES, &at, &address)) {
-        enum ch_status status = read_state(rings, address);
+        enum ch_status status = read_ring_state(rings, address);
         if (status != CH_OK || rings->state.rings != 0)
             return status;
     }
     return CH_ERR_NOT_FOUND;
 }
 
-static enum ch_status read_list(struct flight_rings *rings)
+static enum ch_status read_ring_list(struct flight_rings *rings)
 {
     size_t count = rings->state.ring_count < FLIGHT_RINGS_MAX ? rings->state.ring_count
                                                               : FLIGHT_RINGS_MAX;
@@ -75,7 +75,7 @@ static enum ch_status read_list(struct flight_rings *rings)
     return CH_OK;
 }
 
-static bool thread_of(const void *context, size_t index, struct flight_thread *out)
+static bool ring_thread_of(const void *context, size_t index, struct flight_thread *out)
 {
     const struct flight_rings *rings = context;
     const struct flight_ring *ring = &rings->rings[index];
@@ -132,7 +132,7 @@ static enum ch_status read_ring(void *context, size_t index, struct flight_calls
     return status;
 }
 
-static uint64_t function_of(const void *context, uint32_t number)
+static uint64_t ring_function_of(const void *context, uint32_t number)
 {
     const struct flight_rings *rings = context;
     const struct flight_state *state = &rings->state;
@@ -185,7 +185,7 @@ enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *cap
     *rings = (struct flight_rings){ .capture = capture };
     enum ch_status status = find_state(rings);
     if (status == CH_OK)
-        status = read_list(rings);
+        status = read_ring_list(rings);
     if (status != CH_OK) {
         flight_rings_close(rings);
         return status;
@@ -193,9 +193,9 @@ enum ch_status flight_rings_open(struct flight_rings *rings, struct capture *cap
     *out = (struct flight_source){ .context = rings,
                                    .count = rings->count,
                                    .threads_missed = rings->state.threads_missed,
-                                   .thread = thread_of,
+                                   .thread = ring_thread_of,
                                    .read = read_ring,
-                                   .function = function_of };
+                                   .function = ring_function_of };
     set_clock(rings, out);
     return CH_OK;
 }

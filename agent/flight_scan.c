@@ -27,8 +27,8 @@ static const struct fdr_header header = { .version = 5, .type = 1 };
 // A visitor sees a piece of the process's memory, at address.
 typedef void visit_fn(struct flight_scan *scan, uint64_t address, size_t size);
 
-// is_late tells when the time is over: nothing is searched any more from then on.
-static bool is_late(struct flight_scan *scan)
+// scan_is_late tells when the time is over: nothing is searched any more from then on.
+static bool scan_is_late(struct flight_scan *scan)
 {
     scan->late = scan->late || capture_clock_us() > scan->deadline_us;
     return scan->late;
@@ -40,7 +40,7 @@ static void visit_pages(struct flight_scan *scan, uint64_t start, uint64_t end,
 {
     struct target_memory *memory = &scan->capture->memory;
     const uint64_t step = CHUNK_BYTES - PREAMBLE_SIZE;
-    for (uint64_t at = start; at < end && !is_late(scan); at += step) {
+    for (uint64_t at = start; at < end && !scan_is_late(scan); at += step) {
         uint64_t left = end - at;
         size_t wanted = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
         size_t size = target_memory_copy(memory, at, scan->bytes, wanted);
@@ -53,7 +53,7 @@ static void visit_mapping(struct flight_scan *scan,
 {
     uint64_t start = mapping->start;
     uint64_t end = start;
-    while (!is_late(scan) &&
+    while (!scan_is_late(scan) &&
            touched_pages_next(&scan->pages, &start, mapping->end, &end)) {
         visit_pages(scan, start, end, visit);
         start = end;
@@ -113,7 +113,7 @@ static void find_buffers(struct flight_scan *scan, uint64_t address, size_t size
     }
 }
 
-static int by_address(const void *left, const void *right)
+static int by_ring_address(const void *left, const void *right)
 {
     const struct flight_scan_buffer *a = left;
     const struct flight_scan_buffer *b = right;
@@ -156,13 +156,13 @@ static void find_sizes(struct flight_scan *scan, uint64_t address, size_t size)
         if (key.address < first || key.address > last)
             continue;
         struct flight_scan_buffer *found =
-            bsearch(&key, scan->buffers, scan->count, sizeof(key), by_address);
+            bsearch(&key, scan->buffers, scan->count, sizeof(key), by_ring_address);
         if (found != NULL)
             note_size(scan, found, scan->bytes + at);
     }
 }
 
-static void list_threads(struct flight_scan *scan)
+static void list_scanned_threads(struct flight_scan *scan)
 {
     qsort(scan->buffers, scan->count, sizeof(scan->buffers[0]), by_thread);
     for (size_t i = 0; i < scan->count; i++) {
@@ -199,7 +199,8 @@ static bool has_thread(const struct capture *capture, pid_t tid)
     return capture->crash->tid == tid;
 }
 
-static bool thread_of(const void *context, size_t index, struct flight_thread *out)
+static bool scanned_thread_of(const void *context, size_t index,
+                              struct flight_thread *out)
 {
     const struct flight_scan *scan = context;
     pid_t tid = scan->buffers[scan->threads[index]].tid;
@@ -209,8 +210,8 @@ static bool thread_of(const void *context, size_t index, struct flight_thread *o
     return true;
 }
 
-static enum ch_status read_thread(void *context, size_t index,
-                                  struct flight_calls *calls, uint64_t *dropped)
+static enum ch_status read_scanned_thread(void *context, size_t index,
+                                          struct flight_calls *calls, uint64_t *dropped)
 {
     struct flight_scan *scan = context;
     size_t i = scan->threads[index];
@@ -227,7 +228,7 @@ static enum ch_status read_thread(void *context, size_t index,
     return CH_OK;
 }
 
-static uint64_t function_of(const void *context, uint32_t number)
+static uint64_t scanned_function_of(const void *context, uint32_t number)
 {
     const struct flight_scan *scan = context;
     return number != 0 && number <= scan->function_count ? scan->functions[number - 1]
@@ -240,7 +241,7 @@ static void search_memory(struct flight_scan *scan)
     scan->deadline_us = capture_clock_us() + TIME_MAX_US;
     touched_pages_open(&scan->pages, scan->capture->memory.pid);
     visit_memory(scan, find_buffers);
-    qsort(scan->buffers, scan->count, sizeof(scan->buffers[0]), by_address);
+    qsort(scan->buffers, scan->count, sizeof(scan->buffers[0]), by_ring_address);
     if (scan->count != 0)
         visit_memory(scan, find_sizes);
     touched_pages_close(&scan->pages);
@@ -248,12 +249,12 @@ static void search_memory(struct flight_scan *scan)
         capture_problem(scan->capture, "flight", "memory not searched to its end", 0);
 }
 
-static enum ch_status search(struct flight_scan *scan)
+static enum ch_status search_for_rings(struct flight_scan *scan)
 {
     search_memory(scan);
     if (scan->count == 0)
         return CH_ERR_NOT_FOUND;
-    list_threads(scan);
+    list_scanned_threads(scan);
     scan->function_count =
         flight_map_find(scan->capture, scan->functions, FLIGHT_SCAN_FUNCTIONS);
     return CH_OK;
@@ -270,16 +271,16 @@ enum ch_status flight_scan_open(struct flight_scan *scan, struct capture *captur
     enum ch_status status = CH_ERR_NO_MEMORY;
     if (scan->buffers != NULL && scan->threads != NULL && scan->functions != NULL &&
         scan->bytes != NULL)
-        status = search(scan);
+        status = search_for_rings(scan);
     if (status != CH_OK) {
         flight_scan_close(scan);
         return status;
     }
     *out = (struct flight_source){ .context = scan,
                                    .count = scan->thread_count,
-                                   .thread = thread_of,
-                                   .read = read_thread,
-                                   .function = function_of };
+                                   .thread = scanned_thread_of,
+                                   .read = read_scanned_thread,
+                                   .function = scanned_function_of };
     read_clock(scan, &out->clock);
     return CH_OK;
 }

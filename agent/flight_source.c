@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static uint64_t read_counter(void)
+static uint64_t read_cycle_counter(void)
 {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -18,7 +18,7 @@ void flight_clock_now(struct flight_clock *clock)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    clock->now_tsc = read_counter();
+    clock->now_tsc = read_cycle_counter();
     clock->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

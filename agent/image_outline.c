@@ -17,8 +17,9 @@ struct view {
     struct elf_header header;
 };
 
-static void read_build_id(const struct view *view, const struct elf_segment *notes,
-                          struct image_outline *out)
+static void read_outline_build_id(const struct view *view,
+                                  const struct elf_segment *notes,
+                                  struct image_outline *out)
 {
     uint8_t bytes[NOTES_MAX_BYTES];
     const uint8_t *id;
@@ -52,8 +53,9 @@ static void note_load(const struct elf_segment *segment, struct image_outline *o
     out->loads[out->load_count++] = *segment;
 }
 
-static void note_segment(const struct view *view, const struct elf_segment *segment,
-                         struct image_outline *out)
+static void note_outline_segment(const struct view *view,
+                                 const struct elf_segment *segment,
+                                 struct image_outline *out)
 {
     switch (segment->type) {
     case ELF_PT_PHDR:
@@ -63,7 +65,7 @@ static void note_segment(const struct view *view, const struct elf_segment *segm
         out->dynamic = segment->vaddr;
         break;
     case ELF_PT_NOTE:
-        read_build_id(view, segment, out);
+        read_outline_build_id(view, segment, out);
         break;
     default:
         break;
@@ -104,13 +106,13 @@ enum ch_status image_outline_read(const struct memory_reader *from, uint64_t bas
     outline.headers = outline.low + header->segment_offset;
     for (uint32_t i = 0; i < header->segment_count; i++) {
         if (elf_read_segment(header, bytes, size, i, &segment) == CH_OK)
-            note_segment(&view, &segment, &outline);
+            note_outline_segment(&view, &segment, &outline);
     }
     *out = outline;
     return CH_OK;
 }
 
-static size_t read_file(void *source, uint64_t address, void *to, size_t length)
+static size_t read_outline_file(void *source, uint64_t address, void *to, size_t length)
 {
     const int *fd = source;
     if (address > INT64_MAX)
@@ -127,7 +129,7 @@ enum ch_status image_outline_open(const char *path, struct image_outline *out,
     struct stat info;
     if (fd < 0)
         return CH_ERR_IO;
-    struct memory_reader reader = { .read = read_file, .source = &fd };
+    struct memory_reader reader = { .read = read_outline_file, .source = &fd };
     enum ch_status status = CH_ERR_MALFORMED;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
         status = image_outline_read(&reader, 0, false, out);

@@ -17,9 +17,9 @@ struct tables {
     uint64_t strings;
 };
 
-// place_of gives the address of what a dynamic entry leads to: glibc writes addresses
-// over the vaddrs, others leave them.
-static uint64_t place_of(const struct target_image *image, uint64_t value)
+// place_of_symbol gives the address of what a dynamic entry leads to: glibc writes
+// addresses over the vaddrs, others leave them.
+static uint64_t place_of_symbol(const struct target_image *image, uint64_t value)
 {
     return value < image->base ? value + image->bias : value;
 }
@@ -38,11 +38,11 @@ static enum ch_status find_tables(const struct memory_reader *reader,
         if (tag == DT_NULL)
             break;
         if (tag == DT_GNU_HASH)
-            found.hash = place_of(image, value);
+            found.hash = place_of_symbol(image, value);
         if (tag == DT_SYMTAB)
-            found.symbols = place_of(image, value);
+            found.symbols = place_of_symbol(image, value);
         if (tag == DT_STRTAB)
-            found.strings = place_of(image, value);
+            found.strings = place_of_symbol(image, value);
     }
     if (found.hash == 0 || found.symbols == 0 || found.strings == 0)
         return CH_ERR_NOT_FOUND;
@@ -50,8 +50,8 @@ static enum ch_status find_tables(const struct memory_reader *reader,
     return CH_OK;
 }
 
-static enum ch_status read_u32(const struct memory_reader *reader, uint64_t address,
-                               uint32_t *out)
+static enum ch_status read_symbol_u32(const struct memory_reader *reader,
+                                      uint64_t address, uint32_t *out)
 {
     uint8_t bytes[4];
     enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
@@ -63,10 +63,10 @@ static enum ch_status read_u32(const struct memory_reader *reader, uint64_t addr
     return CH_OK;
 }
 
-// read_symbol reads symbol number and whether it is called name.
-static enum ch_status read_symbol(const struct memory_reader *reader,
-                                  const struct tables *tables, uint32_t number,
-                                  const char *name, struct elf_hash_symbol *out)
+// read_image_symbol reads symbol number and whether it is called name.
+static enum ch_status read_image_symbol(const struct memory_reader *reader,
+                                        const struct tables *tables, uint32_t number,
+                                        const char *name, struct elf_hash_symbol *out)
 {
     uint8_t bytes[ELF_HASH_SYMBOL_BYTES];
     char found[NAME_MAX_BYTES];
@@ -82,11 +82,11 @@ static enum ch_status read_symbol(const struct memory_reader *reader,
     return status == CH_ERR_TRUNCATED ? CH_ERR_NOT_FOUND : status;
 }
 
-// search goes through the symbols of one bucket, the first of which is number.
-static enum ch_status search(const struct memory_reader *reader,
-                             const struct tables *tables,
-                             const struct elf_hash_table *table, uint32_t number,
-                             const char *name, uint64_t *out)
+// search_symbols goes through the symbols of one bucket, the first of which is number.
+static enum ch_status search_symbols(const struct memory_reader *reader,
+                                     const struct tables *tables,
+                                     const struct elf_hash_table *table,
+                                     uint32_t number, const char *name, uint64_t *out)
 {
     uint32_t hash = elf_hash_name(name);
     if (number < table->first_symbol)
@@ -94,12 +94,12 @@ static enum ch_status search(const struct memory_reader *reader,
     for (unsigned i = 0; i < CHAIN_MAX; i++, number++) {
         uint32_t word;
         struct elf_hash_symbol symbol;
-        enum ch_status status =
-            read_u32(reader, tables->hash + elf_hash_chain(table, number), &word);
+        enum ch_status status = read_symbol_u32(
+            reader, tables->hash + elf_hash_chain(table, number), &word);
         if (status != CH_OK)
             return status;
         if ((word | 1) == (hash | 1) &&
-            read_symbol(reader, tables, number, name, &symbol) == CH_OK) {
+            read_image_symbol(reader, tables, number, name, &symbol) == CH_OK) {
             *out = symbol.value;
             return CH_OK;
         }
@@ -125,11 +125,11 @@ enum ch_status image_symbol_find(const struct memory_reader *reader,
         status =
             elf_hash_read_table(header, sizeof(header), reader->big_endian, &table);
     if (status == CH_OK)
-        status =
-            read_u32(reader, tables.hash + elf_hash_bucket(&table, elf_hash_name(name)),
-                     &number);
+        status = read_symbol_u32(
+            reader, tables.hash + elf_hash_bucket(&table, elf_hash_name(name)),
+            &number);
     if (status == CH_OK)
-        status = search(reader, &tables, &table, number, name, &vaddr);
+        status = search_symbols(reader, &tables, &table, number, name, &vaddr);
     if (status != CH_OK)
         return status;
     *out = image->bias + vaddr;

@@ -16,7 +16,8 @@ enum {
     PAGE_BYTES = 4096,
 };
 
-static bool grow(void **array, size_t count, size_t *capacity, size_t item_size)
+static bool grow_image_list(void **array, size_t count, size_t *capacity,
+                            size_t item_size)
 {
     if (count < *capacity)
         return true;
@@ -40,8 +41,8 @@ enum ch_status images_parse_maps(struct target_images *out)
             return CH_OK;
         if (line != CH_OK)
             continue;
-        if (!grow((void **)&out->mappings, out->mapping_count, &capacity,
-                  sizeof(*out->mappings)))
+        if (!grow_image_list((void **)&out->mappings, out->mapping_count, &capacity,
+                             sizeof(*out->mappings)))
             return CH_ERR_NO_MEMORY;
         out->mappings[out->mapping_count++] = (struct target_mapping){
             .start = entry.start,
@@ -86,8 +87,10 @@ static const uint8_t *image_bytes(const struct first_page *page, uint64_t addres
     return memory_read(page->memory, address, buffer, size) == CH_OK ? buffer : NULL;
 }
 
-static void read_notes(const struct first_page *page, const struct elf_header *header,
-                       const struct elf_segment *notes, struct target_image *image)
+static void read_image_notes(const struct first_page *page,
+                             const struct elf_header *header,
+                             const struct elf_segment *notes,
+                             struct target_image *image)
 {
     uint8_t buffer[4096];
     const uint8_t *id;
@@ -109,8 +112,10 @@ static void read_notes(const struct first_page *page, const struct elf_header *h
     memcpy(image->build_id, id, image->build_id_size);
 }
 
-static void note_segment(const struct first_page *page, const struct elf_header *header,
-                         const struct elf_segment *segment, struct target_image *image)
+static void note_image_segment(const struct first_page *page,
+                               const struct elf_header *header,
+                               const struct elf_segment *segment,
+                               struct target_image *image)
 {
     uint64_t address = image->bias + segment->vaddr;
     switch (segment->type) {
@@ -119,7 +124,7 @@ static void note_segment(const struct first_page *page, const struct elf_header 
             image->end = address + segment->memory_size;
         break;
     case ELF_PT_NOTE:
-        read_notes(page, header, segment, image);
+        read_image_notes(page, header, segment, image);
         break;
     case ELF_PT_DYNAMIC:
         image->dynamic = address;
@@ -137,10 +142,11 @@ static void note_segment(const struct first_page *page, const struct elf_header 
     }
 }
 
-// read_segments walks the program headers twice: the first PT_LOAD gives the bias that
-// all other addresses need.
-static void read_segments(const struct first_page *page,
-                          const struct elf_header *header, struct target_image *image)
+// read_image_segments walks the program headers twice: the first PT_LOAD gives the bias
+// that all other addresses need.
+static void read_image_segments(const struct first_page *page,
+                                const struct elf_header *header,
+                                struct target_image *image)
 {
     uint8_t buffer[SEGMENTS_MAX * ELF_SEGMENT_SIZE];
     uint32_t count = header->segment_count;
@@ -167,13 +173,14 @@ static void read_segments(const struct first_page *page,
         image->entry = image->bias + header->entry;
     for (uint32_t i = 0; i < count; i++) {
         if (elf_read_segment(header, table, size, i, &segment) == CH_OK)
-            note_segment(page, header, &segment, image);
+            note_image_segment(page, header, &segment, image);
     }
 }
 
-// read_image reads the ELF header at mapping's start; false when there is none.
-static bool read_image(const struct memory_reader *memory,
-                       const struct target_mapping *mapping, struct target_image *out)
+// read_live_image reads the ELF header at mapping's start; false when there is none.
+static bool read_live_image(const struct memory_reader *memory,
+                            const struct target_mapping *mapping,
+                            struct target_image *out)
 {
     struct first_page page = { .memory = memory, .address = mapping->start };
     struct elf_header header;
@@ -192,7 +199,7 @@ static bool read_image(const struct memory_reader *memory,
         .end = mapping->end,
         .bias = mapping->start,
     };
-    read_segments(&page, &header, out);
+    read_image_segments(&page, &header, out);
     if (!header.is_64) {
         // Its tables are read by nobody (narrow_walk.h).
         out->dynamic = 0;
@@ -232,8 +239,8 @@ static bool find_text(const struct target_images *all,
     return image->end_of_text != 0;
 }
 
-// may_start says whether an ELF header is to be looked for at mapping index.
-static bool may_start(const struct target_images *all, size_t index)
+// image_may_start says whether an ELF header is to be looked for at mapping index.
+static bool image_may_start(const struct target_images *all, size_t index)
 {
     const struct target_mapping *mapping = &all->mappings[index];
     bool vdso = is_vdso(mapping);
@@ -248,7 +255,8 @@ static enum ch_status append_image(struct target_images *out,
 {
     if (out->count == IMAGES_MAX)
         return CH_ERR_LIMIT;
-    if (!grow((void **)&out->images, out->count, &out->capacity, sizeof(*out->images)))
+    if (!grow_image_list((void **)&out->images, out->count, &out->capacity,
+                         sizeof(*out->images)))
         return CH_ERR_NO_MEMORY;
     out->images[out->count++] = *image;
     return CH_OK;
@@ -266,15 +274,16 @@ static bool repeats_header(const struct target_images *all,
            mapping->start < all->images[all->count - 1].end;
 }
 
-static enum ch_status find_images(struct target_images *out,
-                                  const struct memory_reader *memory)
+static enum ch_status find_live_images(struct target_images *out,
+                                       const struct memory_reader *memory)
 {
     const struct target_mapping *header = NULL;
     for (size_t i = 0; i < out->mapping_count; i++) {
         struct target_image image;
         const struct target_mapping *mapping = &out->mappings[i];
-        if (!may_start(out, i) || repeats_header(out, header, mapping) ||
-            !read_image(memory, mapping, &image) || !find_text(out, mapping, &image))
+        if (!image_may_start(out, i) || repeats_header(out, header, mapping) ||
+            !read_live_image(memory, mapping, &image) ||
+            !find_text(out, mapping, &image))
             continue;
         enum ch_status status = append_image(out, &image);
         if (status != CH_OK)
@@ -294,7 +303,7 @@ enum ch_status images_add(struct target_images *images,
         return CH_ERR_NOT_FOUND;
     struct target_mapping part = *mapping;
     part.start = address;
-    if (!read_image(memory, &part, &image) || !find_text(images, mapping, &image))
+    if (!read_live_image(memory, &part, &image) || !find_text(images, mapping, &image))
         return CH_ERR_NOT_FOUND;
 
     image.owned_path = strdup(path);
@@ -361,7 +370,7 @@ enum ch_status images_build(struct target_images *images,
                             const struct memory_reader *memory)
 {
     forget_images(images);
-    return find_images(images, memory);
+    return find_live_images(images, memory);
 }
 
 enum ch_status images_read(struct target_images *out, pid_t pid,

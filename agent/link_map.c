@@ -67,8 +67,8 @@ static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dy
     return CH_ERR_NOT_FOUND;
 }
 
-static enum ch_status read_entry(const struct memory_reader *reader, uint64_t address,
-                                 struct link_map_entry *out, uint64_t *out_next)
+static enum ch_status read_link(const struct memory_reader *reader, uint64_t address,
+                                struct link_map_entry *out, uint64_t *out_next)
 {
     uint8_t bytes[offsetof(struct link_map, l_prev)];
     enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
@@ -96,7 +96,7 @@ enum ch_status link_map_walk(const struct memory_reader *memory, uint64_t dynami
         struct link_map_entry entry;
         if (i == ENTRIES_MAX)
             return CH_ERR_LIMIT;
-        status = read_entry(memory, address, &entry, &address);
+        status = read_link(memory, address, &entry, &address);
         if (status == CH_OK)
             status = visit(context, &entry);
     }
@@ -109,8 +109,8 @@ struct adding {
     const struct memory_reader *memory;
 };
 
-// add_entry adds the object when no image holds its dynamic section yet.
-static enum ch_status add_entry(void *context, const struct link_map_entry *entry)
+// add_link adds the object when no image holds its dynamic section yet.
+static enum ch_status add_link(void *context, const struct link_map_entry *entry)
 {
     const struct adding *adding = context;
     char path[PATH_MAX];
@@ -134,5 +134,5 @@ enum ch_status link_map_read(struct target_images *images, pid_t pid,
     const struct target_image *program = images_find(images, headers);
     if (program == NULL || program->dynamic == 0)
         return CH_ERR_NOT_FOUND;
-    return link_map_walk(memory, program->dynamic, add_entry, &adding);
+    return link_map_walk(memory, program->dynamic, add_link, &adding);
 }

@@ -42,17 +42,17 @@ struct agent {
     bool traced; // the process is held by the tracer, whose child we are
 };
 
-static const char *get_variable(void *context, const char *name)
+static const char *get_agent_variable(void *context, const char *name)
 {
     (void)context;
     return getenv(name);
 }
 
-static void log_line(const struct agent *agent, const char *format, ...)
+static void log_agent_line(const struct agent *agent, const char *format, ...)
     CH_PRINTF(2, 3);
 
-// log_line: a process that is held does not wait for whoever reads.
-static void log_line(const struct agent *agent, const char *format, ...)
+// log_agent_line: a process that is held does not wait for whoever reads.
+static void log_agent_line(const struct agent *agent, const char *format, ...)
 {
     enum { STALL_MS = 10 };
     char line[1024];
@@ -68,8 +68,9 @@ static void log_line(const struct agent *agent, const char *format, ...)
     (void)bounded_write(agent->log_fd, line, size, STALL_MS);
 }
 
-// open_log: without CRASHHOOK_LOG the agent says nothing, wherever it was started.
-static int open_log(const struct settings *settings)
+// open_agent_log: without CRASHHOOK_LOG the agent says nothing, wherever it was
+// started.
+static int open_agent_log(const struct settings *settings)
 {
     if (settings->log == NULL)
         return -1;
@@ -114,13 +115,14 @@ static void limit_resources(uint64_t timeout_ms)
     }
 }
 
-// make_report writes the raw report; false: there is none, and the handler is told why.
-static bool make_report(struct agent *agent, struct finish *finish)
+// make_agent_report writes the raw report; false: there is none, and the handler is
+// told why.
+static bool make_agent_report(struct agent *agent, struct finish *finish)
 {
     struct store *store = &agent->store;
     store->capture = &agent->capture;
     store->settings = &agent->settings;
-    store->get = get_variable;
+    store->get = get_agent_variable;
     store->time_ms = agent->request.crash.realtime_ns / 1000000;
     if (!finish_is_possible())
         capture_problem(&agent->capture, "symbolize",
@@ -129,8 +131,9 @@ static bool make_report(struct agent *agent, struct finish *finish)
                         0);
     bool written = store_report(store, finish);
     if (store->refused[0] != 0)
-        log_line(agent, "cannot write report %s to %s%s%s", finish->id, store->refused,
-                 written ? "; it is in " : "", written ? store->path : "");
+        log_agent_line(agent, "cannot write report %s to %s%s%s", finish->id,
+                       store->refused, written ? "; it is in " : "",
+                       written ? store->path : "");
     if (!written && !agent->traced)
         request_why(REQUEST_CHANNEL_FD, store->why_not);
     return written;
@@ -157,8 +160,8 @@ static bool take_capture(struct agent *agent)
         capture_clock_us() - agent->request.crash.monotonic_ns / 1000;
     enum ch_status status = capture_take(capture, agent->request.pid);
     if (status != CH_OK)
-        log_line(agent, "cannot stop process %d: %s", agent->request.pid,
-                 strerror(errno));
+        log_agent_line(agent, "cannot stop process %d: %s", agent->request.pid,
+                       strerror(errno));
     if (status == CH_OK &&
         context_read(&capture->reader, agent->request.crash.context_page,
                      &agent->context) == CH_OK)
@@ -203,7 +206,7 @@ static struct trace_report traced;
 // trace is the tracer, and returns in a process of its own for each crash.
 static void trace(struct agent *agent, const char *pid)
 {
-    settings_read(&agent->settings, get_variable, NULL, NULL);
+    settings_read(&agent->settings, get_agent_variable, NULL, NULL);
     trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
                 &traced);
     agent->traced = true;
@@ -222,8 +225,8 @@ int main(int argc, char **argv)
         daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
         trace(&agent, argv[2]);
-    settings_read(&agent.settings, get_variable, NULL, NULL);
-    agent.log_fd = open_log(&agent.settings);
+    settings_read(&agent.settings, get_agent_variable, NULL, NULL);
+    agent.log_fd = open_agent_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
     // A file size limit that we could not lift is an error of write(2), no death.
@@ -234,10 +237,10 @@ int main(int argc, char **argv)
     enum ch_status status =
         agent.traced ? CH_OK : request_receive(REQUEST_CHANNEL_FD, &agent.request);
     if (status != CH_OK) {
-        log_line(&agent, "cannot take the request: %s", ch_status_name(status));
+        log_agent_line(&agent, "cannot take the request: %s", ch_status_name(status));
         return 1;
     }
-    bool reported = take_capture(&agent) && make_report(&agent, &finish);
+    bool reported = take_capture(&agent) && make_agent_report(&agent, &finish);
     if (agent.traced && !reported)
         trace_unreported(&traced, agent.store.why_not[0] != 0
                                       ? agent.store.why_not
@@ -258,7 +261,7 @@ int main(int argc, char **argv)
     if (held)
         return 0;
     finish_exec(&finish);
-    log_line(&agent, "cannot run crashhook finish: %s; report %s stays raw",
-             strerror(errno), finish.id);
+    log_agent_line(&agent, "cannot run crashhook finish: %s; report %s stays raw",
+                   strerror(errno), finish.id);
     return 1;
 }

@@ -70,7 +70,8 @@ struct hierarchy {
     const char *name;
 };
 
-static uint64_t read_number(const char *folder, const char *group, const char *file)
+static uint64_t read_limit_number(const char *folder, const char *group,
+                                  const char *file)
 {
     char path[PATH_MAX];
     struct text text = { 0 };
@@ -102,11 +103,11 @@ static bool find_group(const struct hierarchy *h, const char *group,
 {
     struct crash_memory found = {
         .limit = h->name,
-        .limit_bytes = read_number(h->folder, group, h->limit),
+        .limit_bytes = read_limit_number(h->folder, group, h->limit),
     };
     if (found.limit_bytes == 0)
         return false;
-    uint64_t used = read_number(h->folder, group, h->used);
+    uint64_t used = read_limit_number(h->folder, group, h->used);
     uint64_t inactive = read_inactive(h, group);
     found.used_bytes = used > inactive ? used - inactive : 0;
     if (!is_near(&found))

@@ -7,7 +7,7 @@
 
 enum { NOTES_MAX = 64 };
 
-static bool is_ours(const struct elf_note *note)
+static bool note_is_ours(const struct elf_note *note)
 {
     return note->name != NULL && note->name_size == sizeof(PLACE_NOTE_NAME) &&
            memcmp(note->name, PLACE_NOTE_NAME, sizeof(PLACE_NOTE_NAME)) == 0 &&
@@ -32,7 +32,7 @@ void place_note_read(struct cursor notes, uint64_t align, uint64_t address,
     for (int i = 0; i < NOTES_MAX; i++) {
         if (elf_next_note(&notes, align, &note) != CH_OK)
             return;
-        if (!is_ours(&note) || places[note.type].address != 0)
+        if (!note_is_ours(&note) || places[note.type].address != 0)
             continue;
         struct cursor description =
             cursor_over(note.description, note.description_size);

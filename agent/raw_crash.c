@@ -99,7 +99,7 @@ static void write_region(struct json_writer *w, const struct capture *capture,
     json_write_end(w, '}');
 }
 
-static void write_stack(struct json_writer *w, const struct crash_facts *facts)
+static void write_fault_stack(struct json_writer *w, const struct crash_facts *facts)
 {
     if (!crash_has_address(facts) || facts->stack.end <= facts->stack.start)
         return;
@@ -186,7 +186,7 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     write_memory(w, &facts->memory);
     write_operation(w, facts);
     write_region(w, capture, facts);
-    write_stack(w, facts);
+    write_fault_stack(w, facts);
     write_way(w, facts);
     write_system_call(w, facts);
     write_instruction(w, capture, crash);

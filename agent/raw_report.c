@@ -22,7 +22,8 @@
 #include "report/sanitize.h"
 #include "report/sanitize_argument.h"
 
-static void write_arguments(struct json_writer *w, const struct capture *capture)
+static void write_process_arguments(struct json_writer *w,
+                                    const struct capture *capture)
 {
     const struct text *all = &capture->process.arguments;
     struct sanitize_arguments line = { .home = capture->home };
@@ -56,7 +57,7 @@ static void write_process(struct json_writer *w, const struct capture *capture)
         json_write_key(w, "executable_deleted");
         json_write_bool(w, true);
     }
-    write_arguments(w, capture);
+    write_process_arguments(w, capture);
     if (p->started_ms != 0) {
         raw_write_time(w, "started", p->started_ms);
         raw_write_count(w, "uptime_ms", p->uptime_ms);
@@ -70,7 +71,7 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     json_write_end(w, '}');
 }
 
-static void write_host(struct json_writer *w, const struct capture *capture)
+static void write_raw_host(struct json_writer *w, const struct capture *capture)
 {
     const struct host_facts *h = &capture->host;
     json_write_key(w, "host");
@@ -95,8 +96,8 @@ static const char *base_name(const struct target_image *image, size_t *out_size)
     return name;
 }
 
-static void write_image(struct json_writer *w, const struct capture *capture,
-                        const struct target_image *image)
+static void write_raw_image(struct json_writer *w, const struct capture *capture,
+                            const struct target_image *image)
 {
     char build_id[2 * IMAGE_BUILD_ID_MAX + 1];
     size_t name_size;
@@ -174,19 +175,19 @@ static void write_image_map(struct json_writer *w, struct capture *capture,
     text_deinit(&map);
 }
 
-static void write_images(struct json_writer *w, struct capture *capture,
-                         const struct raw_threads *threads)
+static void write_raw_images(struct json_writer *w, struct capture *capture,
+                             const struct raw_threads *threads)
 {
     json_write_key(w, "images");
     json_write_array(w);
     for (size_t i = 0; i < threads->image_count; i++)
-        write_image(w, capture, &capture->images.images[threads->images[i]]);
+        write_raw_image(w, capture, &capture->images.images[threads->images[i]]);
     json_write_end(w, ']');
     if (threads->image_count != 0)
         write_image_map(w, capture, threads);
 }
 
-static void write_problems(struct json_writer *w, const struct capture *capture)
+static void write_raw_problems(struct json_writer *w, const struct capture *capture)
 {
     json_write_key(w, "problems");
     json_write_array(w);
@@ -204,7 +205,7 @@ static void write_problems(struct json_writer *w, const struct capture *capture)
     json_write_end(w, ']');
 }
 
-static void write_agent(struct json_writer *w, const struct capture *capture)
+static void write_raw_agent(struct json_writer *w, const struct capture *capture)
 {
     const struct capture_timings *t = &capture->timings;
     json_write_key(w, "agent");
@@ -229,8 +230,8 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void write_head(struct json_writer *w, const struct capture *capture,
-                       const struct crash_examination *crash, const char *id)
+static void write_raw_head(struct json_writer *w, const struct capture *capture,
+                           const struct crash_examination *crash, const char *id)
 {
     const struct settings *settings = capture->settings;
     uint64_t time_ms =
@@ -243,7 +244,7 @@ static void write_head(struct json_writer *w, const struct capture *capture,
     if (capture->crash != NULL)
         raw_crash_write(w, capture, crash);
     write_process(w, capture);
-    write_host(w, capture);
+    write_raw_host(w, capture);
     raw_write_words(w, capture, "release", settings->release);
     raw_write_words(w, capture, "environment", settings->environment);
     context_write(w, capture);
@@ -288,18 +289,18 @@ enum ch_status raw_report_write(struct capture *capture,
 
     json_writer_init(&w, fd);
     json_write_object(&w);
-    write_head(&w, capture, &crash, id);
+    write_raw_head(&w, capture, &crash, id);
     raw_threads_write(&threads, &w);
     if (capture->held != NULL)
         watch_copy(capture, capture->held);
-    write_images(&w, capture, &threads);
+    write_raw_images(&w, capture, &threads);
     near_memory_write(&w, capture);
     if (capture->crash != NULL)
         write_fingerprint(&w, &threads);
     flight_report_write(&w, capture);
-    write_problems(&w, capture);
+    write_raw_problems(&w, capture);
     raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);
-    write_agent(&w, capture);
+    write_raw_agent(&w, capture);
     json_write_end(&w, '}');
     status = json_writer_finish(&w);
     if (status == CH_OK && fd < 0)

@@ -253,9 +253,9 @@ static enum ch_status encode_stack(const struct raw_stacks *t,
     return CH_OK;
 }
 
-static enum ch_status write_stack(const struct raw_stacks *t,
-                                  const struct raw_stack *stack, struct cbf_room *room,
-                                  struct json_writer *w)
+static enum ch_status write_raw_stack(const struct raw_stacks *t,
+                                      const struct raw_stack *stack,
+                                      struct cbf_room *room, struct json_writer *w)
 {
     enum ch_status status = encode_stack(t, stack, room);
     json_write_object(w);
@@ -299,7 +299,7 @@ enum ch_status raw_stacks_write(const struct raw_stacks *t, struct json_writer *
     json_write_key(w, "stacks");
     json_write_array(w);
     for (size_t i = 0; i < t->stack_count; i++)
-        if (write_stack(t, &t->stacks[i], &room, w) != CH_OK)
+        if (write_raw_stack(t, &t->stacks[i], &room, w) != CH_OK)
             status = CH_ERR_NO_MEMORY;
     json_write_end(w, ']');
     json_write_key(w, "places");

@@ -142,9 +142,9 @@ static void find_place_image(void *context, struct raw_place *place)
     place->offset = place->address - image->base;
 }
 
-// write_stack writes the number of the stack that t->backtrace holds.
-static void write_stack(struct raw_threads *t, struct json_writer *w,
-                        enum unwind_end end)
+// write_thread_stack writes the number of the stack that t->backtrace holds.
+static void write_thread_stack(struct raw_threads *t, struct json_writer *w,
+                               enum unwind_end end)
 {
     size_t number;
     t->frame_count += backtrace_limit_count(&t->backtrace);
@@ -172,8 +172,9 @@ const char *raw_register_name(const struct capture *capture, size_t number)
     return capture->arch->id == UNWIND_ARCH_AMD64 ? amd64[number] : aarch64[number];
 }
 
-static void write_registers(struct json_writer *w, const struct capture *capture,
-                            const struct unwind_registers *registers, uint64_t flags)
+static void write_raw_registers(struct json_writer *w, const struct capture *capture,
+                                const struct unwind_registers *registers,
+                                uint64_t flags)
 {
     const struct unwind_arch *arch = capture->arch;
     bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
@@ -191,8 +192,8 @@ static void write_registers(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
-// note_fingerprint feeds the frames of the crashed thread to the fingerprint.
-static void note_fingerprint(struct raw_threads *t)
+// note_raw_fingerprint feeds the frames of the crashed thread to the fingerprint.
+static void note_raw_fingerprint(struct raw_threads *t)
 {
     size_t count = backtrace_limit_count(&t->backtrace);
     for (size_t i = 0; i < count; i++) {
@@ -263,18 +264,18 @@ static void bound_backtrace(struct raw_threads *t)
     backtrace_limit_set(&t->backtrace, limit, top);
 }
 
-// name_thread reads a thread's name; reading the process is part of the capture, where
-// it happens to be done while the report is written.
-static void name_thread(struct raw_threads *t, pid_t tid,
-                        char out[static RAW_THREAD_NAME_SIZE])
+// name_raw_thread reads a thread's name; reading the process is part of the capture,
+// where it happens to be done while the report is written.
+static void name_raw_thread(struct raw_threads *t, pid_t tid,
+                            char out[static RAW_THREAD_NAME_SIZE])
 {
     uint64_t begin = capture_clock_us();
     raw_thread_name(t->capture, tid, out);
     t->capture_us += capture_clock_us() - begin;
 }
 
-static void write_thread(struct raw_threads *t, struct json_writer *w,
-                         const struct stopped_thread *thread)
+static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
+                             const struct stopped_thread *thread)
 {
     const struct target_crash *crash = t->capture->crash;
     bool crashed = crash != NULL && thread->tid == crash->tid;
@@ -284,7 +285,7 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     char name[RAW_THREAD_NAME_SIZE];
     enum unwind_end end = UNWIND_END_FAULT;
 
-    name_thread(t, thread->tid, name);
+    name_raw_thread(t, thread->tid, name);
     json_write_object(w);
     json_write_key(w, "tid");
     json_write_uint(w, (uint64_t)thread->tid);
@@ -298,17 +299,17 @@ static void write_thread(struct raw_threads *t, struct json_writer *w,
     json_write_bool(w, crashed);
     bound_backtrace(t);
     if (readable) {
-        write_registers(w, t->capture, registers,
-                        crashed ? crash->flags : thread->flags);
+        write_raw_registers(w, t->capture, registers,
+                            crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
         uint64_t begin = capture_clock_us();
         hold_thread(t, thread->tid, registers);
         t->capture_us += capture_clock_us() - begin;
     }
-    write_stack(t, w, end);
+    write_thread_stack(t, w, end);
     json_write_end(w, '}');
     if (crashed)
-        note_fingerprint(t);
+        note_raw_fingerprint(t);
 }
 
 static void write_others(struct raw_threads *t, struct json_writer *w,
@@ -323,7 +324,7 @@ static void write_others(struct raw_threads *t, struct json_writer *w,
             capture_problem(t->capture, "threads", "too many: the rest is left out", 0);
             return;
         }
-        write_thread(t, w, thread);
+        write_raw_thread(t, w, thread);
     }
 }
 
@@ -336,7 +337,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
         struct stopped_thread crashed = { .tid = capture->crash->tid,
                                           .state = STOP_FREE,
                                           .run_state = 'R' };
-        write_thread(t, w, &crashed);
+        write_raw_thread(t, w, &crashed);
     }
     if (capture->crash == NULL || capture->settings->threads == THREADS_ALL)
         write_others(t, w, capture->crash != NULL ? capture->crash->tid : 0);

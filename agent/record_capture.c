@@ -12,7 +12,7 @@
 #include "agent/request.h"
 #include "formats/elf.h"
 
-static const char *reason_of(uint32_t reason)
+static const char *reason_of_record(uint32_t reason)
 {
     switch (reason) {
     case RECORD_NOT_STARTED:
@@ -82,7 +82,7 @@ static void shape_as_core(struct record_capture *all, int fd)
     all->core.auxv = cursor_over(record->auxv.bytes, record->auxv.size);
 }
 
-static enum ch_status find_images(struct record_capture *all)
+static enum ch_status find_recorded_images(struct record_capture *all)
 {
     static const struct core_places here = { 0 };
     struct target_images *images = &all->capture.images;
@@ -111,14 +111,14 @@ static enum ch_status find_images(struct record_capture *all)
     return status;
 }
 
-static void set_crash(struct record_capture *all)
+static void set_record_crash(struct record_capture *all)
 {
     const struct request_page *page = &all->record.header.page;
     request_crash(page, page->crashed_tid, &all->crash);
     all->capture.crash = &all->crash;
 }
 
-static void set_process(struct record_capture *all)
+static void set_record_process(struct record_capture *all)
 {
     const struct record_header *header = &all->record.header;
     struct process_facts *facts = &all->capture.process;
@@ -156,8 +156,8 @@ static void set_settings(struct record_capture *all, const struct settings *sett
     all->capture.settings = &all->settings;
 }
 
-static enum ch_status read_all(struct record_capture *all, int fd,
-                               const struct settings *settings)
+static enum ch_status read_record_parts(struct record_capture *all, int fd,
+                                        const struct settings *settings)
 {
     enum ch_status status = record_file_open(&all->record, fd);
     if (status != CH_OK)
@@ -170,12 +170,12 @@ static enum ch_status read_all(struct record_capture *all, int fd,
     all->capture.core_name = header->thread_name;
     all->capture.core_name_tid = header->page.crashed_tid;
     set_settings(all, settings);
-    set_crash(all);
-    problem_texts_say(&all->problems, "%s", reason_of(header->reason));
+    set_record_crash(all);
+    problem_texts_say(&all->problems, "%s", reason_of_record(header->reason));
     shape_as_core(all, fd);
-    set_process(all);
+    set_record_process(all);
     set_context(all);
-    return find_images(all);
+    return find_recorded_images(all);
 }
 
 enum ch_status record_capture_open(struct record_capture *all, int fd,
@@ -185,7 +185,7 @@ enum ch_status record_capture_open(struct record_capture *all, int fd,
         .capture = { .memory = { .mem_fd = -1 } },
         .problems = { .capture = &all->capture, .stage = "record" },
     };
-    enum ch_status status = read_all(all, fd, settings);
+    enum ch_status status = read_record_parts(all, fd, settings);
     if (status != CH_OK)
         record_capture_close(all);
     return status;

@@ -23,7 +23,7 @@ struct reading {
     size_t capacity; // of the segments
 };
 
-static enum ch_status read_header(struct cursor *left, struct record_header *out)
+static enum ch_status read_record_header(struct cursor *left, struct record_header *out)
 {
     const uint8_t *bytes = cursor_take(left, sizeof(*out));
     if (!cursor_ok(left))
@@ -38,8 +38,9 @@ static enum ch_status read_header(struct cursor *left, struct record_header *out
     return known ? CH_OK : CH_ERR_UNSUPPORTED;
 }
 
-static enum ch_status add_segment(struct record_file *record, struct reading *reading,
-                                  uint64_t address, uint64_t offset, uint64_t size)
+static enum ch_status add_record_segment(struct record_file *record,
+                                         struct reading *reading, uint64_t address,
+                                         uint64_t offset, uint64_t size)
 {
     uint64_t end;
     if (record->segment_count == SEGMENTS_MAX || size == 0 ||
@@ -60,7 +61,7 @@ static enum ch_status add_segment(struct record_file *record, struct reading *re
     return CH_OK;
 }
 
-static struct text *text_of(struct record_file *record, uint32_t kind)
+static struct text *record_text_of(struct record_file *record, uint32_t kind)
 {
     switch (kind) {
     case RECORD_VARIABLE:
@@ -93,27 +94,27 @@ static enum ch_status read_chunk(struct record_file *record, struct reading *rea
     if (!cursor_ok(left))
         return CH_END;
     if (chunk.kind == RECORD_MEMORY)
-        return add_segment(record, reading, chunk.address, offset, size);
-    struct text *text = text_of(record, chunk.kind);
+        return add_record_segment(record, reading, chunk.address, offset, size);
+    struct text *text = record_text_of(record, chunk.kind);
     if (text != NULL && size <= TEXT_LIMIT_BYTES - text->size)
         text_append(text, bytes, size);
     return CH_OK;
 }
 
-static int by_start(const void *left, const void *right)
+static int by_region_start(const void *left, const void *right)
 {
     const struct core_segment *a = left;
     const struct core_segment *b = right;
     return (a->start > b->start) - (a->start < b->start);
 }
 
-// drop_overlaps keeps the first of two pieces that both claim an address.
-static void drop_overlaps(struct record_file *record)
+// drop_region_overlaps keeps the first of two pieces that both claim an address.
+static void drop_region_overlaps(struct record_file *record)
 {
     size_t kept = 0;
     if (record->segment_count != 0)
         qsort(record->segments, record->segment_count, sizeof(*record->segments),
-              by_start);
+              by_region_start);
     for (size_t i = 0; i < record->segment_count; i++) {
         const struct core_segment *segment = &record->segments[i];
         if (kept == 0 || segment->start >= record->segments[kept - 1].end)
@@ -122,15 +123,16 @@ static void drop_overlaps(struct record_file *record)
     record->segment_count = kept;
 }
 
-static enum ch_status read_record(struct record_file *record, struct reading *reading)
+static enum ch_status read_crash_record(struct record_file *record,
+                                        struct reading *reading)
 {
     reading->left = cursor_over(reading->bytes.bytes, reading->bytes.size);
-    enum ch_status status = read_header(&reading->left, &record->header);
+    enum ch_status status = read_record_header(&reading->left, &record->header);
     while (status == CH_OK)
         status = read_chunk(record, reading);
     if (status != CH_END)
         return status;
-    drop_overlaps(record);
+    drop_region_overlaps(record);
     const struct text *texts[] = { &record->variables, &record->executable,
                                    &record->maps, &record->auxv, &record->context };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -148,7 +150,7 @@ enum ch_status record_file_open(struct record_file *record, int fd)
         return CH_ERR_IO;
     enum ch_status status = text_read(&reading.bytes, fd, EVERYTHING_LIMIT_BYTES);
     if (status == CH_OK || status == CH_ERR_LIMIT)
-        status = read_record(record, &reading);
+        status = read_crash_record(record, &reading);
     text_deinit(&reading.bytes);
     if (status != CH_OK)
         record_file_close(record);

@@ -30,7 +30,7 @@ static enum ch_status receive_message(int channel, struct request_message *out)
 #if defined(__x86_64__)
 
 // Where the kernel's signal context has what (REQUEST_REGISTERS in request_page.h).
-static void read_registers(const uint64_t *from, struct target_crash *out)
+static void read_page_registers(const uint64_t *from, struct target_crash *out)
 {
     enum {
         R8,
@@ -62,7 +62,7 @@ static void read_registers(const uint64_t *from, struct target_crash *out)
 
 #elif defined(__aarch64__)
 
-static void read_registers(const uint64_t *from, struct target_crash *out)
+static void read_page_registers(const uint64_t *from, struct target_crash *out)
 {
     enum { PSTATE = 33 };
     memcpy(out->registers.value, from, sizeof(out->registers.value));
@@ -97,7 +97,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
     memcpy(&out->then, page->then, sizeof(out->then));
     out->exits = page->exit_status >= 0;
     out->exit_status = (int32_t)page->exit_status;
-    read_registers(page->registers, out);
+    read_page_registers(page->registers, out);
 }
 
 enum ch_status request_receive(int channel, struct agent_request *out)

@@ -105,7 +105,7 @@ static uint64_t find_globals(const struct capture *capture, uint64_t get)
     return block + words[1] + (uint64_t)(int64_t)distance;
 }
 
-static uint64_t find(const struct capture *capture, const char *name)
+static uint64_t find_runtime_symbol(const struct capture *capture, const char *name)
 {
     return image_symbol_find_in(&capture->reader, &capture->images, library, name);
 }
@@ -115,10 +115,11 @@ void runtime_find_exceptions(const struct capture *capture,
 {
     uint64_t get = capture->crash->get_globals;
     if (place->terminate == 0)
-        place->terminate = find(capture, "_ZSt9terminatev");
+        place->terminate = find_runtime_symbol(capture, "_ZSt9terminatev");
     if (place->set_terminate == 0)
-        place->set_terminate = find(capture, "_ZSt13set_terminatePFvvE");
+        place->set_terminate = find_runtime_symbol(capture, "_ZSt13set_terminatePFvvE");
     if (place->globals == 0)
-        place->globals =
-            find_globals(capture, get != 0 ? get : find(capture, "__cxa_get_globals"));
+        place->globals = find_globals(
+            capture,
+            get != 0 ? get : find_runtime_symbol(capture, "__cxa_get_globals"));
 }

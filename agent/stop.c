@@ -41,7 +41,7 @@ static bool stop_knows(const struct stop *stop, pid_t tid)
     return false;
 }
 
-static struct stopped_thread *append(struct stop *stop, pid_t tid)
+static struct stopped_thread *append_stopped_thread(struct stop *stop, pid_t tid)
 {
     if (stop->count == stop->capacity) {
         size_t capacity = stop->capacity != 0 ? stop->capacity * 2 : 64;
@@ -76,7 +76,7 @@ static char thread_state(pid_t pid, pid_t tid)
 // it is not tried again.
 static void seize(struct stop *stop, pid_t tid)
 {
-    struct stopped_thread *thread = append(stop, tid);
+    struct stopped_thread *thread = append_stopped_thread(stop, tid);
     if (thread == NULL)
         return;
     errno = EPERM;
@@ -102,7 +102,7 @@ static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool fir
         seize(stop, tid);
         return 1;
     }
-    struct stopped_thread *thread = append(stop, tid);
+    struct stopped_thread *thread = append_stopped_thread(stop, tid);
     if (thread != NULL)
         *thread =
             (struct stopped_thread){ .tid = tid, .state = STOP_FREE, .run_state = 'R' };
@@ -146,8 +146,9 @@ static void note_stop(struct stopped_thread *thread, int status)
         thread->pending_signal = signal;
 }
 
-// take notes that a thread has stopped, or is gone. False: neither, so far.
-static bool take(struct stopped_thread *thread)
+// take_stopped_thread notes that a thread has stopped, or is gone. False: neither, so
+// far.
+static bool take_stopped_thread(struct stopped_thread *thread)
 {
     int status;
     pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
@@ -174,15 +175,16 @@ static bool wait_for_child(uint64_t deadline_ms)
     return true;
 }
 
-// collect waits for each thread in turn: most have stopped by the time they are asked
-// for, so that this is one call a thread. After the deadline it takes those that have.
-static void collect(struct stop *stop, uint64_t deadline_ms)
+// collect_stops waits for each thread in turn: most have stopped by the time they are
+// asked for, so that this is one call a thread. After the deadline it takes those that
+// have.
+static void collect_stops(struct stop *stop, uint64_t deadline_ms)
 {
     for (size_t i = 0; i < stop->count; i++) {
         struct stopped_thread *thread = &stop->threads[i];
         if (thread->state != STOP_ASKED)
             continue;
-        while (!take(thread) && wait_for_child(deadline_ms))
+        while (!take_stopped_thread(thread) && wait_for_child(deadline_ms))
             continue;
     }
 }
@@ -217,7 +219,7 @@ static void mark_stuck(struct stop *stop)
     }
 }
 
-static int open_threads(pid_t pid)
+static int open_thread_folder(pid_t pid)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -230,7 +232,7 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
     uint64_t deadline = now_ms() + budget_ms;
     sigset_t child;
 
-    int tasks_fd = open_threads(pid);
+    int tasks_fd = open_thread_folder(pid);
     if (tasks_fd < 0)
         return CH_ERR_IO;
     stop->tasks_fd = tasks_fd;
@@ -241,7 +243,7 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
 
     for (int i = 0; i < MAX_LISTINGS; i++) {
         size_t found = seize_listed(stop, free_tid);
-        collect(stop, deadline);
+        collect_stops(stop, deadline);
         if (found == 0 || !missed_some(stop))
             break;
     }

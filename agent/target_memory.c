@@ -253,7 +253,8 @@ static size_t copy_from(const struct target_piece *piece, uint64_t address, void
     return count;
 }
 
-static size_t read_target(void *source, uint64_t address, void *to, size_t length)
+static size_t read_stopped_target(void *source, uint64_t address, void *to,
+                                  size_t length)
 {
     struct target_memory *memory = source;
 
@@ -277,5 +278,5 @@ static size_t read_target(void *source, uint64_t address, void *to, size_t lengt
 
 struct memory_reader target_memory_reader(struct target_memory *memory)
 {
-    return (struct memory_reader){ .read = read_target, .source = memory };
+    return (struct memory_reader){ .read = read_stopped_target, .source = memory };
 }

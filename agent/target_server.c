@@ -7,8 +7,8 @@
 
 #include "handler/request_page.h"
 
-// receive takes exactly length bytes.
-static bool receive(int channel, void *to, size_t length)
+// receive_read takes exactly length bytes.
+static bool receive_read(int channel, void *to, size_t length)
 {
     ssize_t count = length != 0 ? recv(channel, to, length, MSG_WAITALL) : 0;
     while (count < 0 && errno == EINTR)
@@ -24,8 +24,8 @@ static ssize_t read_page(int channel, uint64_t address, void *to, size_t length)
                                          .address = address };
     uint64_t count;
     if (send(channel, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
-        !receive(channel, &count, sizeof(count)) || count > length ||
-        !receive(channel, to, (size_t)count)) {
+        !receive_read(channel, &count, sizeof(count)) || count > length ||
+        !receive_read(channel, to, (size_t)count)) {
         errno = ENOSYS; // whatever it was, there is no server
         return -1;
     }

@@ -25,9 +25,9 @@ void touched_pages_close(struct touched_pages *pages)
     pages->fd = -1;
 }
 
-// read_words asks about page and those behind it. What is not answered once is not
+// read_page_words asks about page and those behind it. What is not answered once is not
 // asked again.
-static void read_words(struct touched_pages *pages, uint64_t page)
+static void read_page_words(struct touched_pages *pages, uint64_t page)
 {
     const size_t word = sizeof(pages->words[0]);
     ssize_t size =
@@ -41,7 +41,7 @@ static void read_words(struct touched_pages *pages, uint64_t page)
 static bool is_touched(struct touched_pages *pages, uint64_t page)
 {
     if (pages->fd >= 0 && page - pages->first >= pages->count)
-        read_words(pages, page);
+        read_page_words(pages, page);
     return pages->fd < 0 ||
            (pages->words[page - pages->first] & (PRESENT | SWAPPED)) != 0;
 }

@@ -34,7 +34,7 @@ static const uint8_t frame_order[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  1
 #endif
 enum { FRAME_WORDS = sizeof(frame_order), FRAME_BYTES = FRAME_WORDS * WORD };
 
-static size_t read_thread(pid_t tid, uint64_t address, void *to, size_t size)
+static size_t read_caught_thread(pid_t tid, uint64_t address, void *to, size_t size)
 {
     struct iovec local = { to, size };
     struct iovec remote = { (void *)(uintptr_t)address, size };
@@ -53,7 +53,7 @@ static bool has_signal_frame(pid_t tid, uint64_t sp,
     for (size_t i = 0; i < FRAME_WORDS; i++)
         wanted[i] = registers->value[frame_order[i]];
     for (size_t done = 0; done < SCAN_BYTES; done += CHUNK_BYTES) {
-        size_t words = read_thread(tid, at + done, chunk, sizeof(chunk)) / WORD;
+        size_t words = read_caught_thread(tid, at + done, chunk, sizeof(chunk)) / WORD;
         for (size_t i = 0; i + FRAME_WORDS <= words; i++) {
             if (memcmp(&chunk[i], wanted, FRAME_BYTES) == 0)
                 return true;
@@ -73,13 +73,13 @@ static bool has_injected_call(const struct stopped_thread *now,
     uint64_t pushed = registers->value[arch->sp] - WORD;
     uint64_t fp = now->registers.value[UNWIND_FP];
     uint64_t frame[2];
-    if (read_thread(now->tid, pushed, frame, WORD) != WORD ||
+    if (read_caught_thread(now->tid, pushed, frame, WORD) != WORD ||
         frame[0] != registers->value[arch->pc])
         return false;
     for (int i = 0; i < FRAMES_MAX && fp != 0; i++) {
         if (fp == pushed - WORD)
             return true;
-        if (read_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
+        if (read_caught_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
             return false;
         fp = frame[0];
     }

@@ -67,9 +67,9 @@ void trace_unreported(const struct trace_report *report, const char *why)
     text_deinit(&path);
 }
 
-// gains_privileges is whether the program at path would run as somebody else, or may do
-// more, than who starts it.
-static bool gains_privileges(const char *path)
+// exec_gains_privileges is whether the program at path would run as somebody else, or
+// may do more, than who starts it.
+static bool exec_gains_privileges(const char *path)
 {
     struct stat file;
     return stat(path, &file) == 0 &&
@@ -85,7 +85,7 @@ void trace_exec_stop(struct trace *trace, pid_t tid)
     if (trace->keeps_privileges || trace->told)
         return;
     snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-    if (!gains_privileges(path))
+    if (!exec_gains_privileges(path))
         return;
     if (read_process_link(tid, "exe", &name) == CH_OK) {
         trace->told = true;

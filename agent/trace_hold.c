@@ -57,9 +57,9 @@ bool trace_hold_late(struct trace *trace, pid_t tid, int status)
     return false;
 }
 
-// guess_trap: no call tells the exception's number. On x86-64 the kernel gives this
-// code for an address that no memory can have.
-static uint64_t guess_trap(const siginfo_t *info)
+// guess_held_trap: no call tells the exception's number. On x86-64 the kernel gives
+// this code for an address that no memory can have.
+static uint64_t guess_held_trap(const siginfo_t *info)
 {
     enum { GENERAL_PROTECTION = 13 };
     return info->si_signo == SIGSEGV && info->si_code == SI_KERNEL ? GENERAL_PROTECTION
@@ -97,7 +97,7 @@ static void fill_request(struct agent_request *out, pid_t process,
                    .monotonic_ns = clock_ns(CLOCK_MONOTONIC),
                    .registers = thread->registers,
                    .flags = thread->flags,
-                   .fault_trap = guess_trap(info),
+                   .fault_trap = guess_held_trap(info),
                    .thread_pointer = thread->thread_pointer,
                    .narrow = thread->narrow,
                    .dies = true },

@@ -28,7 +28,7 @@ struct trace_dispositions {
     bool first; // the first process of a PID namespace
 };
 
-static uint64_t status_value(const char *status, const char *name, int base)
+static uint64_t thread_status_value(const char *status, const char *name, int base)
 {
     const char *line = strstr(status, name);
     return line != NULL ? strtoull(line + strlen(name), NULL, base) : 0;
@@ -48,9 +48,9 @@ static void read_dispositions(pid_t tid, struct trace_dispositions *out)
     struct text status = { 0 };
     *out = (struct trace_dispositions){ .process = tid };
     if (read_process_file(tid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK) {
-        out->process = (pid_t)status_value(status.bytes, "\nTgid:", 10);
-        out->ignored = status_value(status.bytes, "\nSigIgn:", 16);
-        out->caught = status_value(status.bytes, "\nSigCgt:", 16);
+        out->process = (pid_t)thread_status_value(status.bytes, "\nTgid:", 10);
+        out->ignored = thread_status_value(status.bytes, "\nSigIgn:", 16);
+        out->caught = thread_status_value(status.bytes, "\nSigCgt:", 16);
         out->first = status_is_first(status.bytes);
     }
     text_deinit(&status);
@@ -68,7 +68,7 @@ static bool ignored_by_default(int signal)
            signal == SIGWINCH;
 }
 
-static void pass_on(pid_t tid, int signal, struct trace_dispositions *known)
+static void pass_signal_on(pid_t tid, int signal, struct trace_dispositions *known)
 {
     struct stopped_thread thread = { .tid = tid };
     if (stop_registers_interrupted(tid) && stop_registers_read(&thread) &&
@@ -90,7 +90,7 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
     if (signal >= 32 || (trace->settings->signals >> signal & 1) == 0) {
-        pass_on(tid, signal, NULL);
+        pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
     if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &crash.info) != 0) {
@@ -105,7 +105,7 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
     }
     // What is only sent does nothing to the first process of a namespace.
     if (in_set(now.ignored, signal) || (now.first && crash.info.si_code <= 0)) {
-        pass_on(tid, signal, &now);
+        pass_signal_on(tid, signal, &now);
         return TRACE_GO_ON;
     }
     crash.process = now.process;

@@ -78,8 +78,9 @@ static bool add_piece(struct copier *copier, const struct piece *piece)
     return true;
 }
 
-// copy appends as much of size bytes at address as can be read and may be copied.
-static void copy(struct copier *copier, uint64_t address, uint64_t size)
+// copy_watched appends as much of size bytes at address as can be read and may be
+// copied.
+static void copy_watched(struct copier *copier, uint64_t address, uint64_t size)
 {
     uint8_t buffer[PIECE_MAX];
     const struct memory_reader *reader = &copier->capture->reader;
@@ -120,8 +121,8 @@ static uint64_t chunk_size(struct copier *copier, uint64_t address)
     return size - sizeof(head);
 }
 
-// follow copies what word leads to, where it is a pointer to data.
-static void follow(struct copier *copier, uint64_t word)
+// follow_pointer copies what word leads to, where it is a pointer to data.
+static void follow_pointer(struct copier *copier, uint64_t word)
 {
     if (word < LOWEST_POINTER)
         return;
@@ -137,7 +138,7 @@ static void follow(struct copier *copier, uint64_t word)
     uint64_t size = PIECE_MAX;
     if (mapping->permissions & MAPS_WRITE && mapping->inode == 0)
         size = chunk_size(copier, word);
-    copy(copier, word, size < mapping->end - word ? size : mapping->end - word);
+    copy_watched(copier, word, size < mapping->end - word ? size : mapping->end - word);
 }
 
 // follow_words takes each aligned word of a piece for a pointer.
@@ -148,7 +149,7 @@ static void follow_words(struct copier *copier, const struct piece *piece)
          at += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, copier->out->bytes + piece->at + at, sizeof(word));
-        follow(copier, word);
+        follow_pointer(copier, word);
     }
 }
 
@@ -161,9 +162,9 @@ static uint64_t bytes_limit(const struct capture *capture)
                                                 : WATCH_BYTES_HELD_MAX;
 }
 
-// follow_all goes on from the pieces from first on, which are the object, and says how
-// far it came.
-static enum held_cut follow_all(struct copier *copier, size_t first)
+// follow_watched_pointers goes on from the pieces from first on, which are the object,
+// and says how far it came.
+static enum held_cut follow_watched_pointers(struct copier *copier, size_t first)
 {
     size_t object_end = copier->count;
     size_t i = first;
@@ -185,7 +186,7 @@ static void copy_watch(struct copier *copier, const struct watch_slot *slot)
     copier->cut = false;
     copier->met = is_copied(copier, slot->address);
     if (!copier->met)
-        copy(copier, slot->address, slot->size);
+        copy_watched(copier, slot->address, slot->size);
     if (copier->count == first && !copier->met)
         capture_problem(copier->capture, "watch", "its object cannot be read",
                         slot->address);
@@ -194,7 +195,7 @@ static void copy_watch(struct copier *copier, const struct watch_slot *slot)
                                       .address = slot->address,
                                       .size = slot->size,
                                       .caller = slot->caller,
-                                      .cut = follow_all(copier, first) };
+                                      .cut = follow_watched_pointers(copier, first) };
     copier->any_cut = copier->any_cut || watch.cut != HELD_WHOLE;
     held_file_add_watch(copier->out, &watch);
 }

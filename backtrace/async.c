@@ -46,9 +46,9 @@ static enum ch_status next_in_chain(struct chain *chain, struct crashhook_frame 
     return CH_OK;
 }
 
-// replace sets the frames of backtrace to the given ones.
-static enum ch_status replace(struct crashhook_backtrace *backtrace,
-                              const struct crashhook_frame *frames, size_t count)
+// replace_frames sets the frames of backtrace to the given ones.
+static enum ch_status replace_frames(struct crashhook_backtrace *backtrace,
+                                     const struct crashhook_frame *frames, size_t count)
 {
     uint8_t *cbf;
     size_t size;
@@ -78,7 +78,7 @@ static int append_chain(struct crashhook_backtrace *backtrace, struct chain *cha
         found = next_in_chain(chain, &frames[count]);
         count += found == CH_OK;
     }
-    status = replace(backtrace, frames, count);
+    status = replace_frames(backtrace, frames, count);
     free(frames);
     if (status != CH_OK)
         return stored_errno(status);

@@ -40,8 +40,9 @@ static void truncate_here(struct position *position, struct crashhook_frame *out
     position->ended = true;
 }
 
-// read_frame reads the next frame into position->frame; false: the sequence has ended.
-static bool read_frame(struct position *position)
+// read_listed_frame reads the next frame into position->frame; false: the sequence has
+// ended.
+static bool read_listed_frame(struct position *position)
 {
     if (position->frame.times != 0)
         return true;
@@ -79,7 +80,7 @@ bool crashhook_frames_next(struct crashhook_frames *frames, struct crashhook_fra
 {
     struct position position;
     memcpy(&position, frames, sizeof(position));
-    bool more = !position.ended && read_frame(&position);
+    bool more = !position.ended && read_listed_frame(&position);
     if (more && position.given == CRASHHOOK_FRAMES_MAX)
         truncate_here(&position, out);
     else if (more)
@@ -88,9 +89,9 @@ bool crashhook_frames_next(struct crashhook_frames *frames, struct crashhook_fra
     return more;
 }
 
-// write_frame adds one frame of the writer's address width.
-static enum ch_status write_frame(struct cbf_writer *writer,
-                                  const struct crashhook_frame *frame)
+// write_listed_frame adds one frame of the writer's address width.
+static enum ch_status write_listed_frame(struct cbf_writer *writer,
+                                         const struct crashhook_frame *frame)
 {
     switch (frame->kind) {
     case CRASHHOOK_FRAME_TRUNCATED:
@@ -119,12 +120,13 @@ static unsigned frames_width(const struct crashhook_frame *frames, size_t count)
     return 64;
 }
 
-static enum ch_status write_frames(const struct crashhook_frame *frames, size_t count,
-                                   struct cbf_writer *writer)
+static enum ch_status write_listed_frames(const struct crashhook_frame *frames,
+                                          size_t count, struct cbf_writer *writer)
 {
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < count; i++) {
-        status = writer->ended ? CH_ERR_MALFORMED : write_frame(writer, &frames[i]);
+        status =
+            writer->ended ? CH_ERR_MALFORMED : write_listed_frame(writer, &frames[i]);
     }
     if (status == CH_OK)
         cbf_write_end(writer);
@@ -144,7 +146,7 @@ enum ch_status frame_list_encode(const struct crashhook_frame *frames, size_t co
     enum ch_status status = cbf_writer_init(&writer, frames_width(frames, count),
                                             CBF_SPECIFIED, bytes, capacity);
     if (status == CH_OK)
-        status = write_frames(frames, count, &writer);
+        status = write_listed_frames(frames, count, &writer);
     if (status != CH_OK) {
         free(bytes);
         return status;

@@ -22,8 +22,8 @@ static void name_platform(struct text *out)
     facts_deinit_host(&host);
 }
 
-static enum ch_status write_images(const struct crashhook_images *images,
-                                   const char *platform, struct text *out)
+static enum ch_status write_listed_images(const struct crashhook_images *images,
+                                          const char *platform, struct text *out)
 {
     struct image_map_writer writer;
     unsigned width = images->count != 0 ? images->items[0].width : 64;
@@ -59,14 +59,14 @@ enum ch_status image_list_encode(const struct crashhook_images *images,
         name_platform(&platform);
     enum ch_status status = text_ok(&platform) ? CH_OK : CH_ERR_NO_MEMORY;
     if (status == CH_OK)
-        status =
-            write_images(images, platform.bytes != NULL ? platform.bytes : "", out);
+        status = write_listed_images(images,
+                                     platform.bytes != NULL ? platform.bytes : "", out);
     text_deinit(&platform);
     return status;
 }
 
-static enum ch_status read_image(struct image_map_reader *reader,
-                                 struct crashhook_images *images)
+static enum ch_status read_listed_image(struct image_map_reader *reader,
+                                        struct crashhook_images *images)
 {
     struct image_map_image image;
     enum ch_status status = image_map_next(reader, &image);
@@ -85,10 +85,10 @@ static enum ch_status read_image(struct image_map_reader *reader,
     return image_list_add(images, &copied, image.path_size);
 }
 
-// read_images reads as many images as were announced. Fewer are an error, so the
+// read_listed_images reads as many images as were announced. Fewer are an error, so the
 // allocation is bounded by the input and the limit.
-static enum ch_status read_images(struct image_map_reader *reader,
-                                  struct crashhook_images **out)
+static enum ch_status read_listed_images(struct image_map_reader *reader,
+                                         struct crashhook_images **out)
 {
     struct crashhook_images *images;
     if (reader->image_count > cursor_left(&reader->input))
@@ -99,7 +99,7 @@ static enum ch_status read_images(struct image_map_reader *reader,
     if (status != CH_OK)
         return status;
     for (uint64_t i = reader->image_count; status == CH_OK && i > 0; i--)
-        status = read_image(reader, images);
+        status = read_listed_image(reader, images);
     if (status == CH_END)
         status = CH_ERR_TRUNCATED;
     if (status == CH_OK && reader->path_cut)
@@ -122,7 +122,7 @@ enum ch_status image_list_decode(const void *bytes, size_t size,
     struct image_map_reader reader = { 0 };
     enum ch_status status = image_map_reader_init(&reader, bytes, size);
     if (status == CH_OK)
-        status = read_images(&reader, out);
+        status = read_listed_images(&reader, out);
     image_map_reader_deinit(&reader);
     return status;
 }

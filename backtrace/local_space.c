@@ -44,7 +44,7 @@ static void destroy(struct local_space *space)
     free(space);
 }
 
-static enum ch_status read_images(struct local_space *space)
+static enum ch_status read_own_images(struct local_space *space)
 {
     // The main thread may have exited; its /proc/PID/maps is then empty.
     pid_t tid = (pid_t)syscall(SYS_gettid);
@@ -69,7 +69,7 @@ static enum ch_status make(uint64_t generation, struct local_space **out)
         return CH_ERR_NO_MEMORY;
     space->generation = generation;
     space->reader = local_memory_reader(&space->memory);
-    enum ch_status status = read_images(space);
+    enum ch_status status = read_own_images(space);
     if (status == CH_OK)
         status = unwind_space_create(unwind_arch_native(), &space->reader,
                                      space->target.unwind, space->target.count,

@@ -7,7 +7,8 @@
 #include "backtrace/frame_list.h"
 #include "backtrace/symbol.h"
 
-static bool grow(void *array, size_t count, size_t *capacity, size_t item_size)
+static bool grow_named_list(void *array, size_t count, size_t *capacity,
+                            size_t item_size)
 {
     if (count < *capacity)
         return true;
@@ -44,7 +45,8 @@ enum ch_status named_create(const struct crashhook_backtrace *backtrace,
 enum ch_status named_add_frame(struct crashhook_symbolicated_backtrace *named,
                                const struct crashhook_symbolicated_frame *frame)
 {
-    if (!grow(&named->frames, named->count, &named->capacity, sizeof(*frame)))
+    if (!grow_named_list(&named->frames, named->count, &named->capacity,
+                         sizeof(*frame)))
         return CH_ERR_NO_MEMORY;
     named->frames[named->count++] = *frame;
     return CH_OK;
@@ -53,8 +55,8 @@ enum ch_status named_add_frame(struct crashhook_symbolicated_backtrace *named,
 enum ch_status named_add_symbol(struct crashhook_symbolicated_backtrace *named,
                                 struct crashhook_symbol *symbol)
 {
-    if (!grow(&named->symbols, named->symbol_count, &named->symbol_capacity,
-              sizeof(struct crashhook_symbol *))) {
+    if (!grow_named_list(&named->symbols, named->symbol_count, &named->symbol_capacity,
+                         sizeof(struct crashhook_symbol *))) {
         crashhook_symbol_destroy(symbol);
         return CH_ERR_NO_MEMORY;
     }

@@ -14,7 +14,7 @@ static const char *const kinds[] = { "programCounter", "returnAddress",
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-static int set_string(json_t *object, const char *key, const char *string)
+static int set_named_string(json_t *object, const char *key, const char *string)
 {
     json_t *value = json_string(string);
     // Names come from debug files, which may contain any bytes; jansson accepts only
@@ -26,7 +26,7 @@ static int set_location(json_t *object,
                         const struct crashhook_source_location *location)
 {
     json_t *value = json_object();
-    int failed = set_string(value, "file", location->path);
+    int failed = set_named_string(value, "file", location->path);
     failed |= json_object_set_new(value, "line", json_integer(location->line));
     failed |= json_object_set_new(value, "column", json_integer(location->column));
     return failed | json_object_set_new(object, "sourceLocation", value);
@@ -42,14 +42,15 @@ static int set_symbol(json_t *object, const struct crashhook_symbol *symbol)
     int failed = set_flag(object, "runtimeFailure", symbol->is_runtime_failure);
     failed |= set_flag(object, "thunk", symbol->is_thunk);
     failed |= set_flag(object, "system", symbol->is_system);
-    failed |= set_string(object, "symbol", symbol->raw_name);
-    failed |= set_string(object, "name", symbol->name);
+    failed |= set_named_string(object, "symbol", symbol->raw_name);
+    failed |= set_named_string(object, "name", symbol->name);
     failed |= json_object_set_new(object, "offset", json_integer(symbol->offset));
     if (symbol->image_index != SIZE_MAX)
         failed |= json_object_set_new(object, "imageIndex",
                                       json_integer((json_int_t)symbol->image_index));
     if (symbol->image != NULL && crashhook_image_name(symbol->image) != NULL)
-        failed |= set_string(object, "image", crashhook_image_name(symbol->image));
+        failed |=
+            set_named_string(object, "image", crashhook_image_name(symbol->image));
     if (symbol->location.path != NULL)
         failed |= set_location(object, &symbol->location);
     return failed;
@@ -60,13 +61,13 @@ static json_t *frame_to_json(const struct crashhook_symbolicated_frame *frame)
     char address[CRASHHOOK_ADDRESS_TEXT];
     const struct crashhook_frame *captured = &frame->captured;
     json_t *object = json_object();
-    int failed = set_string(object, "kind", kinds[captured->kind]);
+    int failed = set_named_string(object, "kind", kinds[captured->kind]);
     if (captured->kind == CRASHHOOK_FRAME_OMITTED)
         failed |= json_object_set_new(object, "count",
                                       json_integer((json_int_t)captured->omitted));
     else if (captured->kind != CRASHHOOK_FRAME_TRUNCATED)
-        failed |= set_string(object, "address",
-                             crashhook_address_format(captured->address, address));
+        failed |= set_named_string(
+            object, "address", crashhook_address_format(captured->address, address));
     failed |= set_flag(object, "inlined", frame->is_inline);
     if (frame->symbol != NULL)
         failed |= set_symbol(object, frame->symbol);
@@ -101,7 +102,8 @@ char *crashhook_symbolicated_backtrace_to_json(
     return json;
 }
 
-static enum ch_status read_frame(const json_t *object, struct crashhook_frame *out)
+static enum ch_status read_named_frame(const json_t *object,
+                                       struct crashhook_frame *out)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *address = json_string_value(json_object_get(object, "address"));
@@ -121,16 +123,16 @@ static enum ch_status read_frame(const json_t *object, struct crashhook_frame *o
     return CH_OK;
 }
 
-static uint32_t read_u32(const json_t *object, const char *key)
+static uint32_t read_named_u32(const json_t *object, const char *key)
 {
     json_int_t value = json_integer_value(json_object_get(object, key));
     return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-// read_symbol adds the symbol of a frame, if it has one.
-static enum ch_status read_symbol(struct crashhook_symbolicated_backtrace *named,
-                                  const json_t *object,
-                                  struct crashhook_symbolicated_frame *frame)
+// read_named_symbol adds the symbol of a frame, if it has one.
+static enum ch_status read_named_symbol(struct crashhook_symbolicated_backtrace *named,
+                                        const json_t *object,
+                                        struct crashhook_symbolicated_frame *frame)
 {
     const json_t *location = json_object_get(object, "sourceLocation");
     const json_t *index = json_object_get(object, "imageIndex");
@@ -140,8 +142,8 @@ static enum ch_status read_symbol(struct crashhook_symbolicated_backtrace *named
         .name = json_string_value(json_object_get(object, "name")),
         .offset = json_integer_value(json_object_get(object, "offset")),
         .location = { .path = json_string_value(json_object_get(location, "file")),
-                      .line = read_u32(location, "line"),
-                      .column = read_u32(location, "column") },
+                      .line = read_named_u32(location, "line"),
+                      .column = read_named_u32(location, "column") },
     };
     struct crashhook_symbol *symbol;
     if (from.raw_name == NULL)
@@ -161,8 +163,8 @@ static enum ch_status read_symbol(struct crashhook_symbolicated_backtrace *named
     return named_add_symbol(named, symbol);
 }
 
-static enum ch_status read_frames(struct crashhook_symbolicated_backtrace *named,
-                                  const json_t *frames)
+static enum ch_status read_named_frames(struct crashhook_symbolicated_backtrace *named,
+                                        const json_t *frames)
 {
     enum ch_status status = json_is_array(frames) ? CH_OK : CH_ERR_MALFORMED;
     for (size_t i = 0; status == CH_OK && i < json_array_size(frames); i++) {
@@ -170,9 +172,9 @@ static enum ch_status read_frames(struct crashhook_symbolicated_backtrace *named
         struct crashhook_symbolicated_frame frame = {
             .is_inline = json_is_true(json_object_get(object, "inlined")),
         };
-        status = read_frame(object, &frame.captured);
+        status = read_named_frame(object, &frame.captured);
         if (status == CH_OK)
-            status = read_symbol(named, object, &frame);
+            status = read_named_symbol(named, object, &frame);
         if (status == CH_OK)
             status = named_add_frame(named, &frame);
     }
@@ -208,7 +210,7 @@ int crashhook_symbolicated_backtrace_from_json(
     struct crashhook_symbolicated_backtrace *named = NULL;
     status = begin_named(object, &named);
     if (status == CH_OK)
-        status = read_frames(named, json_object_get(object, "frames"));
+        status = read_named_frames(named, json_object_get(object, "frames"));
     json_decref(object);
     if (status != CH_OK) {
         crashhook_symbolicated_backtrace_destroy(named);

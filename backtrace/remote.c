@@ -49,7 +49,7 @@ static const struct stopped_thread *find_thread(const struct stop *stop, pid_t t
     return NULL;
 }
 
-static enum ch_status read_target(struct held *held, pid_t tid)
+static enum ch_status read_remote_target(struct held *held, pid_t tid)
 {
     enum ch_status status = target_memory_init(&held->memory, tid);
     if (status != CH_OK)
@@ -102,7 +102,7 @@ static int hold_and_walk(struct held *held, const struct remote *remote)
     else if (thread->state != STOP_STOPPED)
         error = held->stop.refused != 0 ? held->stop.refused : ESRCH;
     if (error == 0) {
-        status = read_target(held, remote->tid);
+        status = read_remote_target(held, remote->tid);
         if (status == CH_OK)
             status = walk_thread(held, remote, &thread->registers);
         error = stored_errno(status);
@@ -128,7 +128,7 @@ static int capture_held(const struct remote *remote, char **out_json)
     return *out_json != NULL ? 0 : ENOMEM;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
+static bool write_whole_answer(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size != 0) {
@@ -143,15 +143,16 @@ static bool write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
-// run_child is all that the child does. It frees nothing, as it exits at once. If go is
-// given, it waits on it until it has been allowed to trace.
-static _Noreturn void run_child(const struct remote *remote, int to_parent, int go)
+// run_capture_child is all that the child does. It frees nothing, as it exits at once.
+// If go is given, it waits on it until it has been allowed to trace.
+static _Noreturn void run_capture_child(const struct remote *remote, int to_parent,
+                                        int go)
 {
     char byte;
     char *json = NULL;
     int error = read(go, &byte, 1) >= 0 ? capture_held(remote, &json) : EIO;
-    if (write_all(to_parent, &error, sizeof(error)) && error == 0)
-        (void)write_all(to_parent, json, strlen(json));
+    if (write_whole_answer(to_parent, &error, sizeof(error)) && error == 0)
+        (void)write_whole_answer(to_parent, json, strlen(json));
     _exit(0);
 }
 
@@ -191,7 +192,7 @@ static pid_t start_child(const struct remote *remote, const int answer[2],
     if (child == 0) {
         close(answer[0]);
         close(go[1]);
-        run_child(remote, answer[1], go[0]);
+        run_capture_child(remote, answer[1], go[0]);
     }
     int error = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

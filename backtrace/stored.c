@@ -62,8 +62,8 @@ enum ch_status stored_create(const char *architecture, const void *cbf, size_t c
     return CH_OK;
 }
 
-static enum ch_status write_entry(struct cbf_writer *writer,
-                                  const struct backtrace_entry *entry)
+static enum ch_status write_stored_entry(struct cbf_writer *writer,
+                                         const struct backtrace_entry *entry)
 {
     switch (entry->kind) {
     case BACKTRACE_OMITTED:
@@ -86,7 +86,7 @@ static enum ch_status encode(const struct backtrace_limit *limit, uint8_t *bytes
         cbf_writer_init(&writer, 64, CBF_SPECIFIED, bytes, capacity);
     for (size_t i = 0; status == CH_OK && i < count; i++) {
         struct backtrace_entry entry = backtrace_limit_entry(limit, i);
-        status = write_entry(&writer, &entry);
+        status = write_stored_entry(&writer, &entry);
     }
     if (status == CH_OK)
         cbf_write_end(&writer);

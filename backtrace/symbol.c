@@ -11,7 +11,7 @@
 #include "report/system_image.h"
 #include "symbolizer/names/demangle.h"
 
-static bool starts_with(const char *string, const char *prefix)
+static bool symbol_starts_with(const char *string, const char *prefix)
 {
     return strncmp(string, prefix, strlen(prefix)) == 0;
 }
@@ -28,7 +28,7 @@ static bool is_runtime_failure(const char *raw_name)
         "__assert_fail",    "__libc_fatal",
     };
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
-        if (starts_with(raw_name, failures[i]))
+        if (symbol_starts_with(raw_name, failures[i]))
             return true;
     return false;
 }
@@ -38,8 +38,10 @@ static bool is_runtime_failure(const char *raw_name)
 static bool is_thunk(const char *raw_name)
 {
     size_t length = strlen(raw_name);
-    return starts_with(raw_name, "_ZTh") || starts_with(raw_name, "_ZTv") ||
-           starts_with(raw_name, "_ZTc") || starts_with(raw_name, "_ZTW") ||
+    return symbol_starts_with(raw_name, "_ZTh") ||
+           symbol_starts_with(raw_name, "_ZTv") ||
+           symbol_starts_with(raw_name, "_ZTc") ||
+           symbol_starts_with(raw_name, "_ZTW") ||
            (length > 4 && strcmp(raw_name + length - 4, "@plt") == 0);
 }
 

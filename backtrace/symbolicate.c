@@ -34,8 +34,8 @@ struct naming {
     size_t place_count;
 };
 
-static struct place place_of(const struct naming *naming,
-                             const struct crashhook_frame *frame)
+static struct place place_of_frame(const struct naming *naming,
+                                   const struct crashhook_frame *frame)
 {
     struct crashhook_address address = crashhook_frame_adjusted_program_counter(frame);
     struct place place = { .address = address.bits,
@@ -46,7 +46,7 @@ static struct place place_of(const struct naming *naming,
     return place;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_frame_place(const void *left, const void *right)
 {
     const struct place *a = left;
     const struct place *b = right;
@@ -65,19 +65,19 @@ static enum ch_status list_places(struct naming *naming)
     for (size_t i = 0; i < naming->frame_count; i++) {
         if (naming->frames[i].kind < CRASHHOOK_FRAME_OMITTED)
             naming->places[naming->place_count++] =
-                place_of(naming, &naming->frames[i]);
+                place_of_frame(naming, &naming->frames[i]);
     }
-    qsort(naming->places, naming->place_count, sizeof(*naming->places), by_place);
+    qsort(naming->places, naming->place_count, sizeof(*naming->places), by_frame_place);
     size_t kept = naming->place_count != 0;
     for (size_t i = 1; i < naming->place_count; i++)
-        if (by_place(&naming->places[i], &naming->places[kept - 1]) != 0)
+        if (by_frame_place(&naming->places[i], &naming->places[kept - 1]) != 0)
             naming->places[kept++] = naming->places[i];
     naming->place_count = kept;
     return CH_OK;
 }
 
-static enum ch_status add_symbol(struct naming *naming, struct place *place,
-                                 const struct symbol_frame *frame, uint64_t vaddr)
+static enum ch_status add_api_symbol(struct naming *naming, struct place *place,
+                                     const struct symbol_frame *frame, uint64_t vaddr)
 {
     struct crashhook_symbolicated_backtrace *named = naming->named;
     struct crashhook_symbol from = {
@@ -113,17 +113,17 @@ static enum ch_status name_place(struct naming *naming, struct symbol_image *ima
     uint64_t captured = vaddr + place->after_call;
     place->first = naming->named->symbol_count;
     if (count == 0)
-        return add_symbol(naming, place, NULL, captured);
+        return add_api_symbol(naming, place, NULL, captured);
     size_t begin = naming->options & CRASHHOOK_SHOW_INLINE_FRAMES ? 0 : count - 1;
     enum ch_status status = CH_OK;
     for (size_t i = begin; status == CH_OK && i < count; i++)
-        status = add_symbol(naming, place, &frames[i], captured);
+        status = add_api_symbol(naming, place, &frames[i], captured);
     return status;
 }
 
-// name_image looks up count places of one image.
-static enum ch_status name_image(struct naming *naming, struct place *places,
-                                 size_t count)
+// name_symbolicated_image looks up count places of one image.
+static enum ch_status name_symbolicated_image(struct naming *naming,
+                                              struct place *places, size_t count)
 {
     char folder[PATH_MAX];
     struct debug_search search = { .debuginfod_url = NULL };
@@ -159,22 +159,22 @@ static enum ch_status name_places(struct naming *naming)
         if (i < naming->place_count &&
             naming->places[i].image == naming->places[begin].image)
             continue;
-        status = name_image(naming, &naming->places[begin], i - begin);
+        status = name_symbolicated_image(naming, &naming->places[begin], i - begin);
         begin = i;
     }
     return status;
 }
 
-static enum ch_status add_frames(struct naming *naming,
-                                 const struct crashhook_frame *captured)
+static enum ch_status add_symbolicated_frames(struct naming *naming,
+                                              const struct crashhook_frame *captured)
 {
     struct crashhook_symbolicated_backtrace *named = naming->named;
     struct crashhook_symbolicated_frame frame = { .captured = *captured };
-    const struct place key = place_of(naming, captured);
+    const struct place key = place_of_frame(naming, captured);
     const struct place *place = NULL;
     if (captured->kind < CRASHHOOK_FRAME_OMITTED)
-        place =
-            bsearch(&key, naming->places, naming->place_count, sizeof(key), by_place);
+        place = bsearch(&key, naming->places, naming->place_count, sizeof(key),
+                        by_frame_place);
     if (place == NULL || place->count == 0)
         return named_add_frame(named, &frame);
     enum ch_status status = CH_OK;
@@ -186,7 +186,7 @@ static enum ch_status add_frames(struct naming *naming,
     return status;
 }
 
-static enum ch_status name_all(struct naming *naming)
+static enum ch_status name_symbolicated(struct naming *naming)
 {
     enum ch_status status = frame_list_decode(naming->named->backtrace, 0,
                                               &naming->frames, &naming->frame_count);
@@ -195,7 +195,7 @@ static enum ch_status name_all(struct naming *naming)
     if (status == CH_OK)
         status = name_places(naming);
     for (size_t i = 0; status == CH_OK && i < naming->frame_count; i++)
-        status = add_frames(naming, &naming->frames[i]);
+        status = add_symbolicated_frames(naming, &naming->frames[i]);
     return status;
 }
 
@@ -207,7 +207,7 @@ static enum ch_status symbolicate(const struct crashhook_backtrace *backtrace,
     enum ch_status status = named_create(backtrace, images, &naming.named);
     if (status != CH_OK)
         return status;
-    status = name_all(&naming);
+    status = name_symbolicated(&naming);
     free(naming.frames);
     free(naming.places);
     if (status != CH_OK) {

@@ -140,7 +140,7 @@ static int word_index(const char *list, const char *value, size_t length)
     return -1;
 }
 
-static bool read_word(const char *words, const char *value, void *member)
+static bool read_setting_word(const char *words, const char *value, void *member)
 {
     int index = word_index(words, value, strlen(value));
     if (index < 0)
@@ -149,8 +149,8 @@ static bool read_word(const char *words, const char *value, void *member)
     return true;
 }
 
-// read_number reads decimal digits and moves *text past them.
-static bool read_number(const char **text, uint64_t *out)
+// read_setting_number reads decimal digits and moves *text past them.
+static bool read_setting_number(const char **text, uint64_t *out)
 {
     const char *at = *text;
     uint64_t value = 0;
@@ -166,14 +166,14 @@ static bool read_number(const char **text, uint64_t *out)
     return true;
 }
 
-static bool read_frames(const char *value, uint32_t least, uint32_t *out)
+static bool read_frame_limit(const char *value, uint32_t least, uint32_t *out)
 {
     uint64_t number;
     if (strcmp(value, "none") == 0) {
         *out = SETTING_NO_LIMIT;
         return true;
     }
-    if (!read_number(&value, &number) || *value != 0 || number < least ||
+    if (!read_setting_number(&value, &number) || *value != 0 || number < least ||
         number >= SETTING_NO_LIMIT)
         return false;
     *out = (uint32_t)number;
@@ -188,7 +188,7 @@ static bool read_duration(const char *value, uint64_t *out_ms)
     } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
     uint64_t number;
 
-    if (!read_number(&value, &number))
+    if (!read_setting_number(&value, &number))
         return false;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (strcmp(value, units[i].unit) != 0)
@@ -202,11 +202,11 @@ static bool read_duration(const char *value, uint64_t *out_ms)
     return false;
 }
 
-static bool read_size(const char *value, uint64_t *out)
+static bool read_setting_size(const char *value, uint64_t *out)
 {
     static const char suffixes[] = "KMGT";
     uint64_t number;
-    if (!read_number(&value, &number))
+    if (!read_setting_number(&value, &number))
         return false;
     const char *suffix = *value != 0 ? strchr(suffixes, *value) : NULL;
     if (*value != 0 && (suffix == NULL || value[1] != 0))
@@ -243,7 +243,7 @@ static bool read_age(const char *value, uint64_t *out_s)
 {
     enum { AGE_MAX = 36500 };
     uint64_t number;
-    if (!read_number(&value, &number) || number == 0 || number > AGE_MAX)
+    if (!read_setting_number(&value, &number) || number == 0 || number > AGE_MAX)
         return false;
     if (strcmp(value, "d") != 0 && strcmp(value, "h") != 0)
         return false;
@@ -257,7 +257,7 @@ static bool read_caps(const char *value, struct settings *out)
     uint64_t reports;
     uint64_t bytes;
     uint64_t age_s = 0;
-    if (!read_number(&value, &reports) || *value != ',')
+    if (!read_setting_number(&value, &reports) || *value != ',')
         return false;
     value++;
     size_t length = strcspn(value, ",");
@@ -265,7 +265,7 @@ static bool read_caps(const char *value, struct settings *out)
         return false;
     memcpy(size, value, length);
     size[length] = 0;
-    if (!read_size(size, &bytes) || reports == 0 || bytes == 0)
+    if (!read_setting_size(size, &bytes) || reports == 0 || bytes == 0)
         return false;
     if (value[length] != 0 && !read_age(value + length + 1, &age_s))
         return false;
@@ -279,7 +279,8 @@ static bool read_rate(const char *value, uint64_t *out_count, uint64_t *out_ms)
 {
     uint64_t count;
     uint64_t ms;
-    if (!read_number(&value, &count) || *value != '/' || !read_duration(value + 1, &ms))
+    if (!read_setting_number(&value, &count) || *value != '/' ||
+        !read_duration(value + 1, &ms))
         return false;
     *out_count = count;
     *out_ms = ms;
@@ -307,17 +308,18 @@ static bool urls_ok(const char *value)
     return strstr(value, "http://") != NULL || strstr(value, "https://") != NULL;
 }
 
-static bool read_value(const struct variable_rule *rule, const char *value,
-                       struct settings *out)
+static bool read_setting_value(const struct variable_rule *rule, const char *value,
+                               struct settings *out)
 {
     char *member = (char *)out + rule->member;
     switch (rule->kind) {
     case VALUE_WORD:
-        return read_word(part_of(rule, RULE_WORDS), value, member);
+        return read_setting_word(part_of(rule, RULE_WORDS), value, member);
     case VALUE_SIGNALS:
         return read_signals(value, &out->signals);
     case VALUE_FRAMES:
-        return read_frames(value, rule->member == MEMBER(limit), (uint32_t *)member);
+        return read_frame_limit(value, rule->member == MEMBER(limit),
+                                (uint32_t *)member);
     case VALUE_DURATION:
         return read_duration(value, (uint64_t *)member);
     case VALUE_CAPS:
@@ -329,7 +331,7 @@ static bool read_value(const struct variable_rule *rule, const char *value,
             *(uint64_t *)member = 0;
             return true;
         }
-        return read_size(value, (uint64_t *)member);
+        return read_setting_size(value, (uint64_t *)member);
     case VALUE_PAIRS:
         if (!pairs_ok(value))
             return false;
@@ -371,9 +373,9 @@ void settings_read(struct settings *out, settings_get_fn *get,
         const char *value = get(context, part_of(rule, RULE_NAME));
         const char *fallback = part_of(rule, RULE_FALLBACK);
         if (fallback != NULL)
-            (void)read_value(rule, fallback, out);
+            (void)read_setting_value(rule, fallback, out);
         // An empty variable counts as unset, as after a shell's VAR= command.
-        if (value == NULL || *value == 0 || read_value(rule, value, out))
+        if (value == NULL || *value == 0 || read_setting_value(rule, value, out))
             continue;
         if (complain != NULL)
             complain(context, part_of(rule, RULE_NAME), value,
@@ -381,9 +383,9 @@ void settings_read(struct settings *out, settings_get_fn *get,
     }
 }
 
-// join concatenates the two pieces.
-static enum ch_status join(char *path, size_t size, const char *first,
-                           const char *second)
+// join_spool_path concatenates the two pieces.
+static enum ch_status join_spool_path(char *path, size_t size, const char *first,
+                                      const char *second)
 {
     size_t first_length = strlen(first);
     size_t second_length = strlen(second);
@@ -399,15 +401,15 @@ enum ch_status settings_spool_path(const struct settings *settings,
                                    size_t size)
 {
     if (settings->spool != NULL)
-        return join(path, size, settings->spool, "");
+        return join_spool_path(path, size, settings->spool, "");
 
     const char *state = get(context, "XDG_STATE_HOME");
     const char *home = get(context, "HOME");
     if (geteuid() == 0)
-        return join(path, size, "/var/lib/crashhook", "");
+        return join_spool_path(path, size, "/var/lib/crashhook", "");
     if (state != NULL && state[0] == '/')
-        return join(path, size, state, "/crashhook");
+        return join_spool_path(path, size, state, "/crashhook");
     if (home != NULL && home[0] == '/')
-        return join(path, size, home, "/.local/state/crashhook");
+        return join_spool_path(path, size, home, "/.local/state/crashhook");
     return CH_ERR_NOT_FOUND;
 }

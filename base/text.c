@@ -29,8 +29,8 @@ void text_clear(struct text *text)
         text->bytes[0] = 0;
 }
 
-// reserve makes room for size more bytes and a NUL.
-static bool reserve(struct text *text, size_t size)
+// reserve_text makes room for size more bytes and a NUL.
+static bool reserve_text(struct text *text, size_t size)
 {
     size_t needed;
     if (text->failed || !checked_add_size(text->size, size, &needed) ||
@@ -57,7 +57,7 @@ static bool reserve(struct text *text, size_t size)
 
 void text_append(struct text *text, const void *bytes, size_t size)
 {
-    if (!reserve(text, size))
+    if (!reserve_text(text, size))
         return;
     if (size != 0)
         memcpy(text->bytes + text->size, bytes, size);
@@ -76,7 +76,7 @@ void text_appendf(struct text *text, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0 || !reserve(text, (size_t)length)) {
+    if (length < 0 || !reserve_text(text, (size_t)length)) {
         text->failed = true;
         return;
     }

@@ -20,8 +20,8 @@ static const struct option attach_options[] = {
     { 0 },
 };
 
-// why_not says why a process could not be stopped, and what to do about it.
-static const char *why_not(int error)
+// why_no_attach says why a process could not be stopped, and what to do about it.
+static const char *why_no_attach(int error)
 {
     if (error == EPERM)
         return "Operation not permitted (another user's, traced already, or ptrace is "
@@ -42,7 +42,8 @@ static int run_attach(const struct options *options)
         return command_misused("attach: '%s' is no process id", options->arguments[0]);
     session_init(&session, options);
     if (attach_report(pid, &session.settings, getenv("HOME"), &raw, &held) != CH_OK)
-        return command_fail("cannot attach to process %d: %s", pid, why_not(errno));
+        return command_fail("cannot attach to process %d: %s", pid,
+                            why_no_attach(errno));
     return session_print_raw(&session, &raw, &held, options_given(options, "json"));
 }
 

@@ -21,8 +21,8 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// open_plain opens the file; a path that begins in a masked home, in ours.
-static int open_plain(const char *path, struct stat *out)
+// open_attached_file opens the file; a path that begins in a masked home, in ours.
+static int open_attached_file(const char *path, struct stat *out)
 {
     struct text CH_CLEANUP(text_deinit) full = { 0 };
     const char *home = getenv("HOME");
@@ -87,7 +87,7 @@ static void skip_half_line(struct text *bytes)
     bytes->size -= skip;
 }
 
-static void fill(json_t *attachment, const struct settings *settings)
+static void fill_attachment(json_t *attachment, const struct settings *settings)
 {
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     struct stat info = { 0 };
@@ -96,7 +96,7 @@ static void fill(json_t *attachment, const struct settings *settings)
     if (path == NULL || json_object_get(attachment, "size") != NULL)
         return;
     limit = limit < 0 || limit > LIMIT_MAX_BYTES ? LIMIT_MAX_BYTES : limit;
-    int CH_CLEANUP(close_fd) fd = open_plain(path, &info);
+    int CH_CLEANUP(close_fd) fd = open_attached_file(path, &info);
     if (fd < 0) {
         (void)json_object_set_new(attachment, "problem", json_string(why()));
         return;
@@ -123,6 +123,6 @@ void attachments_fill(json_t *report, const struct settings *settings)
     for (size_t i = 0; i < json_array_size(attachments); i++) {
         json_t *attachment = json_array_get(attachments, i);
         if (json_is_object(attachment))
-            fill(attachment, settings);
+            fill_attachment(attachment, settings);
     }
 }

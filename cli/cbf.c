@@ -110,8 +110,9 @@ static enum ch_status print_instructions(struct cbf_reader *reader,
     }
 }
 
-// explain says what is wrong at offset, where the decoder stopped.
-static int explain(enum ch_status status, const struct text *data, size_t offset)
+// explain_cbf_status says what is wrong at offset, where the decoder stopped.
+static int explain_cbf_status(enum ch_status status, const struct text *data,
+                              size_t offset)
 {
     switch (status) {
     case CH_END:
@@ -134,7 +135,7 @@ static int explain(enum ch_status status, const struct text *data, size_t offset
     }
 }
 
-static int run_decode(const struct options *options)
+static int run_cbf_decode(const struct options *options)
 {
     CH_CLEANUP(text_deinit) struct text data = { 0 };
     if (data_argument_read(options->arguments[0], &data) != CH_OK)
@@ -158,7 +159,7 @@ static int run_decode(const struct options *options)
                complete ? "true" : "false");
     else if (status == CH_END && !complete)
         fputs("      (the data stops here, without end or trunc)\n", stdout);
-    return explain(status, &data, offset);
+    return explain_cbf_status(status, &data, offset);
 }
 
 // A frame of the input, or what is wrong with it.
@@ -167,7 +168,7 @@ struct frame_in {
     uint64_t value;
 };
 
-static bool parse_address(const json_t *json, uint64_t *out)
+static bool parse_cbf_address(const json_t *json, uint64_t *out)
 {
     const char *text = json_string_value(json);
     return text != NULL && command_parse_address(text, out);
@@ -201,7 +202,7 @@ static const char *parse_frame(const json_t *json, unsigned word_bits,
         return parse_count(json_object_get(json, "count"), &out->value)
                    ? NULL
                    : "its \"count\" is no number from 0 on";
-    if (!parse_address(json_object_get(json, "address"), &out->value))
+    if (!parse_cbf_address(json_object_get(json, "address"), &out->value))
         return "its \"address\" is no \"0x…\"";
     return out->value > UINT64_MAX >> (64 - word_bits)
                ? "its \"address\" does not fit the word size"
@@ -236,7 +237,7 @@ static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *fra
     return CH_OK;
 }
 
-static void release_json(json_t **json)
+static void release_cbf_json(json_t **json)
 {
     json_decref(*json);
 }
@@ -289,13 +290,13 @@ static unsigned parse_word_size(const char *option, const json_t *json)
     return bits == 16 || bits == 32 || bits == 64 ? (unsigned)bits : 0;
 }
 
-static int run_encode(const struct options *options)
+static int run_cbf_encode(const struct options *options)
 {
     const char *option = options_value(options, "word-size");
     if (option != NULL && parse_word_size(option, NULL) == 0)
         return command_misused("cbf encode: --word-size '%s': it is 16, 32 or 64",
                                option);
-    CH_CLEANUP(release_json) json_t *json = NULL;
+    CH_CLEANUP(release_cbf_json) json_t *json = NULL;
     if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "frames")))
@@ -319,7 +320,7 @@ const struct command cbf_decode_command = {
     .arguments = "HEX|FILE|-",
     .summary = "Print the frames of a backtrace in Compact Backtrace Format",
     .options = decode_options,
-    .run = run_decode,
+    .run = run_cbf_decode,
     .arguments_min = 1,
     .arguments_max = 1,
 };
@@ -334,5 +335,5 @@ const struct command cbf_encode_command = {
     .name = "cbf encode",
     .summary = "Read frames as JSON on stdin and print them in that format as hex",
     .options = encode_options,
-    .run = run_encode,
+    .run = run_cbf_encode,
 };

@@ -377,9 +377,9 @@ static void collect_everybodys(struct collect *collect)
     (void)closedir(directory);
 }
 
-// collect_all returns how many files somebody else works on.
-static size_t collect_all(const struct session *session, uint64_t since_ms,
-                          bool ours_only)
+// collect_folders returns how many files somebody else works on.
+static size_t collect_folders(const struct session *session, uint64_t since_ms,
+                              bool ours_only)
 {
     struct spool_book CH_CLEANUP(spool_book_close) book = { .lock_fd = -1 };
     struct spool spool = { .folder_fd = -1 };
@@ -433,10 +433,10 @@ bool collect_waits(const struct session *session)
 void collect_take(const struct session *session)
 {
     if (is_usual(session))
-        (void)collect_all(session, 0, false);
+        (void)collect_folders(session, 0, false);
 }
 
 size_t collect_take_since(const struct session *session, uint64_t since_ms)
 {
-    return collect_all(session, since_ms, !is_usual(session));
+    return collect_folders(session, since_ms, !is_usual(session));
 }

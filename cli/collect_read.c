@@ -115,7 +115,7 @@ static enum ch_status read_state(int fd, struct text *out)
     return spool_state_print(&state, out);
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
+static bool write_collected(int fd, const void *bytes, size_t size)
 {
     for (const char *at = bytes; size != 0;) {
         ssize_t count = write(fd, at, size);
@@ -145,9 +145,9 @@ static enum ch_status collect_in_child(void *context, int to_parent)
     if (status != CH_OK)
         return status;
     const struct collect_sizes sizes = { report.size, state.size };
-    return write_all(to_parent, &sizes, sizeof(sizes)) &&
-                   write_all(to_parent, report.bytes, report.size) &&
-                   write_all(to_parent, state.bytes, state.size)
+    return write_collected(to_parent, &sizes, sizeof(sizes)) &&
+                   write_collected(to_parent, report.bytes, report.size) &&
+                   write_collected(to_parent, state.bytes, state.size)
                ? CH_OK
                : CH_ERR_IO;
 }

@@ -74,8 +74,8 @@ static struct sock_filter statement(uint16_t code, uint32_t value)
     return (struct sock_filter)BPF_STMT(code, value);
 }
 
-static struct sock_filter jump(uint16_t code, uint32_t value, uint8_t if_so,
-                               uint8_t if_not)
+static struct sock_filter emit_filter_jump(uint16_t code, uint32_t value, uint8_t if_so,
+                                           uint8_t if_not)
 {
     return (struct sock_filter)BPF_JUMP(code, value, if_so, if_not);
 }
@@ -96,14 +96,15 @@ static void install_filter(const int *list, size_t length)
     uint16_t count = 0;
     filter[count++] =
         statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-    filter[count++] =
-        jump(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH, 0, (uint8_t)(length + 2));
+    filter[count++] = emit_filter_jump(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH, 0,
+                                       (uint8_t)(length + 2));
     filter[count++] =
         statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     // Each jumps over what is left of the list, and the answer yes, to the answer no.
     for (size_t i = 0; i < length; i++)
-        filter[count++] = jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(list[i]),
-                               (uint8_t)(length - i), 0);
+        filter[count++] =
+            emit_filter_jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(list[i]),
+                             (uint8_t)(length - i), 0);
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     const struct sock_fprog program = { count, filter };

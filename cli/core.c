@@ -55,8 +55,8 @@ static void command_deinit(struct core_command *command)
     session_deinit(&command->session);
 }
 
-// why_not says why a core could not be read.
-static const char *why_not(enum ch_status status)
+// why_no_core says why a core could not be read.
+static const char *why_no_core(enum ch_status status)
 {
     switch (status) {
     case CH_ERR_MALFORMED:
@@ -166,8 +166,8 @@ static void fill_descriptors(void)
     (void)close(log);
 }
 
-// mask_home masks the home of whose process it was: the kernel's helper is root's.
-static void mask_home(struct core_command *command)
+// mask_core_home masks the home of whose process it was: the kernel's helper is root's.
+static void mask_core_home(struct core_command *command)
 {
     struct stat info;
     char path[64];
@@ -189,7 +189,7 @@ static int report_core(struct core_command *command, bool as_json)
     struct core_capture core;
     enum ch_status status = core_capture_open(&core, command->fd, &command->options);
     if (status != CH_OK)
-        return command_fail("cannot read '%s': %s", command->name, why_not(status));
+        return command_fail("cannot read '%s': %s", command->name, why_no_core(status));
     int result = print_core(command, &core.capture, as_json);
     core_capture_close(&core);
     return result;
@@ -218,7 +218,7 @@ static int run_core(const struct options *options)
         return command_misused("core: '%s' is no process id", pid);
     if (command.store && session_spool_open(&command.session, SPOOL_CREATE) != CH_OK)
         return COMMAND_FAILED;
-    mask_home(&command);
+    mask_core_home(&command);
     int result = find_places(&command, options);
     if (result == COMMAND_DONE)
         result = open_core(&command);

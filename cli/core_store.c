@@ -43,9 +43,9 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// read_ids reads the numbers after key in /proc/PID/status; it returns how many.
-static size_t read_ids(const struct text *status, const char *key, unsigned *out,
-                       size_t room)
+// read_core_ids reads the numbers after key in /proc/PID/status; it returns how many.
+static size_t read_core_ids(const struct text *status, const char *key, unsigned *out,
+                            size_t room)
 {
     const char *at = status->bytes != NULL ? strstr(status->bytes, key) : NULL;
     size_t count = 0;
@@ -86,12 +86,12 @@ static void find_owner(pid_t pid, struct core_owner *out)
         return;
     (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
     if (read_file(path, STATUS_LIMIT_BYTES, &status) != CH_OK ||
-        !all_equal(users, read_ids(&status, "\nUid:", users, 4)) ||
-        !all_equal(groups, read_ids(&status, "\nGid:", groups, 4)))
+        !all_equal(users, read_core_ids(&status, "\nUid:", users, 4)) ||
+        !all_equal(groups, read_core_ids(&status, "\nGid:", groups, 4)))
         return;
     out->user = users[0];
     out->group = groups[0];
-    out->group_count = read_ids(&status, "\nGroups:", out->groups, GROUPS_MAX);
+    out->group_count = read_core_ids(&status, "\nGroups:", out->groups, GROUPS_MAX);
     out->is_safe = users[0] != 0 && folder.st_uid == users[0];
 }
 
@@ -113,9 +113,9 @@ static void let_go(int fd)
         (void)dup2(null, fd);
 }
 
-// read_core makes the raw report. In the child.
-static enum ch_status read_core(struct core_work *work, struct text *raw,
-                                struct text *held)
+// read_core_report makes the raw report. In the child.
+static enum ch_status read_core_report(struct core_work *work, struct text *raw,
+                                       struct text *held)
 {
     struct core_store *store = work->store;
     struct core_capture core;
@@ -134,7 +134,7 @@ static enum ch_status read_core(struct core_work *work, struct text *raw,
     return status;
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
+static bool write_core_report(int fd, const char *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = write(fd, bytes + done, size - done);
@@ -159,7 +159,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     if (!become_owner(&work->owner))
         return CH_ERR_IO;
     confine_reader();
-    enum ch_status status = read_core(work, &raw, &held);
+    enum ch_status status = read_core_report(work, &raw, &held);
     let_go(work->store->fd);
     if (status == CH_OK)
         status = report_parse(raw.bytes, raw.size, &report, &error);
@@ -170,7 +170,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     (void)json_object_set_new(report, "revision", json_integer(1));
     status = report_print_kept(report, &named);
     const struct text *best = status == CH_OK ? &named : &raw;
-    return write_all(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
+    return write_core_report(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
 }
 
 static const char *core_why(enum ch_status status)

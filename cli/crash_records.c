@@ -60,10 +60,10 @@ static bool is_reported(const struct taking *taking, const struct record_header 
     return false;
 }
 
-// make_report makes the report's text, with names where they can be had.
-static enum ch_status make_report(const struct session *session,
-                                  struct record_capture *record, const char *id,
-                                  struct text *out)
+// make_record_report makes the report's text, with names where they can be had.
+static enum ch_status make_record_report(const struct session *session,
+                                         struct record_capture *record, const char *id,
+                                         struct text *out)
 {
     struct report_error error;
     json_t *CH_CLEANUP(drop_json) report = NULL;
@@ -85,13 +85,14 @@ static enum ch_status make_report(const struct session *session,
     return status;
 }
 
-static enum ch_status store(const struct taking *taking, struct record_capture *record)
+static enum ch_status store_record_report(const struct taking *taking,
+                                          struct record_capture *record)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     char id[REPORT_ID_SIZE];
     int lock_fd = -1;
     report_id_make(record->crash.realtime_ns / 1000000, id);
-    enum ch_status status = make_report(taking->session, record, id, &json);
+    enum ch_status status = make_record_report(taking->session, record, id, &json);
     if (status == CH_OK)
         status = spool_replace(taking->spool, id, json.bytes, json.size, &lock_fd);
     if (status == CH_OK)
@@ -107,7 +108,7 @@ static bool take_record(void *context, const char *name, int fd)
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
         if (!is_reported(taking, &record.record.header))
-            status = store(taking, &record);
+            status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
     if (status == CH_OK)
@@ -124,7 +125,7 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
     enum ch_status status = record_capture_open(&record, fd, &session->settings);
     if (status != CH_OK)
         return status;
-    status = make_report(session, &record, id, out);
+    status = make_record_report(session, &record, id, out);
     record_capture_close(&record);
     return status;
 }

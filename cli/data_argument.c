@@ -7,7 +7,7 @@
 #include "base/hex.h"
 #include "cli/command.h"
 
-static bool is_hex(const char *argument)
+static bool argument_is_hex(const char *argument)
 {
     size_t length = strspn(argument, "0123456789abcdefABCDEF");
     return argument[length] == 0 && length % 2 == 0;
@@ -36,7 +36,7 @@ static enum ch_status decode_in_place(struct text *text, const char *name)
 
 enum ch_status data_argument_read(const char *argument, struct text *out)
 {
-    if (is_hex(argument)) {
+    if (argument_is_hex(argument)) {
         text_append_string(out, argument);
         if (text_ok(out))
             return decode_in_place(out, argument);

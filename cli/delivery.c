@@ -11,10 +11,10 @@
 #include "upload/otlp_headers.h"
 #include "upload/token.h"
 
-static void say(const struct delivery *delivery, const char *format, ...)
+static void say_delivered(const struct delivery *delivery, const char *format, ...)
     CH_PRINTF(2, 3);
 
-static void say(const struct delivery *delivery, const char *format, ...)
+static void say_delivered(const struct delivery *delivery, const char *format, ...)
 {
     char line[512];
     va_list arguments;
@@ -26,24 +26,25 @@ static void say(const struct delivery *delivery, const char *format, ...)
 
 static void refuse_target(void *context, const char *shown)
 {
-    say(context, "cannot upload to '%s': it is no http, sentry+http or otlp+http URL",
-        shown);
+    say_delivered(context,
+                  "cannot upload to '%s': it is no http, sentry+http or otlp+http URL",
+                  shown);
 }
 
-static void say_line(void *context, const char *line)
+static void say_delivery_line(void *context, const char *line)
 {
     const struct delivery *delivery = context;
     delivery->say(delivery->context, line);
 }
 
-static void tell_progress(void *context, const struct queue_step *step)
+static void tell_delivery_progress(void *context, const struct queue_step *step)
 {
     const struct delivery *delivery = context;
     if (delivery->progress != NULL)
         delivery->progress(delivery->context, step);
 }
 
-static void prepare(void *context, json_t *report)
+static void prepare_delivery(void *context, json_t *report)
 {
     const struct delivery *delivery = context;
     session_symbolize(delivery->session, report);
@@ -75,7 +76,7 @@ static void read_otlp_headers(struct delivery *delivery)
     if (list == NULL || *list == 0 || !has_log_intake(&delivery->queue.targets))
         return;
     if (otlp_headers_read(list, &delivery->otlp_headers, &why) != CH_OK)
-        say(delivery, "cannot use %s: %s", variables[i], why);
+        say_delivered(delivery, "cannot use %s: %s", variables[i], why);
     delivery->queue.otlp_headers = delivery->otlp_headers.bytes;
 }
 
@@ -90,24 +91,25 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
         .spool = &session->spool,
         .timeout_ms = settings->timeout_ms,
         .rate = { .count = settings->rate_count, .ms = settings->rate_ms },
-        .prepare = prepare,
-        .say = say_line,
-        .progress = tell_progress,
+        .prepare = prepare_delivery,
+        .say = say_delivery_line,
+        .progress = tell_delivery_progress,
         .context = delivery,
     };
     enum ch_status status =
         token_read(settings->token_file, settings->token, &delivery->token, &why);
     if (status != CH_OK) {
-        say(delivery, "cannot use the token in '%s': %s",
-            settings->token_file != NULL ? settings->token_file : "CRASHHOOK_TOKEN",
-            why);
+        say_delivered(delivery, "cannot use the token in '%s': %s",
+                      settings->token_file != NULL ? settings->token_file
+                                                   : "CRASHHOOK_TOKEN",
+                      why);
         return status;
     }
     delivery->queue.token = delivery->token.bytes;
     status = target_list_parse(settings->url, refuse_target, delivery,
                                &delivery->queue.targets);
     if (status != CH_OK) {
-        say(delivery, "cannot upload: out of memory");
+        say_delivered(delivery, "cannot upload: out of memory");
         return status;
     }
     read_otlp_headers(delivery);
@@ -126,7 +128,8 @@ static void note_dropped(void *context, const char *id)
 {
     const struct delivery *delivery = context;
     const struct settings *settings = &delivery->session->settings;
-    say(delivery,
+    say_delivered(
+        delivery,
         "deleted report %s, which was not sent: the spool holds %llu reports and %llu "
         "bytes at most",
         id, (unsigned long long)settings->spool_max_reports,
@@ -143,8 +146,8 @@ bool delivery_prune(struct delivery *delivery, const char *keep_id)
     enum ch_status status =
         spool_prune(&session->spool, caps, keep_id, note_dropped, delivery, &over);
     if (status != CH_OK)
-        say(delivery, "cannot clean up spool '%s': %s", session->spool_path,
-            spool_why(status));
+        say_delivered(delivery, "cannot clean up spool '%s': %s", session->spool_path,
+                      spool_why(status));
     (void)spool_sweep(&session->spool);
     return !over;
 }

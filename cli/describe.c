@@ -30,7 +30,7 @@ static void print_roff(const char *text)
     }
 }
 
-static const struct command *find_command(const char *name)
+static const struct command *find_described_command(const char *name)
 {
     size_t count;
     const struct command *const *commands = command_table(&count);
@@ -41,13 +41,14 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static void write_head(const char *title)
+static void write_manual_head(const char *title)
 {
     printf(".TH %s \"\" \"crashhook " CRASHHOOK_VERSION "\" \"crashhook\"\n", title);
 }
 
-// write_name is the page's NAME, with the command's words joined as pages are called.
-static void write_name(const struct command *command)
+// write_manual_name is the page's NAME, with the command's words joined as pages are
+// called.
+static void write_manual_name(const struct command *command)
 {
     fputs(".SH NAME\ncrashhook", stdout);
     for (const char *at = command->name; *at != 0; at++) {
@@ -99,7 +100,7 @@ static void write_options(const struct command *command)
 // write_page is how the page of one command begins.
 static void write_page(const struct command *command)
 {
-    write_name(command);
+    write_manual_name(command);
     fputs(".SH SYNOPSIS\n", stdout);
     write_synopsis(command);
 }
@@ -137,9 +138,9 @@ static void write_variables(void)
 // write_part writes what the directive stands for and says whether there is such a one.
 static bool write_part(const char *word, const char *argument)
 {
-    const struct command *command = find_command(argument);
+    const struct command *command = find_described_command(argument);
     if (strcmp(word, "head") == 0)
-        write_head(argument);
+        write_manual_head(argument);
     else if (strcmp(word, "commands") == 0)
         write_commands();
     else if (strcmp(word, "variables") == 0)

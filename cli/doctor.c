@@ -45,7 +45,7 @@ struct doctor_print {
 
 static const char *const verdict_words[] = { "ok", "note", "trouble" };
 
-static const char *text_of(const struct text *text)
+static const char *doctor_text_of(const struct text *text)
 {
     return text->size != 0 ? text->bytes : "";
 }
@@ -83,7 +83,7 @@ static void print_fix(const struct pen *pen, const char *name,
     if (finding->fix.size == 0)
         return;
     pen_plain(pen, "# %s: ", name);
-    pen_text(pen, text_of(&finding->line));
+    pen_text(pen, doctor_text_of(&finding->line));
     pen_plain(pen, "\n%s", finding->fix.bytes);
 }
 
@@ -91,7 +91,7 @@ static void add_finding(json_t *found, const char *name, enum doctor_verdict ver
                         const struct doctor_finding *finding)
 {
     json_t *fix = json_array();
-    for (const char *at = text_of(&finding->fix); *at != 0;) {
+    for (const char *at = doctor_text_of(&finding->fix); *at != 0;) {
         size_t length = strcspn(at, "\n");
         (void)json_array_append_new(fix, json_stringn(at, length));
         at += length + (at[length] != 0);
@@ -99,7 +99,7 @@ static void add_finding(json_t *found, const char *name, enum doctor_verdict ver
     (void)json_array_append_new(found,
                                 json_pack("{s:s, s:s, s:s, s:o}", "name", name,
                                           "verdict", verdict_words[verdict], "text",
-                                          text_of(&finding->line), "fix", fix));
+                                          doctor_text_of(&finding->line), "fix", fix));
 }
 
 static void print_finding(struct doctor_print *print, const char *name,
@@ -111,7 +111,7 @@ static void print_finding(struct doctor_print *print, const char *name,
     else if (print->fixes)
         print_fix(&print->pen, name, finding);
     else
-        print_line(&print->pen, name, verdict, text_of(&finding->line));
+        print_line(&print->pen, name, verdict, doctor_text_of(&finding->line));
 }
 
 // print_settings lists the variables that are set.
@@ -131,7 +131,7 @@ static void print_settings(const struct pen *pen)
         sanitize_named(variables[i].name, strlen(variables[i].name), value, NULL,
                        &masked);
         pen_plain(pen, "  %s=", variables[i].name);
-        pen_text(pen, text_of(&masked));
+        pen_text(pen, doctor_text_of(&masked));
         pen_plain(pen, "\n");
     }
 }
@@ -169,8 +169,8 @@ static size_t run_checks(struct doctor *doctor, struct doctor_print *print)
     return troubles;
 }
 
-// print_end prints what comes after the findings; false: stdout took not all.
-static bool print_end(struct doctor_print *print, size_t troubles)
+// print_doctor_end prints what comes after the findings; false: stdout took not all.
+static bool print_doctor_end(struct doctor_print *print, size_t troubles)
 {
     if (print->found == NULL) {
         if (!print->fixes)
@@ -200,7 +200,7 @@ static int run_doctor(const struct options *options)
         print.found = json_array();
     session_init_quietly(&session, options);
     size_t troubles = run_checks(&doctor, &print);
-    if (!print_end(&print, troubles))
+    if (!print_doctor_end(&print, troubles))
         return command_fail("doctor: cannot write what was found");
     if (troubles != 0)
         return command_fail("doctor: %zu of these would stop a report", troubles);

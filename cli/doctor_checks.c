@@ -96,8 +96,8 @@ enum doctor_verdict doctor_ptrace(struct doctor *doctor, struct doctor_finding *
     return DOCTOR_TROUBLE;
 }
 
-// status_value is the number behind key in /proc/self/status, or 0.
-static long status_value(const char *key)
+// own_status_value is the number behind key in /proc/self/status, or 0.
+static long own_status_value(const char *key)
 {
     struct text status = { 0 };
     const char *at = NULL;
@@ -112,8 +112,8 @@ enum doctor_verdict doctor_confinement(struct doctor *doctor,
                                        struct doctor_finding *out)
 {
     (void)doctor;
-    bool filtered = status_value("\nSeccomp:") == 2;
-    bool bounded = status_value("\nNoNewPrivs:") == 1;
+    bool filtered = own_status_value("\nSeccomp:") == 2;
+    bool bounded = own_status_value("\nNoNewPrivs:") == 1;
     if (!filtered && !bounded) {
         text_append_string(&out->line, "no seccomp filter, no no_new_privs");
         return DOCTOR_FINE;

@@ -12,9 +12,9 @@ static void note_complaint(void *context, const char *line)
     text_appendf(&out->line, "%s%s", out->line.size != 0 ? "; " : "", line);
 }
 
-// note_target asks a target, and notes how that went.
-static bool note_target(const struct delivery *delivery, const struct target *target,
-                        struct doctor_finding *out)
+// note_checked_target asks a target, and notes how that went.
+static bool note_checked_target(const struct delivery *delivery,
+                                const struct target *target, struct doctor_finding *out)
 {
     const struct probe_credentials credentials = {
         .token = delivery->queue.token,
@@ -51,7 +51,9 @@ enum doctor_verdict doctor_targets(struct doctor *doctor, struct doctor_finding 
         delivery_init(&delivery, doctor->session, note_complaint, out);
     bool fine = status == CH_OK && out->line.size == 0;
     for (size_t i = 0; status == CH_OK && i < delivery.queue.targets.count; i++)
-        fine = note_target(&delivery, &delivery.queue.targets.targets[i], out) && fine;
+        fine =
+            note_checked_target(&delivery, &delivery.queue.targets.targets[i], out) &&
+            fine;
     delivery_deinit(&delivery);
     // What cannot be sent waits in the spool, so nothing is lost yet.
     return fine ? DOCTOR_FINE : DOCTOR_TROUBLE;

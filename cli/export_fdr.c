@@ -92,8 +92,8 @@ static uint64_t tsc_of(const struct trace *trace, const json_t *event)
     return (uint64_t)ns - (uint64_t)trace->first_ns + cycles_per_second;
 }
 
-// begin_buffer begins a buffer whose first event is event.
-static void begin_buffer(struct trace *trace, const json_t *event)
+// begin_exported_buffer begins a buffer whose first event is event.
+static void begin_exported_buffer(struct trace *trace, const json_t *event)
 {
     int64_t ns = report_integer(event, "t_ns", 0);
     int64_t second = ns / 1000000000;
@@ -119,7 +119,7 @@ static enum ch_status write_cpu(struct trace *trace, const json_t *event)
     return status;
 }
 
-static enum ch_status write_event(struct trace *trace, const json_t *event)
+static enum ch_status write_exported_event(struct trace *trace, const json_t *event)
 {
     struct fdr_record argument = { .kind = FDR_CALL_ARGUMENT };
     const char *value =
@@ -157,8 +157,8 @@ static bool is_paired(struct trace *trace, const json_t *event)
     return true;
 }
 
-// write_thread writes as many buffers as the thread's events need.
-static enum ch_status write_thread(struct trace *trace, const json_t *thread)
+// write_exported_thread writes as many buffers as the thread's events need.
+static enum ch_status write_exported_thread(struct trace *trace, const json_t *thread)
 {
     const json_t *events = json_object_get(thread, "events");
     enum ch_status status = CH_OK;
@@ -171,14 +171,14 @@ static enum ch_status write_thread(struct trace *trace, const json_t *thread)
         if (!is_paired(trace, event))
             continue;
         if (!begun)
-            begin_buffer(trace, event);
+            begin_exported_buffer(trace, event);
         begun = true;
-        status = write_event(trace, event);
+        status = write_exported_event(trace, event);
         if (status != CH_ERR_LIMIT)
             continue;
         fdr_writer_end(&trace->writer);
-        begin_buffer(trace, event);
-        status = write_event(trace, event);
+        begin_exported_buffer(trace, event);
+        status = write_exported_event(trace, event);
     }
     if (begun)
         fdr_writer_end(&trace->writer);
@@ -213,7 +213,7 @@ static enum ch_status write_trace(struct trace *trace, const json_t *report,
     trace->crash_s = crash_time(report);
     enum ch_status status = fdr_writer_init(&trace->writer, &header, out);
     for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
-        status = write_thread(trace, json_array_get(threads, i));
+        status = write_exported_thread(trace, json_array_get(threads, i));
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
 }
 

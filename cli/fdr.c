@@ -46,8 +46,8 @@ static void dump_deinit(struct dump *dump)
     text_deinit(&dump->problems);
 }
 
-static enum ch_status add_function(struct program *program, size_t *capacity,
-                                   uint64_t vaddr)
+static enum ch_status add_fdr_function(struct program *program, size_t *capacity,
+                                       uint64_t vaddr)
 {
     if (program->count == *capacity) {
         size_t more = *capacity * 2 + 64;
@@ -74,7 +74,7 @@ static enum ch_status read_functions(struct program *program, const struct text 
     while (status == CH_OK) {
         status = fdr_functions_next(&functions, &vaddr);
         if (status == CH_OK)
-            status = add_function(program, &capacity, vaddr);
+            status = add_fdr_function(program, &capacity, vaddr);
     }
     if (status != CH_END)
         return status;
@@ -121,13 +121,13 @@ static const char *function_name(struct program *program, uint32_t id)
     return **name != 0 ? *name : NULL;
 }
 
-static void print_hex(const struct fdr_record *record)
+static void print_fdr_hex(const struct fdr_record *record)
 {
     for (uint64_t i = 0; i < record->size; i++)
         printf("%02x", record->data[i]);
 }
 
-static void print_function_json(struct dump *dump, const struct fdr_record *record)
+static void print_fdr_function_json(struct dump *dump, const struct fdr_record *record)
 {
     const char *name = function_name(&dump->program, record->function);
     printf(",\"action\":\"%s\",\"function\":%" PRIu32 ",\"delta\":%" PRId64
@@ -152,7 +152,7 @@ static void print_event_json(const struct dump *dump, const struct fdr_record *r
     if (typed)
         printf(",\"type\":%u", record->type);
     fputs(",\"data\":\"", stdout);
-    print_hex(record);
+    print_fdr_hex(record);
     putchar('"');
 }
 
@@ -165,7 +165,7 @@ static void print_record_json(struct dump *dump, const struct fdr_record *record
         printf(",\"tid\":%" PRId32, record->tid);
     switch (record->kind) {
     case FDR_FUNCTION:
-        print_function_json(dump, record);
+        print_fdr_function_json(dump, record);
         break;
     case FDR_CUSTOM_EVENT:
     case FDR_TYPED_EVENT:
@@ -196,7 +196,7 @@ static void print_record_json(struct dump *dump, const struct fdr_record *record
     putchar('}');
 }
 
-static void print_function_text(struct dump *dump, const struct fdr_record *record)
+static void print_fdr_function_text(struct dump *dump, const struct fdr_record *record)
 {
     const char *name = function_name(&dump->program, record->function);
     printf("%-9s #%" PRIu32, fdr_action_name(record->action), record->function);
@@ -212,7 +212,7 @@ static void print_event_text(const struct fdr_record *record)
     if (record->kind == FDR_TYPED_EVENT)
         printf("type %u, ", record->type);
     printf("tsc %" PRIu64 ", %" PRIu64 " bytes ", record->tsc, record->size);
-    print_hex(record);
+    print_fdr_hex(record);
 }
 
 static void print_record_text(struct dump *dump, const struct fdr_record *record)
@@ -223,7 +223,7 @@ static void print_record_text(struct dump *dump, const struct fdr_record *record
         printf("thread %" PRId32, record->tid);
         break;
     case FDR_FUNCTION:
-        print_function_text(dump, record);
+        print_fdr_function_text(dump, record);
         break;
     case FDR_CUSTOM_EVENT:
     case FDR_TYPED_EVENT:
@@ -270,7 +270,7 @@ static void note_problem(struct dump *dump, const struct fdr_problem *problem)
                  ch_status_name(problem->status), problem->what);
 }
 
-static void print_header(const struct dump *dump)
+static void print_fdr_header(const struct dump *dump)
 {
     const struct fdr_header *header = &dump->reader.header;
     if (dump->json) {
@@ -289,7 +289,7 @@ static void print_header(const struct dump *dump)
            header->nonstop_tsc ? ", nonstop" : "");
 }
 
-static void print_end(const struct dump *dump)
+static void print_fdr_end(const struct dump *dump)
 {
     if (!dump->json)
         return;
@@ -299,14 +299,14 @@ static void print_end(const struct dump *dump)
            dump->worst.status == CH_OK ? "true" : "false");
 }
 
-// refuse notes that the file is no trace, or of a version there is not.
-static void refuse(struct dump *dump, enum ch_status status)
+// refuse_trace notes that the file is no trace, or of a version there is not.
+static void refuse_trace(struct dump *dump, enum ch_status status)
 {
     struct fdr_problem problem = { .status = status };
     problem.what = status == CH_ERR_TRUNCATED
                        ? "the input ends inside the header"
                        : "a version or type of trace that is not known";
-    print_header(dump);
+    print_fdr_header(dump);
     note_problem(dump, &problem);
 }
 
@@ -314,7 +314,7 @@ static void print_records(struct dump *dump)
 {
     struct fdr_record record;
     enum ch_status status;
-    print_header(dump);
+    print_fdr_header(dump);
     while ((status = fdr_next_record(&dump->reader, &record)) != CH_END) {
         if (status != CH_OK) {
             note_problem(dump, &dump->reader.problem);
@@ -328,7 +328,7 @@ static void print_records(struct dump *dump)
     }
 }
 
-static int run_dump(const struct options *options)
+static int run_fdr_dump(const struct options *options)
 {
     const char *path = options->arguments[0];
     const char *program = options_value(options, "functions");
@@ -342,10 +342,10 @@ static int run_dump(const struct options *options)
 
     enum ch_status status = fdr_reader_init(&dump.reader, data.bytes, data.size);
     if (status != CH_OK)
-        refuse(&dump, status);
+        refuse_trace(&dump, status);
     else
         print_records(&dump);
-    print_end(&dump);
+    print_fdr_end(&dump);
     if (dump.worst.status == CH_OK)
         return COMMAND_DONE;
     return command_fail("'%s' is %s at offset %zu: %s", path,
@@ -364,7 +364,7 @@ const struct command fdr_dump_command = {
     .arguments = "FILE",
     .summary = "Print the records of an XRay flight data recorder trace",
     .options = dump_options,
-    .run = run_dump,
+    .run = run_fdr_dump,
     .arguments_min = 1,
     .arguments_max = 1,
 };

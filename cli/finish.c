@@ -67,7 +67,7 @@ static void finish_release(struct finish *finish)
     finish->lock_fd = -1;
 }
 
-static void log_line(void *context, const char *line)
+static void log_finish_line(void *context, const char *line)
 {
     const struct finish *finish = context;
     struct text CH_CLEANUP(text_deinit) whole = { 0 };
@@ -78,7 +78,7 @@ static void log_line(void *context, const char *line)
         (void)bounded_write(finish->log_fd, whole.bytes, whole.size, SOON_MS);
 }
 
-static int open_log(const char *log)
+static int open_finish_log(const char *log)
 {
     if (log == NULL)
         return -1;
@@ -92,7 +92,7 @@ static void log_failure(const struct finish *finish, const char *what, const cha
     char line[512];
     (void)snprintf(line, sizeof(line), "cannot %s report %s: %s", what, finish->id,
                    why);
-    log_line((void *)(uintptr_t)finish, line);
+    log_finish_line((void *)(uintptr_t)finish, line);
 }
 
 // parse_fd reads the number of a descriptor that came over exec.
@@ -106,7 +106,7 @@ static bool parse_fd(const char *text, int *out)
     return true;
 }
 
-static enum ch_status hold(struct finish *finish, const char *lock_fd)
+static enum ch_status hold_report(struct finish *finish, const char *lock_fd)
 {
     const struct spool *spool = &finish->session.spool;
     if (lock_fd == NULL)
@@ -136,7 +136,7 @@ static void add_values(struct finish *finish, const char *held_fd)
     (void)close(fd);
 }
 
-static enum ch_status read_report(struct finish *finish)
+static enum ch_status read_raw_report(struct finish *finish)
 {
     struct report_error error = { "" };
     int fd = -1;
@@ -228,7 +228,7 @@ static void deliver(struct finish *finish)
 {
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
     struct queue_totals totals = { 0 };
-    if (delivery_init(&delivery, &finish->session, log_line, finish) != CH_OK)
+    if (delivery_init(&delivery, &finish->session, log_finish_line, finish) != CH_OK)
         return;
     delivery.queue.deadline_ms = deadline_ms(finish);
     if (delivery.queue.targets.count != 0)
@@ -244,7 +244,7 @@ static void clean_up(struct finish *finish)
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
     finish_release(finish);
     if (finish->over &&
-        delivery_init(&delivery, &finish->session, log_line, finish) == CH_OK)
+        delivery_init(&delivery, &finish->session, log_finish_line, finish) == CH_OK)
         (void)delivery_prune(&delivery, finish->id);
 }
 
@@ -289,7 +289,7 @@ static int run_finish(const struct options *options)
     struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1 };
     json_t *CH_CLEANUP(drop_json) named = NULL;
     session_init_quietly(&finish.session, options);
-    finish.log_fd = open_log(finish.session.settings.log);
+    finish.log_fd = open_finish_log(finish.session.settings.log);
     finish.id = options_value(options, "id");
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");
@@ -297,14 +297,14 @@ static int run_finish(const struct options *options)
     (void)signal(SIGPIPE, SIG_IGN); // who reads our stderr may be gone
     if (session_spool_open(&finish.session, SPOOL_WRITE) != CH_OK)
         return COMMAND_FAILED;
-    enum ch_status status = hold(&finish, options_value(options, "lock-fd"));
+    enum ch_status status = hold_report(&finish, options_value(options, "lock-fd"));
     if (status != CH_OK) {
         log_failure(&finish, "lock", spool_why(status));
         return COMMAND_FAILED;
     }
     // What is read from here on was made by strangers.
     confine_free_phase();
-    if (read_report(&finish) != CH_OK)
+    if (read_raw_report(&finish) != CH_OK)
         return COMMAND_FAILED;
 
     // Of a core, whoever read that has added the names.
@@ -312,7 +312,7 @@ static int run_finish(const struct options *options)
         status = add_names(&finish, options);
     named = json_incref(finish.report);
     // What is too large to be kept is too large to be sent.
-    if (status != CH_ERR_LIMIT || read_report(&finish) == CH_OK)
+    if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)
         deliver(&finish);
     print(&finish, named); // whoever reads that may take its time
     clean_up(&finish);

@@ -10,7 +10,7 @@
 #include "cli/json_print.h"
 #include "formats/image_map.h"
 
-static void print_hex(const uint8_t *bytes, size_t size)
+static void print_build_id(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         printf("%02x", bytes[i]);
@@ -26,7 +26,7 @@ static void print_json(const struct image_map_image *image)
     fputs(",\"build_id\":", stdout);
     if (image->build_id != NULL) {
         putchar('"');
-        print_hex(image->build_id, image->build_id_size);
+        print_build_id(image->build_id, image->build_id_size);
         putchar('"');
     } else {
         fputs("null", stdout);
@@ -39,7 +39,7 @@ static void print_text(const struct image_map_image *image)
 {
     printf("0x%012" PRIx64 "-0x%012" PRIx64 "  ", image->base, image->end_of_text);
     if (image->build_id != NULL)
-        print_hex(image->build_id, image->build_id_size);
+        print_build_id(image->build_id, image->build_id_size);
     else
         fputs("-", stdout);
     if (image->path != NULL)
@@ -64,7 +64,8 @@ static enum ch_status print_images(struct image_map_reader *reader, bool json)
     }
 }
 
-static int explain(enum ch_status status, const struct image_map_reader *reader)
+static int explain_image_status(enum ch_status status,
+                                const struct image_map_reader *reader)
 {
     size_t offset = cursor_offset(&reader->input);
     switch (status) {
@@ -82,7 +83,7 @@ static int explain(enum ch_status status, const struct image_map_reader *reader)
     }
 }
 
-static int run_decode(const struct options *options)
+static int run_images_decode(const struct options *options)
 {
     CH_CLEANUP(text_deinit) struct text data = { 0 };
     if (data_argument_read(options->arguments[0], &data) != CH_OK)
@@ -103,10 +104,10 @@ static int run_decode(const struct options *options)
         status = print_images(&reader, json);
     if (json)
         printf("\n],\"complete\":%s}\n", status == CH_END ? "true" : "false");
-    return explain(status, &reader);
+    return explain_image_status(status, &reader);
 }
 
-static bool parse_address(const json_t *json, uint64_t *out)
+static bool parse_image_address(const json_t *json, uint64_t *out)
 {
     const char *text = json_string_value(json);
     return text != NULL && command_parse_address(text, out);
@@ -129,9 +130,9 @@ static const char *parse_image(const json_t *json, unsigned word_bits,
     if (hex != NULL && hex_decode(hex, strlen(hex), build_id, BUILD_ID_MAX,
                                   &out->build_id_size) != CH_OK)
         return "its \"build_id\" is not hex";
-    if (!parse_address(json_object_get(json, "base"), &out->base))
+    if (!parse_image_address(json_object_get(json, "base"), &out->base))
         return "its \"base\" is no \"0x…\"";
-    if (!parse_address(json_object_get(json, "end_of_text"), &out->end_of_text))
+    if (!parse_image_address(json_object_get(json, "end_of_text"), &out->end_of_text))
         return "its \"end_of_text\" is no \"0x…\"";
     if ((out->base | out->end_of_text) > UINT64_MAX >> (64 - word_bits))
         return "an address does not fit the word size";
@@ -159,7 +160,7 @@ static enum ch_status encode_images(struct image_map_writer *writer, const json_
     return CH_OK;
 }
 
-static void release_json(json_t **json)
+static void release_images_json(json_t **json)
 {
     json_decref(*json);
 }
@@ -184,15 +185,15 @@ static int encode_map(const json_t *json)
         return command_fail("images encode: %s", ch_status_name(status));
     if (encode_images(&writer, list) != CH_OK)
         return COMMAND_FAILED;
-    print_hex((const uint8_t *)out.bytes, out.size);
+    print_build_id((const uint8_t *)out.bytes, out.size);
     putchar('\n');
     return COMMAND_DONE;
 }
 
-static int run_encode(const struct options *options)
+static int run_images_encode(const struct options *options)
 {
     (void)options;
-    CH_CLEANUP(release_json) json_t *json = NULL;
+    CH_CLEANUP(release_images_json) json_t *json = NULL;
     if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "images")))
@@ -212,7 +213,7 @@ const struct command images_decode_command = {
     .arguments = "HEX|FILE|-",
     .summary = "Print the images of a Compact Image Map",
     .options = decode_options,
-    .run = run_decode,
+    .run = run_images_decode,
     .arguments_min = 1,
     .arguments_max = 1,
 };
@@ -220,5 +221,5 @@ const struct command images_decode_command = {
 const struct command images_encode_command = {
     .name = "images encode",
     .summary = "Read images as JSON on stdin and print them as such a map in hex",
-    .run = run_encode,
+    .run = run_images_encode,
 };

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-// find writes the first of places, given from this program's folder, that exists.
-static bool find(const char *const *places, size_t count, char path[static PATH_MAX])
+// find_installed writes the first of places, given from this program's folder, that
+// exists.
+static bool find_installed(const char *const *places, size_t count,
+                           char path[static PATH_MAX])
 {
     char self[PATH_MAX];
     char joined[PATH_MAX];
@@ -29,11 +31,11 @@ bool installed_library(char path[static PATH_MAX])
     static const char *const places[] = { "../lib/" CRASHHOOK_SONAME,
                                           "../" CRASHHOOK_LIBDIR "/" CRASHHOOK_SONAME,
                                           "../lib64/" CRASHHOOK_SONAME };
-    return find(places, sizeof(places) / sizeof(places[0]), path);
+    return find_installed(places, sizeof(places) / sizeof(places[0]), path);
 }
 
 bool installed_agent(char path[static PATH_MAX])
 {
     static const char *const places[] = { "../libexec/crashhook/crashhook-agent" };
-    return find(places, sizeof(places) / sizeof(places[0]), path);
+    return find_installed(places, sizeof(places) / sizeof(places[0]), path);
 }

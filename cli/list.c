@@ -18,8 +18,9 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// read_entry reads one report; where it cannot, one line says so and the others go on.
-static json_t *read_entry(const struct session *session, const char *id)
+// read_listed_report reads one report; where it cannot, one line says so and the others
+// go on.
+static json_t *read_listed_report(const struct session *session, const char *id)
 {
     struct report_error error = { "" };
     json_t *report = NULL;
@@ -71,7 +72,7 @@ static json_t *entry_json(const json_t *report, const struct spool_state *state)
                      targets_json(state));
 }
 
-static void print_row(const json_t *entry)
+static void print_listed_report(const json_t *entry)
 {
     const struct pen pen = { .to = stdout };
     const json_t *targets = json_object_get(entry, "targets");
@@ -94,11 +95,12 @@ static void print_row(const json_t *entry)
     pen_plain(&pen, "\n");
 }
 
-// add_entry appends the row of one report; false: it could not be read.
-static bool add_entry(const struct session *session, const char *id, json_t *rows)
+// add_listed_report appends the row of one report; false: it could not be read.
+static bool add_listed_report(const struct session *session, const char *id,
+                              json_t *rows)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
-    json_t *CH_CLEANUP(drop_json) report = read_entry(session, id);
+    json_t *CH_CLEANUP(drop_json) report = read_listed_report(session, id);
     if (report == NULL)
         return false;
     if (spool_state_read(&session->spool, id, &state) != CH_OK)
@@ -123,14 +125,14 @@ static int run_list(const struct options *options)
                             spool_why(status));
 
     for (size_t i = 0; i < listing.count; i++)
-        complete &= add_entry(&session, listing.entries[i].id, rows);
+        complete &= add_listed_report(&session, listing.entries[i].id, rows);
     if (options_given(options, "json")) {
         (void)json_dumpf(rows, stdout, JSON_COMPACT);
         (void)putchar('\n');
     }
     for (size_t i = 0; i < json_array_size(rows) && !options_given(options, "json");
          i++)
-        print_row(json_array_get(rows, i));
+        print_listed_report(json_array_get(rows, i));
     return complete ? COMMAND_DONE : COMMAND_FAILED;
 }
 

@@ -49,8 +49,8 @@ static size_t word_count(const struct command *command, char **argv)
     return strcmp(argv[1], space + 1) == 0 ? 2 : 0;
 }
 
-// in_group is whether the command's first word, of two, is word.
-static bool in_group(const struct command *command, const char *word)
+// command_in_group is whether the command's first word, of two, is word.
+static bool command_in_group(const struct command *command, const char *word)
 {
     size_t length = strlen(word);
     return strncmp(command->name, word, length) == 0 && command->name[length] == ' ';
@@ -61,12 +61,12 @@ static void print_list(const char *group, FILE *to)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct command *command = commands[i];
-        if (!command->hidden && (group == NULL || in_group(command, group)))
+        if (!command->hidden && (group == NULL || command_in_group(command, group)))
             fprintf(to, "  %-16s %s\n", command->name, command->summary);
     }
 }
 
-static void print_help(FILE *to)
+static void print_help_of_command(FILE *to)
 {
     fputs("usage: crashhook COMMAND [OPTION...] [ARGUMENT...]\n\n"
           "Crash reports for Linux programs.\n\ncommands:\n",
@@ -145,7 +145,7 @@ static int run_words(char **argv)
             return run_row(commands[i], argv + words);
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (!in_group(commands[i], argv[0]))
+        if (!command_in_group(commands[i], argv[0]))
             continue;
         bool help = argv[1] != NULL && strcmp(argv[1], "--help") == 0;
         FILE *to = help ? stdout : stderr;
@@ -161,11 +161,11 @@ int main(int argc, char **argv)
     int result = COMMAND_DONE;
     standard_files_hold();
     if (argc < 2) {
-        print_help(stderr);
+        print_help_of_command(stderr);
         return COMMAND_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
-        print_help(stdout);
+        print_help_of_command(stdout);
     else if (strcmp(argv[1], "--version") == 0)
         puts("crashhook " CRASHHOOK_VERSION);
     else

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// find_row is the row of a long option, of which length bytes are its name, or NULL.
-static const struct option *find_row(const struct option *rows, const char *name,
-                                     size_t length)
+// find_cli_option is the row of a long option, of which length bytes are its name, or
+// NULL.
+static const struct option *find_cli_option(const struct option *rows, const char *name,
+                                            size_t length)
 {
     for (; rows != NULL && rows->name != NULL; rows++) {
         if (strlen(rows->name) == length && memcmp(rows->name, name, length) == 0)
@@ -34,7 +35,7 @@ static const char *take_option(struct options *options, char ***argv)
     const char *equals = is_long ? strchr(name, '=') : NULL;
     size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
 
-    const struct option *row = is_long ? find_row(options->rows, name, length)
+    const struct option *row = is_long ? find_cli_option(options->rows, name, length)
                                        : find_letter(options->rows, name[0]);
     if (row == NULL)
         return "no such option";
@@ -119,9 +120,9 @@ const char *options_value_at(const struct options *options, const char *name,
     return NULL;
 }
 
-// print_row writes "  -o, --output FILE" and the help behind it, on a line of its own
-// where the option is long.
-static void print_row(const struct option *row, FILE *to)
+// print_option_row writes "  -o, --output FILE" and the help behind it, on a line of
+// its own where the option is long.
+static void print_option_row(const struct option *row, FILE *to)
 {
     enum { HELP_COLUMN = 26 };
     int width = fprintf(to, "  ");
@@ -142,6 +143,6 @@ void options_print(const struct option *rows, FILE *to)
     static const struct option help = { "help", NULL, "show this and exit", 0 };
     fputs("\noptions:\n", to);
     for (; rows != NULL && rows->name != NULL; rows++)
-        print_row(rows, to);
-    print_row(&help, to);
+        print_option_row(rows, to);
+    print_option_row(&help, to);
 }

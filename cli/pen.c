@@ -24,9 +24,9 @@ void pen_plain(const struct pen *pen, const char *format, ...)
     va_end(arguments);
 }
 
-// decode reads one character of UTF-8 and says how many bytes it has; what is none
-// counts as one byte, with a value past Unicode's.
-static size_t decode(const char *text, uint32_t *out)
+// decode_color reads one character of UTF-8 and says how many bytes it has; what is
+// none counts as one byte, with a value past Unicode's.
+static size_t decode_color(const char *text, uint32_t *out)
 {
     unsigned char first = (unsigned char)*text;
     size_t size = first < 0x80   ? 1
@@ -69,7 +69,7 @@ void pen_escape(const char *text, struct text *out)
 {
     while (*text != 0) {
         uint32_t character;
-        size_t size = decode(text, &character);
+        size_t size = decode_color(text, &character);
         if (!steers(character))
             text_append(out, text, size);
         else if (character == '\n')

@@ -244,9 +244,9 @@ static enum program_kind kind_of_bytes(const void *bytes, size_t size,
     return kind_of_elf(&file, out);
 }
 
-// gains_privileges: the kernel gives the program an identity that is not its caller's,
-// or capabilities. The loader then takes nothing from the environment.
-static bool gains_privileges(int fd, const struct stat *file)
+// file_gains_privileges: the kernel gives the program an identity that is not its
+// caller's, or capabilities. The loader then takes nothing from the environment.
+static bool file_gains_privileges(int fd, const struct stat *file)
 {
     bool set_gid = (file->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
@@ -275,7 +275,7 @@ static bool look_at(struct program *out)
                 out->kind = kind_of_bytes(bytes, (size_t)file.st_size, out);
             (void)munmap(bytes, (size_t)file.st_size);
         }
-        if (!script && gains_privileges(fd, &file))
+        if (!script && file_gains_privileges(fd, &file))
             out->kind = PROGRAM_PRIVILEGED;
     }
     (void)close(fd);

@@ -54,7 +54,7 @@ static size_t record_read(void *source, uint64_t address, void *to, size_t lengt
     return count;
 }
 
-static int by_address(const void *a, const void *b)
+static int by_page_address(const void *a, const void *b)
 {
     uint64_t one = *(const uint64_t *)a;
     uint64_t other = *(const uint64_t *)b;
@@ -98,9 +98,10 @@ static json_t *hex(uint64_t value)
     return json_sprintf("0x%" PRIx64, value);
 }
 
-// append_memory writes the blocks to file, neighbours as one piece, and lists the
-// pieces.
-static enum ch_status append_memory(const struct recorder *r, FILE *file, json_t *list)
+// append_record_memory writes the blocks to file, neighbours as one piece, and lists
+// the pieces.
+static enum ch_status append_record_memory(const struct recorder *r, FILE *file,
+                                           json_t *list)
 {
     uint8_t bytes[BLOCK_BYTES];
     uint64_t previous = 0;
@@ -168,10 +169,11 @@ static enum ch_status write_case(struct recorder *r, const struct capture *captu
     for (unsigned i = 0; i < capture->arch->register_count; i++)
         json_array_append_new(values, hex(registers->value[i]));
     add_images(capture, images, code);
-    qsort(r->blocks, r->count, sizeof(*r->blocks), by_address);
+    qsort(r->blocks, r->count, sizeof(*r->blocks), by_page_address);
 
     FILE *file = create(folder, "memory.bin");
-    enum ch_status status = file != NULL ? append_memory(r, file, memory) : CH_ERR_IO;
+    enum ch_status status =
+        file != NULL ? append_record_memory(r, file, memory) : CH_ERR_IO;
     if (file != NULL && fclose(file) != 0)
         status = CH_ERR_IO;
     json_t *all =

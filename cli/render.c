@@ -50,8 +50,8 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
-// write_place writes " in FUNCTION at FILE:LINE" of the frame to look at first.
-static void write_place(const struct render *render)
+// render_crash_place writes " in FUNCTION at FILE:LINE" of the frame to look at first.
+static void render_crash_place(const struct render *render)
 {
     struct text CH_CLEANUP(text_deinit) place = { 0 };
     const json_t *frame =
@@ -104,7 +104,7 @@ static void write_summary(const struct render *render)
     pen_set(pen, PEN_ALARM);
     pen_text(pen, report_string(crash, "name"));
     pen_set(pen, PEN_BOLD);
-    write_place(render);
+    render_crash_place(render);
     pen_set(pen, PEN_PLAIN);
     pen_plain(pen, "\n");
     if (report_string(crash, "summary") != NULL) {
@@ -120,8 +120,8 @@ static void write_summary(const struct render *render)
     }
 }
 
-// write_field writes "Label    value", the labels in one column.
-static void write_field(const struct pen *pen, const char *label, const char *value)
+// render_field writes "Label    value", the labels in one column.
+static void render_field(const struct pen *pen, const char *label, const char *value)
 {
     if (value == NULL || *value == 0)
         return;
@@ -146,7 +146,7 @@ static void append_duration(int64_t ms, struct text *out)
 static void write_text_field(const struct pen *pen, const char *label,
                              const struct text *value)
 {
-    write_field(pen, label, value->size != 0 ? value->bytes : NULL);
+    render_field(pen, label, value->size != 0 ? value->bytes : NULL);
 }
 
 static void write_program(const struct render *render)
@@ -172,12 +172,12 @@ static void write_program(const struct render *render)
     }
     write_text_field(pen, "Program", &line);
     write_text_field(pen, "Process", &facts);
-    write_field(pen, "Time", report_string(render->report, "time"));
-    write_field(pen, "Release", report_string(render->report, "release"));
-    write_field(pen, "Environment", report_string(render->report, "environment"));
+    render_field(pen, "Time", report_string(render->report, "time"));
+    render_field(pen, "Release", report_string(render->report, "release"));
+    render_field(pen, "Environment", report_string(render->report, "environment"));
 }
 
-static void write_tags(const struct render *render)
+static void render_tags(const struct render *render)
 {
     const char *key;
     json_t *value;
@@ -191,7 +191,7 @@ static void write_tags(const struct render *render)
     write_text_field(&render->pen, "Tags", &line);
 }
 
-static void write_host(const struct render *render)
+static void render_host(const struct render *render)
 {
     const json_t *host = json_object_get(render->report, "host");
     struct text CH_CLEANUP(text_deinit) line = { 0 };
@@ -202,22 +202,22 @@ static void write_host(const struct render *render)
             text_appendf(&line, "%s%s", line.size != 0 ? ", " : "", value);
     }
     write_text_field(&render->pen, "Host", &line);
-    write_field(
+    render_field(
         &render->pen, "Directory",
         report_string(json_object_get(render->report, "process"), "working_directory"));
 }
 
-static void write_header(const struct render *render)
+static void render_header(const struct render *render)
 {
     pen_plain(&render->pen, "\n");
     write_program(render);
     if (render->preset != PRESET_FRIENDLY)
-        write_host(render);
-    write_tags(render);
-    write_field(&render->pen, "Report", report_string(render->report, "id"));
+        render_host(render);
+    render_tags(render);
+    render_field(&render->pen, "Report", report_string(render->report, "id"));
 }
 
-static struct render_frames frames_of(const struct render *render)
+static struct render_frames rendered_frames_of(const struct render *render)
 {
     return (struct render_frames){ .pen = &render->pen,
                                    .report = render->report,
@@ -228,7 +228,7 @@ static void write_crashed_thread(const struct render *render)
 {
     const json_t *thread = report_crashed_thread(render->report);
     const json_t *frame = render_frames_place(render->report, thread);
-    const struct render_frames frames = frames_of(render);
+    const struct render_frames frames = rendered_frames_of(render);
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     if (thread == NULL)
         return;
@@ -248,7 +248,7 @@ static int padding(size_t used)
     return used < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - used) : 1;
 }
 
-static void write_registers(const struct render *render)
+static void render_registers(const struct render *render)
 {
     enum { COLUMNS = 4 };
     const char *name;
@@ -293,7 +293,7 @@ static void mark_mentioned(const json_t *report, bool *mentioned, size_t count)
     }
 }
 
-static void write_image(const struct pen *pen, const json_t *image)
+static void render_image(const struct pen *pen, const json_t *image)
 {
     const char *path = report_string(image, "path");
     const char *build_id = report_string(image, "build_id");
@@ -308,8 +308,8 @@ static void write_image(const struct pen *pen, const json_t *image)
     pen_plain(pen, "\n");
 }
 
-// write_images lists the images that frames lie in, or all of them in a full report.
-static void write_images(const struct render *render)
+// render_images lists the images that frames lie in, or all of them in a full report.
+static void render_images(const struct render *render)
 {
     const json_t *images = json_object_get(render->report, "images");
     size_t count = json_array_size(images);
@@ -324,12 +324,12 @@ static void write_images(const struct render *render)
     pen_set(&render->pen, PEN_PLAIN);
     for (size_t i = 0; i < count; i++) {
         if (mentioned[i] || render->preset == PRESET_FULL)
-            write_image(&render->pen, json_array_get(images, i));
+            render_image(&render->pen, json_array_get(images, i));
     }
     free(mentioned);
 }
 
-static void write_breadcrumbs(const struct render *render)
+static void render_breadcrumbs(const struct render *render)
 {
     const json_t *crumbs = json_object_get(render->report, "breadcrumbs");
     if (json_array_size(crumbs) == 0)
@@ -358,7 +358,7 @@ static const char *last_lines(const char *text, size_t count)
     return at;
 }
 
-static void write_lines(const struct render *render, const char *text)
+static void render_text_lines(const struct render *render, const char *text)
 {
     while (*text != 0) {
         size_t length = strcspn(text, "\n");
@@ -371,8 +371,8 @@ static void write_lines(const struct render *render, const char *text)
     }
 }
 
-// write_data lists what the program has said of itself in longer texts.
-static void write_data(const struct render *render)
+// render_data lists what the program has said of itself in longer texts.
+static void render_data(const struct render *render)
 {
     json_t *data = json_object_get(render->report, "user_data");
     const char *name;
@@ -392,9 +392,9 @@ static void write_data(const struct render *render)
     }
 }
 
-// write_attachments shows the last lines of attached texts, all of them in a full
+// render_attachments shows the last lines of attached texts, all of them in a full
 // report.
-static void write_attachments(const struct render *render)
+static void render_attachments(const struct render *render)
 {
     enum { LINES = 10 };
     const json_t *attachments = json_object_get(render->report, "attachments");
@@ -410,7 +410,7 @@ static void write_attachments(const struct render *render)
         if (text != NULL && render->preset != PRESET_FULL)
             text = last_lines(text, LINES);
         if (text != NULL)
-            write_lines(render, text);
+            render_text_lines(render, text);
         else
             pen_plain(&render->pen, problem != NULL ? "  not read: " : "  not text");
         if (text == NULL && problem != NULL)
@@ -419,7 +419,7 @@ static void write_attachments(const struct render *render)
     }
 }
 
-static void write_problems(const struct render *render)
+static void render_problems(const struct render *render)
 {
     const json_t *problems = json_object_get(render->report, "problems");
     if (json_array_size(problems) == 0)
@@ -452,10 +452,10 @@ static void write_timings(const struct render *render)
                      line.size != 0 ? ", " : "", stage, json_integer_value(value));
     }
     pen_plain(&render->pen, "\n");
-    write_field(&render->pen, "Agent", report_string(agent, "version"));
-    write_field(&render->pen, "Tier", report_string(agent, "tier"));
+    render_field(&render->pen, "Agent", report_string(agent, "version"));
+    render_field(&render->pen, "Tier", report_string(agent, "tier"));
     write_text_field(&render->pen, "Timings", &line);
-    write_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
+    render_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
 }
 
 // flight_events is how many calls before the crash are shown of the crashed thread.
@@ -475,25 +475,25 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
         .preset = style->preset == PRESET_AUTO ? PRESET_MEDIUM : style->preset,
         .crashed_only = style->crashed_only,
     };
-    const struct render_frames frames = frames_of(&render);
+    const struct render_frames frames = rendered_frames_of(&render);
     bool live = report_crashed_thread(report) == NULL;
 
     write_summary(&render);
-    write_header(&render);
-    write_breadcrumbs(&render);
-    write_data(&render);
-    write_attachments(&render);
+    render_header(&render);
+    render_breadcrumbs(&render);
+    render_data(&render);
+    render_attachments(&render);
     write_crashed_thread(&render);
     render_values_watches(&render.pen, report,
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     if (render.preset == PRESET_FULL)
-        write_registers(&render);
+        render_registers(&render);
     render_flight_write(&render.pen, report, flight_events(&render));
     if (!render.crashed_only)
         render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
     if (render.preset != PRESET_FRIENDLY)
-        write_images(&render);
-    write_problems(&render);
+        render_images(&render);
+    render_problems(&render);
     if (render.preset == PRESET_FULL)
         write_timings(&render);
 }

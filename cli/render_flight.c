@@ -10,8 +10,8 @@
 // INDENT_MAX: deeper calls are not indented further.
 enum { INDENT_MAX = 24, TIME_WIDTH = 12, THREADS_MAX = 32 };
 
-// write_time writes a time in the largest unit that it has one of.
-static void write_time(const struct pen *pen, int64_t ns)
+// render_flight_time writes a time in the largest unit that it has one of.
+static void render_flight_time(const struct pen *pen, int64_t ns)
 {
     static const struct {
         int64_t ns;
@@ -29,8 +29,9 @@ static void write_time(const struct pen *pen, int64_t ns)
     pen_plain(pen, "    %*s  ", TIME_WIDTH, text);
 }
 
-// write_call writes a call's function, and the argument that was recorded with it.
-static void write_call(const struct pen *pen, const json_t *call)
+// render_flight_call writes a call's function, and the argument that was recorded with
+// it.
+static void render_flight_call(const struct pen *pen, const json_t *call)
 {
     const char *name = report_string(call, "function");
     const char *argument =
@@ -47,21 +48,21 @@ static void write_call(const struct pen *pen, const json_t *call)
     pen_plain(pen, ")");
 }
 
-static void write_event(const struct pen *pen, const json_t *event)
+static void render_flight_event(const struct pen *pen, const json_t *event)
 {
     const char *action = report_string(event, "action");
     int64_t depth = report_integer(event, "depth", 0);
     bool entry = action != NULL && strncmp(action, "enter", 5) == 0;
     if (depth < 0)
         depth = 0;
-    write_time(pen, report_integer(event, "t_ns", 0));
+    render_flight_time(pen, report_integer(event, "t_ns", 0));
     pen_plain(pen, "%*s%s ", (int)(depth < INDENT_MAX ? depth : INDENT_MAX) * 2, "",
               entry ? ">" : "<");
-    write_call(pen, event);
+    render_flight_call(pen, event);
     pen_plain(pen, "\n");
 }
 
-static const json_t *thread_of(const json_t *report, int64_t tid)
+static const json_t *rendered_thread_of(const json_t *report, int64_t tid)
 {
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < json_array_size(threads); i++) {
@@ -89,11 +90,11 @@ static void append_open(const json_t *flight, struct text *out)
         text_appendf(out, ", %" PRId64 " records dropped", dropped);
 }
 
-static void write_header(const struct pen *pen, const json_t *report,
-                         const json_t *flight)
+static void render_flight_header(const struct pen *pen, const json_t *report,
+                                 const json_t *flight)
 {
     int64_t tid = report_integer(flight, "tid", 0);
-    const json_t *thread = thread_of(report, tid);
+    const json_t *thread = rendered_thread_of(report, tid);
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     text_append_string(&line, "  Thread ");
     if (thread != NULL && !report_flag(flight, "ended"))
@@ -122,9 +123,9 @@ void render_flight_write(const struct pen *pen, const json_t *report, size_t mos
         bool crashed =
             report_integer(flight, "tid", 0) == report_integer(crash, "thread", -1);
         size_t shown = crashed ? most : most / 4;
-        write_header(pen, report, flight);
+        render_flight_header(pen, report, flight);
         for (size_t k = count < shown ? 0 : count - shown; k < count; k++)
-            write_event(pen, json_array_get(events, k));
+            render_flight_event(pen, json_array_get(events, k));
     }
     if (thread_count > THREADS_MAX)
         pen_plain(pen, "  and %zu threads more\n", thread_count - THREADS_MAX);

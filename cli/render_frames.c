@@ -118,7 +118,7 @@ static const char *bytes_of(const struct text *text)
     return text->size != 0 ? text->bytes : "";
 }
 
-static void write_arguments(const struct pen *pen, const json_t *frame)
+static void render_arguments(const struct pen *pen, const json_t *frame)
 {
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     render_values_append_arguments(frame, &line);
@@ -129,8 +129,8 @@ static void write_arguments(const struct pen *pen, const json_t *frame)
     pen_set(pen, PEN_PLAIN);
 }
 
-static void write_frame(const struct render_frames *frames, const json_t *frame,
-                        uint64_t number)
+static void render_frame(const struct render_frames *frames, const json_t *frame,
+                         uint64_t number)
 {
     enum { INDENT = 6 };
     const struct pen *pen = frames->pen;
@@ -169,7 +169,7 @@ static void write_frame(const struct render_frames *frames, const json_t *frame,
     pen_set(pen, PEN_PLAIN);
     pen_plain(pen, "\n");
     if (!system || frames->addresses)
-        write_arguments(pen, frame);
+        render_arguments(pen, frame);
 }
 
 static void write_note(const struct pen *pen, const char *note)
@@ -228,7 +228,7 @@ static size_t write_code(const struct render_frames *frames, const json_t *list,
 {
     enum { REPEATS_SHOWN = 3 };
     size_t again = frames->addresses ? 0 : repeats(list, at);
-    write_frame(frames, json_array_get(list, at), number);
+    render_frame(frames, json_array_get(list, at), number);
     if (again < REPEATS_SHOWN)
         return 1;
     char note[64];

@@ -27,8 +27,8 @@ static FILE *open_source(const char *path)
     return source_file_open(path, SOURCE_MAX_BYTES, &file) == CH_OK ? file : NULL;
 }
 
-static void write_line(const struct pen *pen, int64_t number, const char *text,
-                       bool marked)
+static void render_source_line(const struct pen *pen, int64_t number, const char *text,
+                               bool marked)
 {
     pen_set(pen, marked ? PEN_BOLD : PEN_DIM);
     pen_plain(pen, "    %s%6" PRId64 " | ", marked ? ">" : " ", number);
@@ -53,7 +53,7 @@ void render_source_write(const struct pen *pen, const json_t *frame)
         if (length < 0 || i < line - CONTEXT_LINES)
             continue;
         text[strcspn(text, "\r\n")] = 0;
-        write_line(pen, i, text, i == line);
+        render_source_line(pen, i, text, i == line);
     }
     free(text);
     (void)fclose(file);

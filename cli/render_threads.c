@@ -16,30 +16,30 @@ struct keyed {
     size_t index;
 };
 
-static uint64_t hash_string(uint64_t hash, const char *text)
+static uint64_t hash_frame_text(uint64_t hash, const char *text)
 {
     for (; text != NULL && *text != 0; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     return (hash ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t hash_stack(const json_t *thread)
+static uint64_t hash_rendered_stack(const json_t *thread)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const json_t *frames = report_frames(thread);
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         const char *function = report_string(frame, "function");
-        hash = hash_string(hash, report_string(frame, "kind"));
-        hash = hash_string(hash, function);
+        hash = hash_frame_text(hash, report_string(frame, "kind"));
+        hash = hash_frame_text(hash, function);
         if (function == NULL)
-            hash = hash_string(hash, report_string(frame, "address"));
-        hash = hash_string(hash, report_string(frame, "file"));
+            hash = hash_frame_text(hash, report_string(frame, "address"));
+        hash = hash_frame_text(hash, report_string(frame, "file"));
         hash ^= (uint64_t)report_integer(frame, "line", 0);
         hash ^= (uint64_t)report_integer(frame, "count", 0) << 32;
     }
-    return hash_string(hash,
-                       report_string(json_object_get(thread, "backtrace"), "ended"));
+    return hash_frame_text(
+        hash, report_string(json_object_get(thread, "backtrace"), "ended"));
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -72,7 +72,8 @@ static struct keyed *group_threads(const json_t *threads, const json_t *crashed,
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *thread = json_array_get(threads, i);
         if (thread != crashed)
-            list[count++] = (struct keyed){ .key = hash_stack(thread), .index = i };
+            list[count++] =
+                (struct keyed){ .key = hash_rendered_stack(thread), .index = i };
     }
     qsort(list, count, sizeof(*list), compare_keys);
     for (size_t i = 0; i < count; i++)
@@ -151,8 +152,8 @@ static void append_brief(const json_t *report, const json_t *thread, struct text
     }
 }
 
-static void write_group(const struct render_frames *frames, const struct keyed *group,
-                        size_t count, bool brief)
+static void render_thread_group(const struct render_frames *frames,
+                                const struct keyed *group, size_t count, bool brief)
 {
     const struct pen *pen = frames->pen;
     const json_t *threads = json_object_get(frames->report, "threads");
@@ -182,7 +183,7 @@ void render_threads_write(const struct render_frames *frames, bool brief)
         size_t size = 1;
         while (i + size < count && list[i + size].first == list[i].first)
             size++;
-        write_group(frames, &list[i], size, brief);
+        render_thread_group(frames, &list[i], size, brief);
         i += size;
     }
     free(list);

@@ -40,7 +40,7 @@ static const json_t *pointee(const json_t *value)
                                                    : NULL;
 }
 
-static void append_quoted(const char *text, struct text *out)
+static void append_quoted_value(const char *text, struct text *out)
 {
     text_append_string(out, "\"");
     pen_escape(text, out);
@@ -60,7 +60,7 @@ static void append_scalar(const json_t *value, struct text *out)
     if (text != NULL && is_number_text(text))
         text_append_string(out, text);
     else if (text != NULL)
-        append_quoted(text, out);
+        append_quoted_value(text, out);
     else if (json_is_integer(value))
         text_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
@@ -218,7 +218,7 @@ static const json_t *inner(const json_t *value)
     return listed && !is_small(shown) ? shown : NULL;
 }
 
-static void enter(struct listing *listing, const json_t *container)
+static void enter_rendered_value(struct listing *listing, const json_t *container)
 {
     if (container == NULL || listing->depth == DEPTH_MAX)
         return;
@@ -245,7 +245,8 @@ static const json_t *next_member(struct level *level, struct text *name)
     return value;
 }
 
-static void write_line(struct listing *listing, const char *name, const json_t *value)
+static void render_value_line(struct listing *listing, const char *name,
+                              const json_t *value)
 {
     struct text CH_CLEANUP(text_deinit) line = { 0 };
     int indent = INDENT * (listing->depth + 1);
@@ -259,10 +260,10 @@ static void write_line(struct listing *listing, const char *name, const json_t *
     listing->lines_left--;
 }
 
-// write_members writes the members of a value, and theirs, depth first.
-static void write_members(struct listing *listing, const json_t *value)
+// render_members writes the members of a value, and theirs, depth first.
+static void render_members(struct listing *listing, const json_t *value)
 {
-    enter(listing, value);
+    enter_rendered_value(listing, value);
     while (listing->depth > 0 && listing->lines_left > 0) {
         struct text CH_CLEANUP(text_deinit) name = { 0 };
         const json_t *member = next_member(&listing->levels[listing->depth - 1], &name);
@@ -270,8 +271,8 @@ static void write_members(struct listing *listing, const json_t *value)
             listing->depth--;
             continue;
         }
-        write_line(listing, name.bytes != NULL ? name.bytes : "", member);
-        enter(listing, inner(member));
+        render_value_line(listing, name.bytes != NULL ? name.bytes : "", member);
+        enter_rendered_value(listing, inner(member));
     }
     if (listing->lines_left == 0)
         pen_plain(listing->pen, "    ...\n");
@@ -295,7 +296,7 @@ static void write_reason(const struct pen *pen, const json_t *watch)
     pen_plain(pen, json_array_size(candidates) != 0 ? ")\n" : "\n");
 }
 
-static void write_watch(struct listing *listing, const json_t *watch)
+static void render_watch(struct listing *listing, const json_t *watch)
 {
     const json_t *value = json_object_get(watch, "value");
     struct text CH_CLEANUP(text_deinit) line = { 0 };
@@ -316,7 +317,7 @@ static void write_watch(struct listing *listing, const json_t *watch)
         render_values_append_inline(value, &line);
     }
     pen_plain(listing->pen, "%s\n", line.bytes != NULL ? line.bytes : "");
-    write_members(listing, inner(value));
+    render_members(listing, inner(value));
 }
 
 void render_values_watches(const struct pen *pen, const json_t *report,
@@ -330,6 +331,6 @@ void render_values_watches(const struct pen *pen, const json_t *report,
     pen_set(pen, PEN_PLAIN);
     for (size_t i = 0; i < json_array_size(watches); i++) {
         struct listing listing = { .pen = pen, .lines_left = lines_max };
-        write_watch(&listing, json_array_get(watches, i));
+        render_watch(&listing, json_array_get(watches, i));
     }
 }

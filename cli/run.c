@@ -108,10 +108,10 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// open_spool opens the spool that reports will be in. Where that cannot be used the
+// open_run_spool opens the spool that reports will be in. Where that cannot be used the
 // person here is told now; the agent has nobody to tell. The handler complains about
 // values that are not understood.
-static bool open_spool(struct session *session)
+static bool open_run_spool(struct session *session)
 {
     settings_read(&session->settings, session_getenv, NULL, NULL);
     bool enabled = session->settings.enable == SETTING_YES ||
@@ -240,7 +240,7 @@ static int run_run(const struct options *options)
     const char *via = options_value(options, "via");
     if (export_options(options) != COMMAND_DONE)
         return COMMAND_FAILED;
-    if (!open_spool(&session))
+    if (!open_run_spool(&session))
         return run_unwatched(options->arguments);
     if (via == NULL || strcmp(via, "auto") == 0)
         return run_by_auto(options, &session);

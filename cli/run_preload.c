@@ -104,8 +104,9 @@ static bool is_group_wide(const struct wrapped *program, int number,
     return terminal && info->si_code == SI_KERNEL && getpgid(program->pid) == getpgrp();
 }
 
-// pass_on gives the program a signal that we were given, with its value.
-static void pass_on(const struct wrapped *program, int number, siginfo_t *info)
+// pass_on_to_program gives the program a signal that we were given, with its value.
+static void pass_on_to_program(const struct wrapped *program, int number,
+                               siginfo_t *info)
 {
     if (is_group_wide(program, number, info) || info->si_pid == getpid())
         return;
@@ -140,7 +141,7 @@ static void await_program(struct wrapped *program)
         siginfo_t info = { 0 };
         int number = wait_for_signal(&info, NULL);
         if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
-            pass_on(program, number, &info);
+            pass_on_to_program(program, number, &info);
         if (number == SIGCHLD && reap_children(program))
             return;
     }

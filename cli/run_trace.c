@@ -58,7 +58,7 @@ static bool start_tracer(const char *agent, int channel, char **kept)
     return child > 0;
 }
 
-static bool receive(int channel, int *out)
+static bool receive_tracer(int channel, int *out)
 {
     ssize_t size;
     do
@@ -77,10 +77,10 @@ static int attach_tracer(const char *agent, char **kept)
         return errno;
     bool started = start_tracer(agent, channel[1], kept);
     (void)close(channel[1]);
-    if (started && receive(channel[0], &tracer)) {
+    if (started && receive_tracer(channel[0], &tracer)) {
         (void)prctl(PR_SET_PTRACER, tracer, 0, 0, 0); // where there is no Yama: EINVAL
         (void)send(channel[0], "", 1, MSG_NOSIGNAL);
-        if (!receive(channel[0], &error))
+        if (!receive_tracer(channel[0], &error))
             error = ECHILD;
     }
     (void)close(channel[0]);

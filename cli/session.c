@@ -59,8 +59,8 @@ static const char *get_checked(void *context, const char *variable)
     return get_option((void *)(uintptr_t)refused->options, variable);
 }
 
-static void note_refused(void *context, const char *variable, const char *value,
-                         const char *accepted)
+static void note_refused_option(void *context, const char *variable, const char *value,
+                                const char *accepted)
 {
     struct refused *refused = context;
     refused->option = option_for(variable);
@@ -72,7 +72,7 @@ bool session_options_understood(const struct options *options, const char *comma
 {
     struct refused refused = { .options = options };
     struct settings settings;
-    settings_read(&settings, get_checked, note_refused, &refused);
+    settings_read(&settings, get_checked, note_refused_option, &refused);
     if (refused.option == NULL)
         return true;
     (void)command_misused("%s: --%s '%s' is not understood: it takes %s", command,
@@ -80,8 +80,8 @@ bool session_options_understood(const struct options *options, const char *comma
     return false;
 }
 
-static void complain(void *context, const char *variable, const char *value,
-                     const char *accepted)
+static void complain_of_setting(void *context, const char *variable, const char *value,
+                                const char *accepted)
 {
     (void)context;
     (void)command_fail("%s='%s' is not understood: it takes %s; the default is used",
@@ -97,7 +97,7 @@ static void init(struct session *session, const struct options *options,
 
 void session_init(struct session *session, const struct options *options)
 {
-    init(session, options, complain);
+    init(session, options, complain_of_setting);
 }
 
 void session_init_quietly(struct session *session, const struct options *options)
@@ -182,8 +182,8 @@ void session_cache_symbols(const struct session *session, json_t *report)
     symbolizer_cache_report(report, &options);
 }
 
-static int print_report(const struct session *session, const json_t *report,
-                        bool as_json)
+static int print_session_report(const struct session *session, const json_t *report,
+                                bool as_json)
 {
     if (!as_json) {
         struct render_style style = render_style_for(stdout, session->settings.preset);
@@ -203,7 +203,7 @@ int session_print_raw(const struct session *session, const struct text *raw,
         return command_fail("cannot read our own report: %s", error.text);
     session_symbolize(session, report);
     session_add_values(session, report, held->bytes, held->size);
-    int result = print_report(session, report, as_json);
+    int result = print_session_report(session, report, as_json);
     fflush(stdout); // the answer first
     session_cache_symbols(session, report);
     json_decref(report);

@@ -120,7 +120,7 @@ static enum ch_status print_rows(const struct listed *listed, bool json)
     return CH_OK;
 }
 
-static enum ch_status print_function_json(const struct listed *listed)
+static enum ch_status print_sframe_function_json(const struct listed *listed)
 {
     const struct sframe_function *function = &listed->function;
     putchar('{');
@@ -135,7 +135,7 @@ static enum ch_status print_function_json(const struct listed *listed)
     return status;
 }
 
-static enum ch_status print_function_text(const struct listed *listed)
+static enum ch_status print_sframe_function_text(const struct listed *listed)
 {
     const struct sframe_function *function = &listed->function;
     if (listed->start.known)
@@ -174,7 +174,7 @@ static const char *arch_name(enum sframe_arch arch)
     return names[arch];
 }
 
-static void print_header(const struct sframe_section *section, bool json)
+static void print_sframe_header(const struct sframe_section *section, bool json)
 {
     static const char *const flags[] = { "fde-sorted", "frame-pointer",
                                          "func-start-pcrel" };
@@ -212,8 +212,8 @@ static enum ch_status dump_section(const struct sframe_file *file,
         if (dump->json)
             fputs(dump->functions != 0 ? ",\n " : "\n ", stdout);
         dump->functions++;
-        status =
-            dump->json ? print_function_json(&listed) : print_function_text(&listed);
+        status = dump->json ? print_sframe_function_json(&listed)
+                            : print_sframe_function_text(&listed);
         if (status != CH_OK)
             return status;
     }
@@ -248,7 +248,7 @@ static enum ch_status open_file(const char *path, struct text *data,
     return status;
 }
 
-static int run_dump(const struct options *options)
+static int run_sframe_dump(const struct options *options)
 {
     const char *path = options->arguments[0];
     CH_CLEANUP(text_deinit) struct text data = { 0 };
@@ -259,7 +259,7 @@ static int run_dump(const struct options *options)
         return COMMAND_FAILED;
 
     struct dump dump = { .json = options_given(options, "json") };
-    print_header(&section, dump.json);
+    print_sframe_header(&section, dump.json);
     enum ch_status status = CH_OK;
     while (status == CH_OK) {
         status = dump_section(&file, &section, &dump);
@@ -328,8 +328,9 @@ static void print_found(uint64_t pc, const struct listed *listed,
         print_row_text(listed, row);
 }
 
-// look_up prints what applies at pc, by whichever section of the file covers it.
-static enum ch_status look_up(const struct sframe_file *file, uint64_t pc, bool json)
+// look_up_row prints what applies at pc, by whichever section of the file covers it.
+static enum ch_status look_up_row(const struct sframe_file *file, uint64_t pc,
+                                  bool json)
 {
     struct listed listed = { 0 };
     struct sframe_section section;
@@ -374,7 +375,7 @@ static int run_lookup(const struct options *options)
     for (size_t i = 1; i < options->argument_count; i++) {
         uint64_t pc = 0;
         (void)command_parse_address(options->arguments[i], &pc);
-        enum ch_status status = look_up(&file, pc, json);
+        enum ch_status status = look_up_row(&file, pc, json);
         if (status != CH_OK)
             return command_fail("cannot look up %s in .sframe of '%s': %s",
                                 options->arguments[i], path, ch_status_name(status));
@@ -392,7 +393,7 @@ const struct command sframe_dump_command = {
     .arguments = "FILE",
     .summary = "Print every function and row of an ELF file's .sframe section",
     .options = json_options,
-    .run = run_dump,
+    .run = run_sframe_dump,
     .arguments_min = 1,
     .arguments_max = 1,
 };

@@ -19,7 +19,7 @@ struct packing {
     struct text file; // the one that is being read
 };
 
-static void close_file(FILE *const *file)
+static void close_source_file(FILE *const *file)
 {
     if (*file != NULL)
         (void)fclose(*file);
@@ -27,7 +27,7 @@ static void close_file(FILE *const *file)
 
 static void packing_deinit(struct packing *packing)
 {
-    close_file(&packing->contents);
+    close_source_file(&packing->contents);
     text_deinit(&packing->index);
     text_deinit(&packing->file);
 }
@@ -39,11 +39,11 @@ static void drop_json(json_t *const *value)
 
 void symbol_sources_deinit(struct symbol_sources *sources)
 {
-    close_file(&sources->bundle);
+    close_source_file(&sources->bundle);
     *sources = (struct symbol_sources){ 0 };
 }
 
-static enum ch_status append_file(FILE *from, struct text *out)
+static enum ch_status append_source_file(FILE *from, struct text *out)
 {
     char part[1 << 16];
     size_t got;
@@ -59,14 +59,14 @@ static enum ch_status append_file(FILE *from, struct text *out)
 static enum ch_status read_source(struct packing *packing, const char *path,
                                   int64_t *out_changed_s)
 {
-    FILE *CH_CLEANUP(close_file) file = NULL;
+    FILE *CH_CLEANUP(close_source_file) file = NULL;
     struct stat status = { 0 };
     text_deinit(&packing->file);
     packing->file = (struct text){ .limit_bytes = SOURCE_BUNDLE_FILE_BYTES };
     enum ch_status result = source_file_open(path, SOURCE_BUNDLE_FILE_BYTES, &file);
     if (result != CH_OK)
         return result;
-    result = append_file(file, &packing->file);
+    result = append_source_file(file, &packing->file);
     if (result == CH_OK && fstat(fileno(file), &status) == 0)
         *out_changed_s = status.st_mtime;
     if (result == CH_ERR_IO)
@@ -85,7 +85,7 @@ static void count_refused(struct symbol_sources *sources, enum ch_status why)
     sources->too_large += why == CH_ERR_LIMIT;
 }
 
-static bool fits(const struct packing *packing, const char *path)
+static bool source_fits(const struct packing *packing, const char *path)
 {
     const struct symbol_sources *sources = packing->sources;
     size_t line = strlen(path) + 16;
@@ -100,7 +100,7 @@ static enum ch_status add_source(struct packing *packing, const char *path)
     struct symbol_sources *sources = packing->sources;
     int64_t changed_s = 0;
     enum ch_status status = read_source(packing, path, &changed_s);
-    if (status == CH_OK && !fits(packing, path)) {
+    if (status == CH_OK && !source_fits(packing, path)) {
         sources->past_limit++;
         return CH_OK;
     }
@@ -119,8 +119,8 @@ static enum ch_status add_source(struct packing *packing, const char *path)
     return CH_OK;
 }
 
-// join writes the bundle: the index, and the contents behind it.
-static enum ch_status join(struct packing *packing)
+// join_source_path writes the bundle: the index, and the contents behind it.
+static enum ch_status join_source_path(struct packing *packing)
 {
     struct symbol_sources *sources = packing->sources;
     char part[1 << 16];
@@ -165,7 +165,8 @@ enum ch_status symbol_sources_pack(const char *path, int64_t changed_s,
     }
     source_bundle_write_end(&packing.index);
     if (status == CH_OK)
-        status = text_ok(&packing.index) ? join(&packing) : CH_ERR_NO_MEMORY;
+        status =
+            text_ok(&packing.index) ? join_source_path(&packing) : CH_ERR_NO_MEMORY;
     if (status == CH_OK)
         *out = sources;
     else

@@ -30,7 +30,7 @@ struct symbolize {
     const char *cache_folder; // NULL: no cache is used
 };
 
-static void release_json(json_t **json)
+static void release_symbols_json(json_t **json)
 {
     json_decref(*json);
 }
@@ -45,8 +45,8 @@ static bool write_to(const json_t *report, int fd)
     return written && closed;
 }
 
-// replace puts the report in the place of the file at path as one step.
-static bool replace(const json_t *report, const char *path)
+// replace_report_file puts the report in the place of the file at path as one step.
+static bool replace_report_file(const json_t *report, const char *path)
 {
     char temporary[4096];
     int length = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
@@ -63,19 +63,19 @@ static bool replace(const json_t *report, const char *path)
     return false;
 }
 
-// write_report replaces a file, and writes into what is none: a device, a pipe, or what
-// a link leads to.
-static int write_report(const json_t *report, const char *path)
+// write_symbolized_report replaces a file, and writes into what is none: a device, a
+// pipe, or what a link leads to.
+static int write_symbolized_report(const json_t *report, const char *path)
 {
     struct stat there;
     bool is_file = lstat(path, &there) != 0 || S_ISREG(there.st_mode);
     int fd = is_file ? -1 : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (fd >= 0 ? write_to(report, fd) : is_file && replace(report, path))
+    if (fd >= 0 ? write_to(report, fd) : is_file && replace_report_file(report, path))
         return COMMAND_DONE;
     return command_fail("cannot write '%s': %s", path, strerror(errno));
 }
 
-static int print_report(const json_t *report)
+static int print_symbolized_report(const json_t *report)
 {
     if (json_dumpf(report, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF)
         return command_fail("cannot write to stdout: %s", strerror(errno));
@@ -98,18 +98,19 @@ static enum ch_status open_report(json_t *report, const char *path, bool *out_pa
 // output_report prints the report or writes it to its file, in the version it came in.
 static int output_report(const json_t *report, bool packed, const char *output)
 {
-    CH_CLEANUP(release_json)
+    CH_CLEANUP(release_symbols_json)
     json_t *file =
         packed ? report_file(report) : json_incref((json_t *)(uintptr_t)report);
     if (file == NULL)
         return command_fail("cannot print the report: %s", strerror(ENOMEM));
     bool to_stdout = output == NULL || strcmp(output, "-") == 0;
-    return to_stdout ? print_report(file) : write_report(file, output);
+    return to_stdout ? print_symbolized_report(file)
+                     : write_symbolized_report(file, output);
 }
 
 static int symbolize_report(const struct symbolize *symbolize, const char *path)
 {
-    CH_CLEANUP(release_json) json_t *report = NULL;
+    CH_CLEANUP(release_symbols_json) json_t *report = NULL;
     bool packed;
     if (command_read_json(path, &report) != CH_OK ||
         open_report(report, path, &packed) != CH_OK)
@@ -182,8 +183,9 @@ static void print_address_text(const struct symbol_frame *frames, size_t count)
     }
 }
 
-// parse_address takes addresses as people copy them: hexadecimal with or without 0x.
-static bool parse_address(const char *text, uint64_t *out)
+// parse_link_address takes addresses as people copy them: hexadecimal with or without
+// 0x.
+static bool parse_link_address(const char *text, uint64_t *out)
 {
     size_t prefix = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0 ? 2 : 0;
     size_t digits = strspn(text + prefix, "0123456789abcdefABCDEF");
@@ -204,7 +206,7 @@ static int print_address(struct printing *printing, const char *text)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
     uint64_t address;
-    if (!parse_address(text, &address))
+    if (!parse_link_address(text, &address))
         return command_misused("symbolize: '%s' is not an address in hexadecimal",
                                text);
     size_t count = symbol_image_find(printing->image, address, frames);

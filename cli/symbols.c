@@ -29,20 +29,20 @@ struct symbols_upload {
     struct symbols_sending sending;
 };
 
-static void close_file(FILE *const *file)
+static void close_symbol_file(FILE *const *file)
 {
     if (*file != NULL)
         (void)fclose(*file);
 }
 
-static void say_line(void *context, const char *line)
+static void say_symbols_line(void *context, const char *line)
 {
     struct symbols_upload *upload = context;
     progress_clear(&upload->progress);
     (void)command_fail("%s", line);
 }
 
-static void show_progress(void *context, uint64_t sent, uint64_t size)
+static void show_symbols_progress(void *context, uint64_t sent, uint64_t size)
 {
     struct symbols_upload *upload = context;
     struct text CH_CLEANUP(text_deinit) path = { 0 };
@@ -65,8 +65,9 @@ static void tick(void *context)
     progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
-// read_build_id finds the build ID among size bytes of fd; false: there is none.
-static bool read_build_id(int fd, size_t size, char *out)
+// read_symbols_build_id finds the build ID among size bytes of fd; false: there is
+// none.
+static bool read_symbols_build_id(int fd, size_t size, char *out)
 {
     struct elf_view view;
     const uint8_t *build_id = NULL;
@@ -184,11 +185,11 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
     char line[2 * BUILD_ID_MAX_BYTES + 64];
     const char *trouble = NULL;
     struct symbols_file file = { .build_id = build_id };
-    FILE *CH_CLEANUP(close_file) opened =
+    FILE *CH_CLEANUP(close_symbol_file) opened =
         open_debug_file(upload->path, &file.size, &trouble);
     if (opened == NULL)
         return cannot_send(upload, "", trouble);
-    if (!read_build_id(fileno(opened), file.size, build_id))
+    if (!read_symbols_build_id(fileno(opened), file.size, build_id))
         return cannot_send(upload, "", "it is no ELF file with a build ID");
     file.file = opened;
     enum symbols_outcome outcome =
@@ -214,7 +215,7 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
         .target = target,
         .token = upload->delivery.queue.token,
         .timeout_ms = upload->delivery.queue.timeout_ms,
-        .progress = show_progress,
+        .progress = show_symbols_progress,
         .context = upload,
     };
     for (size_t i = 0; i < options->argument_count && !down; i++) {
@@ -238,7 +239,7 @@ static int run_symbols_upload(const struct options *options)
     progress_init(&upload.progress);
     if (session.settings.url == NULL)
         return command_misused("symbols upload: --url says which collector to send to");
-    if (delivery_init(&upload.delivery, &session, say_line, &upload) != CH_OK)
+    if (delivery_init(&upload.delivery, &session, say_symbols_line, &upload) != CH_OK)
         result = COMMAND_FAILED;
     const struct target_list *targets = &upload.delivery.queue.targets;
     for (size_t i = 0; i < targets->count && result != COMMAND_FAILED; i++) {

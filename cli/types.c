@@ -23,8 +23,8 @@ struct listing {
     size_t seen_capacity;
 };
 
-// hash_of is FNV-1a; 0 marks a free slot.
-static uint64_t hash_of(const struct text *entry)
+// hash_type_name is FNV-1a; 0 marks a free slot.
+static uint64_t hash_type_name(const struct text *entry)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < entry->size; i++)
@@ -56,7 +56,7 @@ static bool is_new(struct listing *listing, const struct text *entry)
         listing->seen = seen;
         listing->seen_capacity = capacity;
     }
-    uint64_t hash = hash_of(entry);
+    uint64_t hash = hash_type_name(entry);
     uint64_t *slot = find_seen(listing->seen, listing->seen_capacity, hash);
     if (*slot == hash)
         return false;
@@ -76,8 +76,9 @@ static void print_entry(struct listing *listing, const struct text *entry)
     listing->found++;
 }
 
-// is_wanted is whether a type is listed: by its name as it is spelled, or by its tag.
-static bool is_wanted(const struct listing *listing, uint32_t index)
+// type_is_wanted is whether a type is listed: by its name as it is spelled, or by its
+// tag.
+static bool type_is_wanted(const struct listing *listing, uint32_t index)
 {
     const struct type *type = &listing->table->types[index];
     if (type->kind == TYPE_SLICE) // part of a member, and nothing by itself
@@ -93,7 +94,7 @@ static void print_types(struct listing *listing)
 {
     struct text entry = { 0 };
     for (uint32_t i = TYPE_UNKNOWN_INDEX + 1; i < listing->table->count; i++) {
-        if (!is_wanted(listing, i))
+        if (!type_is_wanted(listing, i))
             continue;
         text_clear(&entry);
         if (listing->json)
@@ -174,7 +175,7 @@ static bool wanted_source(const struct options *options, enum type_source *out)
     return *out == TYPE_FROM_DWARF || strcmp(value, "ctf") == 0;
 }
 
-static int run(const struct options *options)
+static int run_types_dump(const struct options *options)
 {
     const char *path = options->arguments[0];
     CH_CLEANUP(text_deinit) struct text data = { 0 };
@@ -212,7 +213,7 @@ const struct command types_dump_command = {
     .arguments = "FILE [NAME]",
     .summary = "The C types in a file's CTF or DWARF, or the one called NAME",
     .options = types_dump_options,
-    .run = run,
+    .run = run_types_dump,
     .arguments_min = 1,
     .arguments_max = 2,
 };

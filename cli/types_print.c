@@ -13,8 +13,8 @@ static bool has_members(const struct type *type)
     return type->kind == TYPE_STRUCT || type->kind == TYPE_UNION;
 }
 
-static void write_name(struct json_writer *w, const struct type_table *table,
-                       uint32_t index)
+static void print_type_name(struct json_writer *w, const struct type_table *table,
+                            uint32_t index)
 {
     CH_CLEANUP(text_deinit) struct text name = { 0 };
     if (type_name(table, index, &name) == CH_OK && name.bytes != NULL)
@@ -23,7 +23,7 @@ static void write_name(struct json_writer *w, const struct type_table *table,
         json_write_string(w, NULL);
 }
 
-static void write_members(struct json_writer *w, const struct type_table *table,
+static void print_members(struct json_writer *w, const struct type_table *table,
                           const struct type *type)
 {
     struct type_members members;
@@ -43,7 +43,7 @@ static void write_members(struct json_writer *w, const struct type_table *table,
         json_write_key(w, "name");
         json_write_string(w, visit.part->name);
         json_write_key(w, "type");
-        write_name(w, table, visit.part->type);
+        print_type_name(w, table, visit.part->type);
         json_write_key(w, "offset_bits");
         json_write_uint(w, visit.offset_bits);
         json_write_key(w, "size_bits");
@@ -79,11 +79,11 @@ static void write_signature(struct json_writer *w, const struct type_table *tabl
                             const struct type *type)
 {
     json_write_key(w, "result");
-    write_name(w, table, type->target);
+    print_type_name(w, table, type->target);
     json_write_key(w, "arguments");
     json_write_array(w);
     for (uint32_t i = 0; i < type->part_count; i++)
-        write_name(w, table, table->parts[type->first_part + i].type);
+        print_type_name(w, table, table->parts[type->first_part + i].type);
     json_write_end(w, ']');
     json_write_key(w, "variadic");
     json_write_bool(w, type->variadic);
@@ -96,7 +96,7 @@ static void write_rest(struct json_writer *w, const struct type_table *table,
     switch (type->kind) {
     case TYPE_STRUCT:
     case TYPE_UNION:
-        write_members(w, table, type);
+        print_members(w, table, type);
         return;
     case TYPE_ENUM:
         write_values(w, table, type);
@@ -108,7 +108,7 @@ static void write_rest(struct json_writer *w, const struct type_table *table,
         json_write_key(w, "count");
         json_write_uint(w, type->count);
         json_write_key(w, "type");
-        write_name(w, table, type->target);
+        print_type_name(w, table, type->target);
         return;
     case TYPE_POINTER:
     case TYPE_TYPEDEF:
@@ -116,7 +116,7 @@ static void write_rest(struct json_writer *w, const struct type_table *table,
     case TYPE_VOLATILE:
     case TYPE_RESTRICT:
         json_write_key(w, "type");
-        write_name(w, table, type->target);
+        print_type_name(w, table, type->target);
         return;
     default:
         return;
@@ -147,7 +147,7 @@ void types_print_json(const struct type_table *table, uint32_t index, struct tex
     json_writer_init(&w, -1);
     json_write_object(&w);
     json_write_key(&w, "name");
-    write_name(&w, table, index);
+    print_type_name(&w, table, index);
     json_write_key(&w, "kind");
     json_write_string(&w, type_kind_name(type->kind));
     if (type_size(table, index, &size) == CH_OK) {
@@ -173,7 +173,7 @@ void types_print_symbol_json(const struct type_table *table,
         write_signature(&w, table, type);
     } else {
         json_write_key(&w, "type");
-        write_name(&w, table, symbol->type);
+        print_type_name(&w, table, symbol->type);
     }
     write_unit(&w, symbol->unit);
     json_write_end(&w, '}');

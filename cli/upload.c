@@ -25,7 +25,7 @@ struct said {
     struct progress progress;
 };
 
-static void say_line(void *context, const char *line)
+static void say_upload_line(void *context, const char *line)
 {
     struct said *said = context;
     if (strcmp(said->line, line) == 0)
@@ -35,7 +35,7 @@ static void say_line(void *context, const char *line)
     (void)command_fail("%s", line);
 }
 
-static void show_progress(void *context, const struct queue_step *step)
+static void show_upload_progress(void *context, const struct queue_step *step)
 {
     struct said *said = context;
     char what[96];
@@ -149,8 +149,9 @@ static bool await_change(int watch_fd, int timer_fd)
     return true;
 }
 
-// is_gone: the folder that we have open is not the one at the spool's path any more.
-static bool is_gone(const struct session *session)
+// report_is_gone: the folder that we have open is not the one at the spool's path any
+// more.
+static bool report_is_gone(const struct session *session)
 {
     struct stat open;
     struct stat there;
@@ -164,7 +165,7 @@ static bool is_gone(const struct session *session)
 static int watch_folder(struct delivery *delivery, int watch_fd)
 {
     struct session *session = delivery->session;
-    if (is_gone(session)) {
+    if (report_is_gone(session)) {
         spool_close(&session->spool);
         if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
             return COMMAND_FAILED;
@@ -195,7 +196,7 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
         (void)delivery_prune(delivery, NULL);
         if (set_alarm(timer_fd, pass.next_time) != 0)
             return command_fail("cannot wait: %s", strerror(errno));
-        while (!await_change(watch_fd, timer_fd) && !is_gone(delivery->session))
+        while (!await_change(watch_fd, timer_fd) && !report_is_gone(delivery->session))
             continue;
     }
 }
@@ -225,13 +226,13 @@ static int run_upload(const struct options *options)
     // Who watches may be there before the first crash.
     bool watch = options_given(options, "watch");
     if (session_spool_open(&session, watch ? SPOOL_CREATE : SPOOL_WRITE) != CH_OK ||
-        delivery_init(&delivery, &session, say_line, &said) != CH_OK)
+        delivery_init(&delivery, &session, say_upload_line, &said) != CH_OK)
         return COMMAND_FAILED;
     if (delivery.queue.targets.count == 0)
         return COMMAND_FAILED;
     if (watch)
         return upload_watch(&delivery);
-    delivery.progress = show_progress;
+    delivery.progress = show_upload_progress;
     int result = upload_now(&delivery);
     (void)delivery_prune(&delivery, NULL);
     return result;

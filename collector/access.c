@@ -14,7 +14,8 @@ enum { TOKEN_FILE_BYTES = ACCESS_TOKENS * ACCESS_TOKEN_SIZE };
 
 static const char blanks[] = " \t\r\n";
 
-static enum ch_status add_token(struct access_tokens *tokens, size_t *count, char *line)
+static enum ch_status add_access_token(struct access_tokens *tokens, size_t *count,
+                                       char *line)
 {
     line += strspn(line, blanks);
     size_t length = strlen(line);
@@ -34,7 +35,7 @@ static enum ch_status split_tokens(struct access_tokens *tokens)
     char *rest = NULL;
     char *line = strtok_r(tokens->bytes, "\n", &rest);
     while (line != NULL) {
-        enum ch_status status = add_token(tokens, &count, line);
+        enum ch_status status = add_access_token(tokens, &count, line);
         if (status != CH_OK)
             return status;
         line = strtok_r(NULL, "\n", &rest);
@@ -75,9 +76,11 @@ void access_tokens_deinit(struct access_tokens *tokens)
     tokens->bytes = NULL;
 }
 
-// equal compares every byte that was sent, whichever differ: the time it takes depends
-// only on the length of what was sent, so it tells nothing about the token.
-static bool equal(const char *token, const char *sent, size_t sent_length)
+// equal_in_constant_time compares every byte that was sent, whichever differ: the time
+// it takes depends only on the length of what was sent, so it tells nothing about the
+// token.
+static bool equal_in_constant_time(const char *token, const char *sent,
+                                   size_t sent_length)
 {
     size_t length = strlen(token);
     unsigned char differences = length != sent_length;
@@ -93,7 +96,7 @@ static bool is_token(const char *const *tokens, const char *sent, size_t length,
     // Every token is compared, even after a match: the time must not tell which one it
     // was.
     for (size_t i = 0; tokens[i] != NULL; i++) {
-        bool same = equal(tokens[i], sent, length);
+        bool same = equal_in_constant_time(tokens[i], sent, length);
         found |= same;
         *out_token = same ? i : *out_token;
     }

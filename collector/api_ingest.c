@@ -41,7 +41,7 @@ static void on_stored(struct ingest_item *item)
     http_resume(request);
 }
 
-static void refuse(struct http_request *request, enum ch_status status)
+static void refuse_upload(struct http_request *request, enum ch_status status)
 {
     if (status == CH_ERR_LIMIT) {
         http_fail(request, 429, "too many reports are waiting, send it again later");
@@ -52,8 +52,8 @@ static void refuse(struct http_request *request, enum ch_status status)
     }
 }
 
-// summarize opens the body and fills the arrival's entry, or fails the request.
-static bool summarize(struct http_request *request, struct arrival *arrival)
+// summarize_upload opens the body and fills the arrival's entry, or fails the request.
+static bool summarize_upload(struct http_request *request, struct arrival *arrival)
 {
     struct collector *collector = collector_of(request);
     struct opened_report opened;
@@ -102,7 +102,7 @@ void api_post_report(struct http_request *request)
         http_fail(request, 415, "the Content-Encoding is not identity, gzip or zstd");
         return;
     }
-    if (!summarize(request, arrival))
+    if (!summarize_upload(request, arrival))
         return;
 
     atomic_fetch_add(&collector->metrics.body_bytes, request->body.size);
@@ -113,6 +113,6 @@ void api_post_report(struct http_request *request)
     enum ch_status status = ingest_submit(collector->ingest, &arrival->item);
     if (status == CH_OK)
         return;
-    refuse(request, status);
+    refuse_upload(request, status);
     http_resume(request);
 }

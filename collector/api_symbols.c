@@ -8,7 +8,7 @@
 #include "collector/collector.h"
 #include "collector/symbol_folder.h"
 
-static void release(void *state)
+static void release_upload(void *state)
 {
     symbol_upload_abandon(state);
     free(state);
@@ -91,7 +91,7 @@ static void begin_upload(struct http_request *request, enum symbol_kind kind)
     enum ch_status status =
         symbol_upload_begin(collector_of(request)->symbols, kind, request->id, upload);
     request->state = upload;
-    request->state_destroy = release;
+    request->state_destroy = release_upload;
     if (status != CH_OK) {
         upload->temporary[0] = 0;
         fail_upload(request, kind, status == CH_ERR_LIMIT ? CH_ERR_IO : status);

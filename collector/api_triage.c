@@ -4,9 +4,10 @@
 #include "collector/api.h"
 #include "collector/triage.h"
 
-// read_text reads a member that is a string or absent; false: it has another type.
-static bool read_text(struct http_request *request, const json_t *object,
-                      const char *key, const char **out)
+// read_triage_text reads a member that is a string or absent; false: it has another
+// type.
+static bool read_triage_text(struct http_request *request, const json_t *object,
+                             const char *key, const char **out)
 {
     const json_t *value = json_object_get(object, key);
     if (value == NULL)
@@ -23,12 +24,12 @@ static bool read_triage(struct http_request *request, const json_t *object,
                         struct triage *out)
 {
     struct store_decision *decision = &out->decision;
-    return read_text(request, object, "status", &decision->status) &&
-           read_text(request, object, "release", &decision->release) &&
-           read_text(request, object, "note", &decision->note) &&
-           read_text(request, object, "assignee", &decision->assignee) &&
-           read_text(request, object, "merge_into", &out->merge_into) &&
-           read_text(request, object, "split", &out->split);
+    return read_triage_text(request, object, "status", &decision->status) &&
+           read_triage_text(request, object, "release", &decision->release) &&
+           read_triage_text(request, object, "note", &decision->note) &&
+           read_triage_text(request, object, "assignee", &decision->assignee) &&
+           read_triage_text(request, object, "merge_into", &out->merge_into) &&
+           read_triage_text(request, object, "split", &out->split);
 }
 
 void api_post_group(struct http_request *request)

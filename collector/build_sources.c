@@ -97,8 +97,8 @@ static bool is_file(const struct source_bundle_file *file, const char *name)
                0;
 }
 
-static bool find_file(const struct build_sources *sources, const char *name,
-                      struct source_bundle_file *out)
+static bool find_source_file(const struct build_sources *sources, const char *name,
+                             struct source_bundle_file *out)
 {
     struct source_bundle_reader reader;
     if (source_bundle_read(&reader, sources->index.bytes, sources->index.size) != CH_OK)
@@ -179,7 +179,7 @@ enum ch_status build_sources_lines(const struct build_sources *sources,
     struct source_bundle_file found;
     char part[PART_BYTES];
     if (line == 0 || line > SOURCE_BUNDLE_FILE_BYTES ||
-        !find_file(sources, file, &found))
+        !find_source_file(sources, file, &found))
         return CH_ERR_NOT_FOUND;
     *out = (struct source_lines){ .first = line > BUILD_SOURCES_AROUND
                                                ? line - BUILD_SOURCES_AROUND

@@ -24,9 +24,9 @@ enum ch_status decode_encoding_named(const char *name, enum decode_encoding *out
     return CH_OK;
 }
 
-// keep appends a decoded chunk, unless the output would exceed the limit.
-static enum ch_status keep(struct text *out, const void *chunk, size_t size,
-                           size_t limit_bytes)
+// keep_decoded appends a decoded chunk, unless the output would exceed the limit.
+static enum ch_status keep_decoded(struct text *out, const void *chunk, size_t size,
+                                   size_t limit_bytes)
 {
     if (size > limit_bytes || out->size > limit_bytes - size)
         return CH_ERR_LIMIT;
@@ -43,7 +43,7 @@ static enum ch_status inflate_all(z_stream *stream, size_t limit_bytes,
         stream->avail_out = sizeof(chunk);
         int result = inflate(stream, Z_NO_FLUSH);
         enum ch_status status =
-            keep(out, chunk, sizeof(chunk) - stream->avail_out, limit_bytes);
+            keep_decoded(out, chunk, sizeof(chunk) - stream->avail_out, limit_bytes);
         if (status != CH_OK)
             return status;
         if (result == Z_STREAM_END && stream->avail_in == 0)
@@ -82,7 +82,7 @@ static enum ch_status decompress_all(ZSTD_DStream *stream, ZSTD_inBuffer *input,
         size_t hint = ZSTD_decompressStream(stream, &output, input);
         if (ZSTD_isError(hint))
             return CH_ERR_MALFORMED;
-        enum ch_status status = keep(out, chunk, output.pos, limit_bytes);
+        enum ch_status status = keep_decoded(out, chunk, output.pos, limit_bytes);
         if (status != CH_OK)
             return status;
         if (hint == 0 && input->pos == input->size)
@@ -114,7 +114,7 @@ enum ch_status decode_body(enum decode_encoding encoding, const void *bytes,
 {
     switch (encoding) {
     case DECODE_IDENTITY:
-        return keep(out, bytes, size, limit_bytes);
+        return keep_decoded(out, bytes, size, limit_bytes);
     case DECODE_GZIP:
         return decode_gzip(bytes, size, limit_bytes, out);
     case DECODE_ZSTD:

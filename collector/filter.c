@@ -13,8 +13,9 @@ static const char *const names[] = { "release", "environment", "tag", "signal",
                                      "since",   "until",       "q",   "group",
                                      "limit",   "status" };
 
-// given is a parameter that has a value: an empty field of a form counts as absent.
-static const char *given(const struct http_request *request, const char *key)
+// filter_is_given is a parameter that has a value: an empty field of a form counts as
+// absent.
+static const char *filter_is_given(const struct http_request *request, const char *key)
 {
     const char *value = http_parameter_value(request, key);
     return value != NULL && value[0] != 0 ? value : NULL;
@@ -22,7 +23,7 @@ static const char *given(const struct http_request *request, const char *key)
 
 static bool read_moment(struct http_request *request, const char *key, int64_t *out)
 {
-    const char *value = given(request, key);
+    const char *value = filter_is_given(request, key);
     if (value == NULL || moment_read(value, moment_now(), out) == CH_OK)
         return true;
     http_fail(request, 400,
@@ -30,9 +31,10 @@ static bool read_moment(struct http_request *request, const char *key, int64_t *
     return false;
 }
 
-static bool read_limit(struct http_request *request, size_t fallback, size_t *out)
+static bool read_filter_limit(struct http_request *request, size_t fallback,
+                              size_t *out)
 {
-    const char *value = given(request, "limit");
+    const char *value = filter_is_given(request, "limit");
     *out = fallback;
     if (value == NULL)
         return true;
@@ -47,10 +49,10 @@ static bool read_limit(struct http_request *request, size_t fallback, size_t *ou
     return true;
 }
 
-// read_signal accepts 11, SIGSEGV, or SEGV in either case.
-static void read_signal(const struct http_request *request, struct filter *out)
+// read_filter_signal accepts 11, SIGSEGV, or SEGV in either case.
+static void read_filter_signal(const struct http_request *request, struct filter *out)
 {
-    const char *value = given(request, "signal");
+    const char *value = filter_is_given(request, "signal");
     if (value == NULL)
         return;
     size_t digits = strspn(value, "0123456789");
@@ -110,7 +112,7 @@ static bool read_status(struct http_request *request, const char **out)
 {
     static const char *const statuses[] = { "open", "resolved", "ignored",
                                             "regressed" };
-    const char *value = given(request, "status");
+    const char *value = filter_is_given(request, "status");
     *out = value;
     for (size_t i = 0; value != NULL && i < sizeof(statuses) / sizeof(statuses[0]);
          i++) {
@@ -127,16 +129,16 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
     *out = (struct filter){ 0 };
     if (!is_utf8(request))
         return false;
-    out->store.release = given(request, "release");
-    out->store.environment = given(request, "environment");
-    out->store.group = given(request, "group");
-    out->store.query = given(request, "q");
-    out->store.cursor = given(request, "cursor");
-    read_signal(request, out);
+    out->store.release = filter_is_given(request, "release");
+    out->store.environment = filter_is_given(request, "environment");
+    out->store.group = filter_is_given(request, "group");
+    out->store.query = filter_is_given(request, "q");
+    out->store.cursor = filter_is_given(request, "cursor");
+    read_filter_signal(request, out);
     return read_status(request, &out->store.status) &&
            read_moment(request, "since", &out->store.since_ms) &&
            read_moment(request, "until", &out->store.until_ms) &&
-           read_limit(request, default_limit, &out->store.limit) &&
+           read_filter_limit(request, default_limit, &out->store.limit) &&
            read_tags(request, out);
 }
 

@@ -6,8 +6,8 @@
 
 #include "base/hex.h"
 
-// decode replaces `+` and `%20` by the characters they encode, in place.
-static bool decode(char *text)
+// decode_form_value replaces `+` and `%20` by the characters they encode, in place.
+static bool decode_form_value(char *text)
 {
     char *to = text;
     for (const char *from = text; *from != 0; from++) {
@@ -49,7 +49,7 @@ enum ch_status form_read(struct text *body, struct form *out)
         if (out->count == FORM_FIELDS)
             return CH_ERR_LIMIT;
         *equals = 0;
-        if (!decode(field) || !decode(equals + 1))
+        if (!decode_form_value(field) || !decode_form_value(equals + 1))
             return CH_ERR_MALFORMED;
         out->fields[out->count].name = field;
         out->fields[out->count++].value = equals + 1;

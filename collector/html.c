@@ -137,7 +137,7 @@ static enum hole hole_of(const char *conversion, size_t length)
     return HOLE_NONE;
 }
 
-static void write_string(struct text *out, const char *string, int limit)
+static void write_html_string(struct text *out, const char *string, int limit)
 {
     if (string != NULL)
         html_escape(out, string, limit > 0 ? (size_t)limit : 0);
@@ -161,10 +161,10 @@ void html_write(struct text *out, const char *format, ...)
             break;
         case HOLE_CUT_STRING:
             limit = va_arg(holes, int);
-            write_string(out, va_arg(holes, const char *), limit);
+            write_html_string(out, va_arg(holes, const char *), limit);
             break;
         case HOLE_STRING:
-            write_string(out, va_arg(holes, const char *), limit);
+            write_html_string(out, va_arg(holes, const char *), limit);
             break;
         case HOLE_INT:
             text_appendf(out, "%d", va_arg(holes, int));

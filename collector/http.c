@@ -254,10 +254,11 @@ static struct call *begin_call(struct http_server *server,
     return call;
 }
 
-// take_body takes a piece of the body. A refused body is still read up to a limit:
-// closing the connection with unread bytes would reset it, and the client could lose
-// the answer.
-static enum MHD_Result take_body(struct call *call, const char *bytes, size_t size)
+// take_request_body takes a piece of the body. A refused body is still read up to a
+// limit: closing the connection with unread bytes would reset it, and the client could
+// lose the answer.
+static enum MHD_Result take_request_body(struct call *call, const char *bytes,
+                                         size_t size)
 {
     struct http_request *request = &call->request;
     call->received += size;
@@ -306,7 +307,7 @@ static void add_headers(struct MHD_Response *response,
     }
 }
 
-static void write_address(struct call *call, char *out, size_t size)
+static void write_peer_address(struct call *call, char *out, size_t size)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -319,7 +320,7 @@ static void write_address(struct call *call, char *out, size_t size)
         snprintf(out, size, "?");
 }
 
-static void tell(struct call *call, size_t sent)
+static void tell_request(struct call *call, size_t sent)
 {
     struct http_seen seen = { .method = call->method,
                               .path = call->request.path,
@@ -329,7 +330,7 @@ static void tell(struct call *call, size_t sent)
                               .sent = sent,
                               .duration_ms = moment_now() - call->begun_ms,
                               .token = call->request.token };
-    write_address(call, seen.from, sizeof(seen.from));
+    write_peer_address(call, seen.from, sizeof(seen.from));
     call->server->options->observe(call->request.context, &seen);
 }
 
@@ -349,7 +350,7 @@ static enum MHD_Result send_answer(struct call *call)
     answer->body = (struct text){ 0 }; // the response owns it now
     add_headers(response, request);
     connections_allow(&call->server->connections, call->watched, ANSWER_MS);
-    tell(call, sent);
+    tell_request(call, sent);
     enum MHD_Result result =
         MHD_queue_response(call->connection, answer->status, response);
     MHD_destroy_response(response);
@@ -378,7 +379,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                    : MHD_YES;
     }
     if (*size != 0) {
-        enum MHD_Result result = take_body(call, bytes, *size);
+        enum MHD_Result result = take_request_body(call, bytes, *size);
         *size = 0;
         return result;
     }

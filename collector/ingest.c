@@ -21,9 +21,9 @@ struct ingest {
     bool joined;
 };
 
-// take waits for items and removes the first ones from the queue, at most a batch;
-// NULL: ingest was stopped and the queue is empty.
-static struct ingest_item *take(struct ingest *ingest, size_t *out_count)
+// take_ingested waits for items and removes the first ones from the queue, at most a
+// batch; NULL: ingest was stopped and the queue is empty.
+static struct ingest_item *take_ingested(struct ingest *ingest, size_t *out_count)
 {
     pthread_mutex_lock(&ingest->lock);
     while (ingest->first == NULL && !ingest->stopping)
@@ -73,7 +73,7 @@ static void *ingest_main(void *context)
     struct ingest *ingest = context;
     size_t count = 0;
     struct ingest_item *first;
-    while ((first = take(ingest, &count)) != NULL)
+    while ((first = take_ingested(ingest, &count)) != NULL)
         store_batch(ingest, first, count);
     return NULL;
 }

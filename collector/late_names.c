@@ -9,7 +9,7 @@
 
 enum { NAMING_TIMEOUT_MS = 20000, IMAGES_LOOKED_AT = 1024 };
 
-static bool is_nameless(const json_t *frame)
+static bool group_is_nameless(const json_t *frame)
 {
     return report_frame_is_code(frame) && report_string(frame, "function") == NULL;
 }
@@ -22,7 +22,7 @@ static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
     json_array_foreach(report_frames(thread), i, frame)
     {
         int64_t image = report_integer(frame, "image", -1);
-        if (image >= 0 && image < IMAGES_LOOKED_AT && is_nameless(frame))
+        if (image >= 0 && image < IMAGES_LOOKED_AT && group_is_nameless(frame))
             marks[image] = true;
     }
 }
@@ -94,7 +94,7 @@ static json_t *merge_frames(const json_t *mine, const json_t *theirs)
         const json_t *last = json_array_get(mine, mine_end - 1);
         if (!same_place(last, json_array_get(theirs, theirs_end - 1)))
             break;
-        if (is_nameless(last))
+        if (group_is_nameless(last))
             append_range(merged, theirs, j, theirs_end);
         else
             append_range(merged, mine, i, mine_end);
@@ -123,9 +123,9 @@ static void merge_report(json_t *report, const json_t *named)
     }
 }
 
-// copy_report makes a deep copy, which shares no frame with report. NULL: out of
+// copy_late_report makes a deep copy, which shares no frame with report. NULL: out of
 // memory.
-static json_t *copy_report(const json_t *report)
+static json_t *copy_late_report(const json_t *report)
 {
     CH_CLEANUP(text_deinit) struct text bytes = { 0 };
     struct report_error error;
@@ -141,7 +141,7 @@ bool late_names_add(json_t *report, const char *folder)
     struct late_files files = find_files(report, folder);
     if (!files.any)
         return false;
-    json_t *named = copy_report(report);
+    json_t *named = copy_late_report(report);
     char cache[SYMBOL_FOLDER_PATH_SIZE];
     const char *const folders[] = { folder };
     struct symbolizer_options options = { .level = SYMBOLIZE_FULL,

@@ -22,8 +22,10 @@ static bool is_port(const char *text)
            strtol(text, NULL, 10) <= UINT16_MAX;
 }
 
-// split copies the host and finds the port of `host:port` or `[host]:port`.
-static bool split(const char *address, char *host, size_t host_size, const char **port)
+// split_listen_address copies the host and finds the port of `host:port` or
+// `[host]:port`.
+static bool split_listen_address(const char *address, char *host, size_t host_size,
+                                 const char **port)
 {
     const char *colon = strrchr(address, ':');
     bool bracketed = address[0] == '[';
@@ -51,8 +53,8 @@ static bool is_loopback(const union address *address)
     return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
 }
 
-// describe fills out from the address that its socket is bound to.
-static enum ch_status describe(struct listener *out)
+// describe_listener fills out from the address that its socket is bound to.
+static enum ch_status describe_listener(struct listener *out)
 {
     union address bound = { 0 };
     socklen_t size = sizeof(bound);
@@ -78,7 +80,7 @@ static enum ch_status bind_to(const struct addrinfo *address, struct listener *o
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     struct listener listener = { .fd = fd };
     if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
-        listen(fd, BACKLOG) != 0 || describe(&listener) != CH_OK) {
+        listen(fd, BACKLOG) != 0 || describe_listener(&listener) != CH_OK) {
         int reason = errno;
         close(fd);
         errno = reason;
@@ -93,7 +95,7 @@ enum ch_status listener_open(const char *address, char error[LISTENER_ERROR_SIZE
 {
     char host[LISTENER_TEXT_SIZE];
     const char *port = NULL;
-    if (!split(address, host, sizeof(host), &port)) {
+    if (!split_listen_address(address, host, sizeof(host), &port)) {
         snprintf(error, LISTENER_ERROR_SIZE,
                  "cannot listen on '%.80s': it is not ADDRESS:PORT", address);
         return CH_ERR_MALFORMED;

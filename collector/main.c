@@ -36,15 +36,15 @@ static const struct ingest_limits ingest_limits = {
     .batch = 256, .queue = 8192, .queue_bytes = 256 << 20, .add = store_add
 };
 
-static int say(int code, const char *sentence)
+static int say_collector_line(int code, const char *sentence)
 {
     fprintf(stderr, "crashhook-collector: %s\n", sentence);
     return code;
 }
 
-static void complain(const char *error)
+static void complain_of_option(const char *error)
 {
-    say(0, error);
+    say_collector_line(0, error);
 }
 
 static void observe(void *context, const struct http_seen *seen)
@@ -79,11 +79,11 @@ static bool read_retention(const struct options *options, struct store_retention
     return true;
 }
 
-// read_limits fills the collector from options and returns NULL, or a sentence that
-// says which option is wrong.
-static const char *read_limits(const struct options *options,
-                               struct store_retention *retention,
-                               struct collector *collector)
+// read_collector_limits fills the collector from options and returns NULL, or a
+// sentence that says which option is wrong.
+static const char *read_collector_limits(const struct options *options,
+                                         struct store_retention *retention,
+                                         struct collector *collector)
 {
     if (!read_retention(options, retention))
         return "--keep is not a time such as 90d, or --keep-per-group not a number";
@@ -177,7 +177,7 @@ static int serve(struct collector *collector, const struct listener *listener,
                                     .fail_page = page_failure };
     struct http_server *server = NULL;
     if (http_start(&options, &server) != CH_OK)
-        return say(EXIT_FAILED, "cannot start the HTTP server");
+        return say_collector_line(EXIT_FAILED, "cannot start the HTTP server");
     fprintf(stderr, "crashhook-collector: listening on http://%s/\n",
             listener->address);
     wait_for_stop(server, stops);
@@ -194,16 +194,17 @@ static int open_and_serve(const struct options *options,
     char error[STORE_ERROR_SIZE];
     char symbols[PATH_SIZE];
     if (options->symbols == NULL && !default_symbols(options->store, symbols))
-        return say(EXIT_USAGE, "no --symbols, and no home to keep debug files in");
+        return say_collector_line(EXIT_USAGE,
+                                  "no --symbols, and no home to keep debug files in");
     struct collector *collector = calloc(1, sizeof(*collector));
     if (collector == NULL)
-        return say(EXIT_FAILED, "out of memory");
+        return say_collector_line(EXIT_FAILED, "out of memory");
     struct store_retention limits;
     struct retention *retention = NULL;
-    const char *wrong = read_limits(options, &limits, collector);
+    const char *wrong = read_collector_limits(options, &limits, collector);
     if (wrong != NULL) {
         free(collector);
-        return say(EXIT_USAGE, wrong);
+        return say_collector_line(EXIT_USAGE, wrong);
     }
     collector->tokens = tokens;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
@@ -212,12 +213,14 @@ static int open_and_serve(const struct options *options,
     int code = EXIT_FAILED;
     enum ch_status status = store_open(options->store, error, &collector->store);
     if (status != CH_OK)
-        code = say(status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
-    else if (ingest_create(collector->store, &ingest_limits, complain,
+        code = say_collector_line(
+            status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
+    else if (ingest_create(collector->store, &ingest_limits, complain_of_option,
                            &collector->ingest) != CH_OK)
-        say(EXIT_FAILED, "cannot start the thread that stores reports");
-    else if (retention_create(collector->store, &limits, complain, &retention) != CH_OK)
-        say(EXIT_FAILED, "cannot start the thread that removes reports");
+        say_collector_line(EXIT_FAILED, "cannot start the thread that stores reports");
+    else if (retention_create(collector->store, &limits, complain_of_option,
+                              &retention) != CH_OK)
+        say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
     else
         code = serve(collector, listener, tokens, stops);
     retention_destroy(retention);
@@ -240,7 +243,7 @@ static int read_tokens(const char *path, struct access_tokens *out)
              : status == CH_ERR_LIMIT
                  ? "more than 64 tokens, or one longer than 511 bytes"
                  : strerror(errno));
-    return say(EXIT_FAILED, sentence);
+    return say_collector_line(EXIT_FAILED, sentence);
 }
 
 int main(int argc, char **argv)
@@ -250,7 +253,9 @@ int main(int argc, char **argv)
     standard_files_hold();
     switch (options_parse(argc, argv, &options)) {
     case OPTIONS_DONE:
-        return fflush(stdout) == 0 ? 0 : say(EXIT_FAILED, "cannot write to stdout");
+        return fflush(stdout) == 0
+                   ? 0
+                   : say_collector_line(EXIT_FAILED, "cannot write to stdout");
     case OPTIONS_WRONG:
         return EXIT_USAGE;
     case OPTIONS_RUN:
@@ -258,7 +263,8 @@ int main(int argc, char **argv)
     }
     if (options.store == NULL) {
         if (!default_store(store))
-            return say(EXIT_USAGE, "no --store, and no home to keep one in");
+            return say_collector_line(EXIT_USAGE,
+                                      "no --store, and no home to keep one in");
         options.store = store;
     }
 
@@ -285,9 +291,11 @@ int main(int argc, char **argv)
     enum ch_status status = listener_open(options.listen, error, &listener);
     int code = EXIT_FAILED;
     if (status != CH_OK) {
-        code = say(status == CH_ERR_MALFORMED ? EXIT_USAGE : EXIT_FAILED, error);
+        code = say_collector_line(status == CH_ERR_MALFORMED ? EXIT_USAGE : EXIT_FAILED,
+                                  error);
     } else if (!listener.loopback && options.token_file == NULL) {
-        code = say(EXIT_USAGE, "cannot listen beyond loopback without --token-file");
+        code = say_collector_line(EXIT_USAGE,
+                                  "cannot listen beyond loopback without --token-file");
         close(listener.fd);
     } else {
         code = open_and_serve(&options, &listener, tokens.lines, &stops);

@@ -50,8 +50,8 @@ static int64_t read_fraction(const char **at)
     return ms;
 }
 
-// read_offset parses `Z` or `+02:00`, up to the end of the text, as milliseconds.
-static enum ch_status read_offset(const char *at, int64_t *out)
+// read_zone_offset parses `Z` or `+02:00`, up to the end of the text, as milliseconds.
+static enum ch_status read_zone_offset(const char *at, int64_t *out)
 {
     if (strcmp(at, "Z") == 0 || strcmp(at, "z") == 0) {
         *out = 0;
@@ -88,7 +88,7 @@ enum ch_status moment_read(const char *text, int64_t now_ms, int64_t *out)
         return CH_ERR_MALFORMED;
     int64_t ms = read_fraction(&at);
     int64_t offset = 0;
-    enum ch_status status = read_offset(at, &offset);
+    enum ch_status status = read_zone_offset(at, &offset);
     if (status != CH_OK)
         return status;
     *out = (int64_t)timegm(&tm) * 1000 + ms - offset;

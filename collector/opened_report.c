@@ -30,8 +30,9 @@ size_t opened_report_weigh(const char *bytes, size_t size)
     return values;
 }
 
-static unsigned decode(struct opened_report *report, const struct store_body *body,
-                       struct opened_report_error *error)
+static unsigned decode_report_body(struct opened_report *report,
+                                   const struct store_body *body,
+                                   struct opened_report_error *error)
 {
     switch (decode_body(body->encoding, body->bytes, body->size, COLLECTOR_DECODED_MAX,
                         &report->bytes)) {
@@ -54,7 +55,8 @@ static unsigned decode(struct opened_report *report, const struct store_body *bo
     }
 }
 
-static unsigned parse(struct opened_report *report, struct opened_report_error *error)
+static unsigned parse_opened_report(struct opened_report *report,
+                                    struct opened_report_error *error)
 {
     const struct text *bytes = &report->bytes;
     if (opened_report_weigh(bytes->bytes, bytes->size) > OPENED_REPORT_VALUES) {
@@ -80,14 +82,14 @@ static unsigned open_decoded(struct opened_report *out, pthread_mutex_t *large,
         pthread_mutex_lock(large);
         out->large = large;
     }
-    return parse(out, error);
+    return parse_opened_report(out, error);
 }
 
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error)
 {
     *out = (struct opened_report){ 0 };
-    unsigned refused = decode(out, body, error);
+    unsigned refused = decode_report_body(out, body, error);
     if (refused == 0)
         refused = open_decoded(out, large, error);
     if (refused != 0)

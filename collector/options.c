@@ -32,7 +32,7 @@ static const struct row {
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
-static void print_help(void)
+static void print_collector_help(void)
 {
     printf("usage: crashhook-collector [OPTION...]\n\n"
            "Receives crash reports, groups them and shows them on web pages.\n\n");
@@ -45,8 +45,9 @@ static void print_help(void)
     printf("  --help, --version\n");
 }
 
-// find_row finds the option that argument begins with: `--name` or `--name=value`.
-static const struct row *find_row(const char *argument)
+// find_cli_option finds the option that argument begins with: `--name` or
+// `--name=value`.
+static const struct row *find_cli_option(const char *argument)
 {
     size_t length = strcspn(argument, "=");
     for (size_t i = 0; i < ROW_COUNT; i++) {
@@ -63,14 +64,14 @@ enum options_result options_parse(int argc, char **argv, struct options *out)
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
         if (strcmp(argument, "--help") == 0) {
-            print_help();
+            print_collector_help();
             return OPTIONS_DONE;
         }
         if (strcmp(argument, "--version") == 0) {
             printf("crashhook-collector %s\n", CRASHHOOK_VERSION);
             return OPTIONS_DONE;
         }
-        const struct row *row = find_row(argument);
+        const struct row *row = find_cli_option(argument);
         const char *equals = strchr(argument, '=');
         const char *value = equals != NULL ? equals + 1 : argv[i + 1];
         if (row == NULL || value == NULL) {

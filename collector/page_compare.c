@@ -42,18 +42,19 @@ static const struct {
     { "Container", "host", "container" },
 };
 
-static bool equal(const char *a, const char *b)
+static bool equal_facts(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-// write_fact writes a fact in which the reports differ, and counts one that is equal.
-static void write_fact(struct pair *pair, const char *name, const char *first,
-                       const char *second)
+// write_compared_fact writes a fact in which the reports differ, and counts one that is
+// equal.
+static void write_compared_fact(struct pair *pair, const char *name, const char *first,
+                                const char *second)
 {
     if (first == NULL && second == NULL)
         return;
-    if (equal(first, second)) {
+    if (equal_facts(first, second)) {
         pair->same++;
         return;
     }
@@ -69,8 +70,10 @@ static const char *fact_of(const json_t *report, size_t i)
     return report_string(object, facts[i].key);
 }
 
-// write_members compares the strings of two objects, such as tags or registers.
-static void write_members(struct pair *pair, const json_t *first, const json_t *second)
+// write_compared_members compares the strings of two objects, such as tags or
+// registers.
+static void write_compared_members(struct pair *pair, const json_t *first,
+                                   const json_t *second)
 {
     const char *key;
     json_t *value;
@@ -78,27 +81,28 @@ static void write_members(struct pair *pair, const json_t *first, const json_t *
     json_object_foreach((json_t *)(uintptr_t)first, key, value)
     {
         if (seen++ < MEMBERS_COMPARED)
-            write_fact(pair, key, json_string_value(value), report_string(second, key));
+            write_compared_fact(pair, key, json_string_value(value),
+                                report_string(second, key));
     }
     json_object_foreach((json_t *)(uintptr_t)second, key, value)
     {
         if (seen++ < 2 * MEMBERS_COMPARED && report_string(first, key) == NULL)
-            write_fact(pair, key, NULL, json_string_value(value));
+            write_compared_fact(pair, key, NULL, json_string_value(value));
     }
 }
 
-static void write_facts(struct pair *pair)
+static void write_compared_facts(struct pair *pair)
 {
     html_write(pair->out,
                "<section class=\"card\"><h2>What differs</h2><div class=\"scroll\">"
                "<table class=\"compared\"><thead><tr><th></th><th>First</th>"
                "<th>Second</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-        write_fact(pair, facts[i].name, fact_of(pair->reports[0], i),
-                   fact_of(pair->reports[1], i));
-    write_members(pair, json_object_get(pair->reports[0], "tags"),
-                  json_object_get(pair->reports[1], "tags"));
-    write_members(
+        write_compared_fact(pair, facts[i].name, fact_of(pair->reports[0], i),
+                            fact_of(pair->reports[1], i));
+    write_compared_members(pair, json_object_get(pair->reports[0], "tags"),
+                           json_object_get(pair->reports[1], "tags"));
+    write_compared_members(
         pair, json_object_get(report_crashed_thread(pair->reports[0]), "registers"),
         json_object_get(report_crashed_thread(pair->reports[1]), "registers"));
     html_write(pair->out,
@@ -115,16 +119,16 @@ struct stacks {
     unsigned char same[FRAMES_COMPARED + 1][FRAMES_COMPARED + 1];
 };
 
-static const char *frame_key(const json_t *frame)
+static const char *compared_frame_key(const json_t *frame)
 {
     const char *function = report_string(frame, "function");
     return function != NULL ? function : report_string(frame, "image_offset");
 }
 
-static bool frames_alike(const struct stacks *stacks, size_t i, size_t k)
+static bool compared_frames_alike(const struct stacks *stacks, size_t i, size_t k)
 {
-    return equal(frame_key(json_array_get(stacks->frames[0], i)),
-                 frame_key(json_array_get(stacks->frames[1], k)));
+    return equal_facts(compared_frame_key(json_array_get(stacks->frames[0], i)),
+                       compared_frame_key(json_array_get(stacks->frames[1], k)));
 }
 
 static void measure(struct stacks *stacks)
@@ -133,7 +137,7 @@ static void measure(struct stacks *stacks)
         for (size_t k = stacks->counts[1]; k-- > 0;) {
             unsigned char down = stacks->same[i + 1][k];
             unsigned char right = stacks->same[i][k + 1];
-            stacks->same[i][k] = frames_alike(stacks, i, k)
+            stacks->same[i][k] = compared_frames_alike(stacks, i, k)
                                      ? (unsigned char)(stacks->same[i + 1][k + 1] + 1)
                                  : down > right ? down
                                                 : right;
@@ -141,7 +145,7 @@ static void measure(struct stacks *stacks)
     }
 }
 
-static void write_frame(struct text *out, const json_t *frame)
+static void write_compared_frame(struct text *out, const json_t *frame)
 {
     const char *function = report_string(frame, "function");
     struct text name = { 0 };
@@ -167,17 +171,17 @@ static void write_rows(struct text *out, const struct stacks *stacks)
     size_t k = 0;
     while (i < stacks->counts[0] || k < stacks->counts[1]) {
         bool both = i < stacks->counts[0] && k < stacks->counts[1] &&
-                    frames_alike(stacks, i, k);
+                    compared_frames_alike(stacks, i, k);
         bool first =
             both || k == stacks->counts[1] ||
             (i < stacks->counts[0] && stacks->same[i + 1][k] >= stacks->same[i][k + 1]);
         html_write(out, both ? "<tr>" : "<tr class=\"differs\">");
         if (first)
-            write_frame(out, json_array_get(stacks->frames[0], i++));
+            write_compared_frame(out, json_array_get(stacks->frames[0], i++));
         else
             html_write(out, "<td></td>");
         if (both || !first)
-            write_frame(out, json_array_get(stacks->frames[1], k++));
+            write_compared_frame(out, json_array_get(stacks->frames[1], k++));
         else
             html_write(out, "<td></td>");
         html_write(out, "</tr>\n");
@@ -259,15 +263,15 @@ static void write_pair(struct http_request *request, const struct part parts[2])
                "<a href=\"/reports/%s\">First</a><a href=\"/reports/%s\">Second</a></p>"
                "</section>\n",
                parts[0].group, PAGE_SHORT, parts[0].title, parts[0].id, parts[1].id);
-    write_facts(&pair);
+    write_compared_facts(&pair);
     write_stacks(&pair);
     page_end(pair.out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";
 }
 
-// read_ids reads the two parameters `r`; false: it failed the request.
-static bool read_ids(struct http_request *request, const char *ids[2])
+// read_compared_ids reads the two parameters `r`; false: it failed the request.
+static bool read_compared_ids(struct http_request *request, const char *ids[2])
 {
     size_t count = 0;
     for (size_t i = 0; i < request->parameter_count; i++) {
@@ -288,7 +292,7 @@ void page_compare(struct http_request *request)
     const char *ids[2];
     size_t opened = 0;
     struct viewed_report viewed;
-    if (!read_ids(request, ids))
+    if (!read_compared_ids(request, ids))
         return;
     while (opened < 2 && viewed_report_open(request, ids[opened], &viewed)) {
         part_init(&parts[opened], &viewed, ids[opened]);

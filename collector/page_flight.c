@@ -31,7 +31,7 @@ struct picture {
     const json_t *open[DEPTHS_DRAWN]; // entries whose exit was not drawn yet
 };
 
-static bool is_entry(const json_t *event)
+static bool is_call_entry(const json_t *event)
 {
     const char *action = report_string(event, "action");
     return action != NULL && strncmp(action, "enter", 5) == 0;
@@ -42,8 +42,8 @@ static int64_t time_of(const json_t *event)
     return report_integer(event, "t_ns", 0);
 }
 
-// write_call writes the name of an event's function, or its address.
-static void write_call(struct text *out, const json_t *event)
+// write_flight_call writes the name of an event's function, or its address.
+static void write_flight_call(struct text *out, const json_t *event)
 {
     struct text name = { 0 };
     const char *function = report_string(event, "function");
@@ -72,7 +72,7 @@ static void write_span(struct text *out, int64_t ns)
     html_write(out, "%s\u2009%s", number, units[unit].name);
 }
 
-static int place_of(const struct picture *picture, int64_t ns)
+static int place_of_flight_call(const struct picture *picture, int64_t ns)
 {
     double span = (double)picture->last_ns - (double)picture->first_ns;
     double part = span > 0 ? ((double)ns - (double)picture->first_ns) / span : 0;
@@ -86,14 +86,14 @@ static void draw_call(struct picture *picture, int depth, const json_t *entry,
 {
     int64_t end_ns = end != NULL ? time_of(end) : picture->last_ns;
     int64_t begin_ns = entry != NULL ? time_of(entry) : picture->first_ns;
-    int left = place_of(picture, begin_ns);
-    int width = place_of(picture, end_ns) - left;
+    int left = place_of_flight_call(picture, begin_ns);
+    int width = place_of_flight_call(picture, end_ns) - left;
     html_write(picture->out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
                " rx=\"1\"><title>",
                end == NULL ? "open" : "call", left, depth * LANE, width > 2 ? width : 2,
                LANE - 2);
-    write_call(picture->out, entry != NULL ? entry : end);
+    write_flight_call(picture->out, entry != NULL ? entry : end);
     html_write(picture->out, ": ");
     write_span(picture->out, end_ns - begin_ns);
     html_write(picture->out, "%s</title></rect>",
@@ -105,7 +105,7 @@ static void draw_event(struct picture *picture, const json_t *event)
     int64_t depth = report_integer(event, "depth", 0);
     if (depth < 0 || depth >= DEPTHS_DRAWN)
         return;
-    if (is_entry(event)) {
+    if (is_call_entry(event)) {
         picture->open[depth] = event;
         return;
     }
@@ -147,7 +147,7 @@ static void draw(struct text *out, const json_t *events, const char *moment)
     html_write(out, "</span><span>%s</span></p>", moment);
 }
 
-static void write_event(struct text *out, const json_t *event)
+static void write_flight_event(struct text *out, const json_t *event)
 {
     int64_t depth = report_integer(event, "depth", 0);
     html_write(out, "<li><span class=\"at\">");
@@ -155,8 +155,8 @@ static void write_event(struct text *out, const json_t *event)
     html_write(out, "</span><code>");
     for (int64_t i = 0; i < depth && i < INDENT_MAX; i++)
         text_append_string(out, "\u00a0\u00a0");
-    html_write(out, "%s ", is_entry(event) ? "\u2192" : "\u2190");
-    write_call(out, event);
+    html_write(out, "%s ", is_call_entry(event) ? "\u2192" : "\u2190");
+    write_flight_call(out, event);
     const char *argument =
         json_string_value(json_array_get(json_object_get(event, "arguments"), 0));
     if (argument != NULL)
@@ -164,7 +164,7 @@ static void write_event(struct text *out, const json_t *event)
     html_write(out, "</code></li>\n");
 }
 
-static void write_open(struct text *out, const json_t *thread)
+static void write_open_call(struct text *out, const json_t *thread)
 {
     const json_t *calls = json_object_get(thread, "open_calls");
     size_t count = json_array_size(calls);
@@ -178,7 +178,8 @@ static void write_open(struct text *out, const json_t *thread)
     html_write(out, "</p>");
 }
 
-static void write_thread(struct text *out, const json_t *thread, const char *moment)
+static void write_thread_flight(struct text *out, const json_t *thread,
+                                const char *moment)
 {
     const json_t *events = json_object_get(thread, "events");
     size_t count = json_array_size(events);
@@ -189,14 +190,14 @@ static void write_thread(struct text *out, const json_t *thread, const char *mom
     if (count == 0)
         return;
     draw(out, events, moment);
-    write_open(out, thread);
+    write_open_call(out, thread);
     size_t first = count > EVENTS_LISTED ? count - EVENTS_LISTED : 0;
     html_write(out,
                "<details class=\"inner\"><summary>The last %zu events</summary>"
                "<ol class=\"events\">\n",
                count - first);
     for (size_t i = first; i < count && !page_is_full(out); i++)
-        write_event(out, json_array_get(events, i));
+        write_flight_event(out, json_array_get(events, i));
     html_write(out, "</ol></details>");
     if (dropped > 0)
         html_write(out, "<p class=\"cut\">%lld events could not be recorded.</p>",
@@ -218,7 +219,7 @@ void page_flight_write(struct text *out, const json_t *report)
                " <small>what ran before %s</small></h2>\n",
                moment);
     for (size_t i = 0; i < count && i < THREADS_SHOWN && !page_is_full(out); i++)
-        write_thread(out, json_array_get(threads, i), moment);
+        write_thread_flight(out, json_array_get(threads, i), moment);
     if (count > THREADS_SHOWN)
         html_write(out, "<p class=\"cut\">%zu more threads are in the JSON.</p>",
                    count - THREADS_SHOWN);

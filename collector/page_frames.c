@@ -48,7 +48,7 @@ struct frame_list {
     struct page_sources *sources; // NULL: no sources are shown
 };
 
-static bool is_system(const json_t *frame)
+static bool frame_is_system(const json_t *frame)
 {
     return report_flag(frame, "system") && report_frame_is_code(frame);
 }
@@ -61,7 +61,7 @@ const char *page_frames_headline(const json_t *thread)
     json_array_foreach(report_frames(thread), i, frame)
     {
         const char *function = report_string(frame, "function");
-        if (function != NULL && !is_system(frame))
+        if (function != NULL && !frame_is_system(frame))
             return function;
         if (first == NULL)
             first = function;
@@ -79,7 +79,8 @@ static void write_trust(struct text *out, const json_t *frame)
     }
 }
 
-static void write_place(struct text *out, const json_t *report, const json_t *frame)
+static void write_frame_place(struct text *out, const json_t *report,
+                              const json_t *frame)
 {
     const char *file = report_string(frame, "file");
     long long line = report_integer(frame, "line", 0);
@@ -103,8 +104,8 @@ static void write_place(struct text *out, const json_t *report, const json_t *fr
     html_write(out, "</div>");
 }
 
-// write_value writes any JSON value on one line.
-static void write_value(struct text *out, const json_t *value)
+// write_frame_value writes any JSON value on one line.
+static void write_frame_value(struct text *out, const json_t *value)
 {
     if (json_is_string(value)) {
         html_write(out, "%.*s", PAGE_SHORT, json_string_value(value));
@@ -115,8 +116,8 @@ static void write_value(struct text *out, const json_t *value)
     free(dumped);
 }
 
-// reason_of says why there is no value, in words where we have them.
-static const char *reason_of(const json_t *argument)
+// reason_of_end says why there is no value, in words where we have them.
+static const char *reason_of_end(const json_t *argument)
 {
     static const struct {
         const char *reason;
@@ -139,7 +140,7 @@ static const char *reason_of(const json_t *argument)
     return reason;
 }
 
-static void write_arguments(struct text *out, const json_t *frame)
+static void write_frame_arguments(struct text *out, const json_t *frame)
 {
     const json_t *arguments = json_object_get(frame, "arguments");
     if (json_array_size(arguments) == 0)
@@ -153,9 +154,9 @@ static void write_arguments(struct text *out, const json_t *frame)
                    report_string(argument, "type"), PAGE_SHORT,
                    report_string(argument, "name"));
         if (value != NULL)
-            write_value(out, value);
+            write_frame_value(out, value);
         else
-            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of(argument));
+            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of_end(argument));
         if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");
@@ -176,8 +177,8 @@ static void write_gap(struct text *out, const json_t *frame)
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
 }
 
-// write_function writes a function's name, with its parameters set apart.
-static void write_function(struct text *out, const char *function)
+// write_frame_function writes a function's name, with its parameters set apart.
+static void write_frame_function(struct text *out, const char *function)
 {
     struct text name = { 0 };
     readable_name(function, &name);
@@ -192,14 +193,15 @@ static void write_function(struct text *out, const char *function)
     text_deinit(&name);
 }
 
-// write_name writes the function of a frame, or else its offset in an image or its
-// address.
-static void write_name(struct text *out, const json_t *report, const json_t *frame)
+// write_frame_name writes the function of a frame, or else its offset in an image or
+// its address.
+static void write_frame_name(struct text *out, const json_t *report,
+                             const json_t *frame)
 {
     const char *function = report_string(frame, "function");
     const char *image = report_string(report_image(report, frame), "name");
     if (function != NULL)
-        write_function(out, function);
+        write_frame_function(out, function);
     else if (image != NULL)
         html_write(out, "<code class=\"nameless\">%.*s+%.*s</code>", PAGE_SHORT, image,
                    20, report_string(frame, "image_offset"));
@@ -228,8 +230,8 @@ enum frame_look {
     FRAME_REPEATED, // repeats another frame; its source lines are not repeated
 };
 
-static void write_frame(const struct frame_list *list, size_t index,
-                        enum frame_look look)
+static void write_frame_row(const struct frame_list *list, size_t index,
+                            enum frame_look look)
 {
     struct text *out = list->out;
     const json_t *frame = json_array_get(list->frames, index);
@@ -241,15 +243,16 @@ static void write_frame(const struct frame_list *list, size_t index,
     html_write(out,
                "<li class=\"frame%s%s\"><span class=\"index\">%llu</span><div>"
                "<div class=\"function\">",
-               is_system(frame) ? " system" : "", look == FRAME_FAULT ? " fault" : "",
+               frame_is_system(frame) ? " system" : "",
+               look == FRAME_FAULT ? " fault" : "",
                (unsigned long long)frame_number(list->frames, index));
-    write_name(out, list->report, frame);
+    write_frame_name(out, list->report, frame);
     if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
     html_write(out, "</div>");
-    write_place(out, list->report, frame);
-    write_arguments(out, frame);
+    write_frame_place(out, list->report, frame);
+    write_frame_arguments(out, frame);
     if (look != FRAME_REPEATED)
         page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");
@@ -259,7 +262,7 @@ static void write_frame(const struct frame_list *list, size_t index,
 static size_t fold_end(const json_t *frames, size_t start)
 {
     size_t i = start;
-    while (i < json_array_size(frames) && is_system(json_array_get(frames, i)))
+    while (i < json_array_size(frames) && frame_is_system(json_array_get(frames, i)))
         i++;
     return i;
 }
@@ -288,7 +291,7 @@ static void write_fold(const struct frame_list *list, size_t start, size_t end)
     write_fold_names(out, list->frames, start, end);
     html_write(out, "</span></summary><ol class=\"frames\">\n");
     for (size_t i = start; i < end; i++)
-        write_frame(list, i, FRAME_FOLDED);
+        write_frame_row(list, i, FRAME_FOLDED);
     html_write(out, "</ol></details></li>\n");
 }
 
@@ -315,7 +318,7 @@ static size_t write_repeat(const struct frame_list *list, size_t start, size_t s
     struct text *out = list->out;
     size_t end = repeat_end(list->frames, start);
     end = end < shown ? end : shown;
-    write_frame(list, start, fault ? FRAME_FAULT : FRAME_OPEN);
+    write_frame_row(list, start, fault ? FRAME_FAULT : FRAME_OPEN);
     if (end < start + 1 + REPEATS_FOLDED)
         return start + 1;
     html_write(out,
@@ -323,7 +326,7 @@ static size_t write_repeat(const struct frame_list *list, size_t start, size_t s
                " more</span></summary><ol class=\"frames\">\n",
                end - start - 1);
     for (size_t i = start + 1; i < end; i++)
-        write_frame(list, i, FRAME_REPEATED);
+        write_frame_row(list, i, FRAME_REPEATED);
     html_write(out, "</ol></details></li>\n");
     return end;
 }
@@ -334,7 +337,7 @@ static bool has_own_frames(const json_t *frames)
     json_t *frame;
     json_array_foreach(frames, i, frame)
     {
-        if (report_frame_is_code(frame) && !is_system(frame))
+        if (report_frame_is_code(frame) && !frame_is_system(frame))
             return true;
     }
     return false;

@@ -44,7 +44,7 @@ static void write_figures(struct group_page *page, const struct store_group *gro
     html_write(out, "</dd></div></dl>");
 }
 
-static void write_releases(struct text *out, const struct store_group *group)
+static void write_group_releases(struct text *out, const struct store_group *group)
 {
     int64_t most = 1;
     if (group->release_count == 0)
@@ -96,7 +96,7 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                    (long long)group->kept, (long long)group->count);
 }
 
-static void write_group(void *context, const struct store_group *group)
+static void write_group_head(void *context, const struct store_group *group)
 {
     struct group_page *page = context;
     struct text *out = page->out;
@@ -117,7 +117,7 @@ static void write_group(void *context, const struct store_group *group)
                STORE_TREND_DAYS);
     page_write_trend(out, group, true);
     html_write(out, "</section>\n");
-    write_releases(out, group);
+    write_group_releases(out, group);
     html_write(out, "</div>\n");
     page_triage_write(out, page->store, group);
     html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
@@ -125,7 +125,7 @@ static void write_group(void *context, const struct store_group *group)
                     " c\">Compare two</button></h2><ol class=\"reports\">\n");
 }
 
-static void write_report(void *context, const struct store_report *report)
+static void write_report_row(void *context, const struct store_report *report)
 {
     struct group_page *page = context;
     struct text *out = page->out;
@@ -155,9 +155,11 @@ void page_group(struct http_request *request)
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
     struct group_page page = { .out = out, .store = store, .now_ms = moment_now() };
-    enum ch_status status = store_find_group(store, request->id, write_group, &page);
+    enum ch_status status =
+        store_find_group(store, request->id, write_group_head, &page);
     if (status == CH_OK)
-        status = store_list_reports(store, &filter.store, write_report, &page, next);
+        status =
+            store_list_reports(store, &filter.store, write_report_row, &page, next);
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;

@@ -19,7 +19,7 @@ struct listing {
     size_t count;
 };
 
-static void write_releases(struct text *out, const struct store_group *group)
+static void write_release_filter(struct text *out, const struct store_group *group)
 {
     for (size_t i = 0; i < group->release_count && i < RELEASES_IN_A_ROW; i++)
         html_write(out, "<span class=\"chip\">%.*s</span>", 60, group->releases[i]);
@@ -28,7 +28,7 @@ static void write_releases(struct text *out, const struct store_group *group)
                    group->release_count - RELEASES_IN_A_ROW);
 }
 
-static void write_group(void *context, const struct store_group *group)
+static void write_group_row(void *context, const struct store_group *group)
 {
     struct listing *listing = context;
     struct text *out = listing->out;
@@ -51,7 +51,7 @@ static void write_group(void *context, const struct store_group *group)
         page_write_number(out, group->held_back);
         html_write(out, " held back</span>");
     }
-    write_releases(out, group);
+    write_release_filter(out, group);
     html_write(out, "</div></div>");
     page_write_trend(out, group, false);
     html_write(out, "<div class=\"count\"><b>");
@@ -60,8 +60,8 @@ static void write_group(void *context, const struct store_group *group)
                group->count == 1 ? "report" : "reports");
 }
 
-static void write_field(struct text *out, const struct http_request *request,
-                        const char *name, const char *label, const char *hint)
+static void write_filter_field(struct text *out, const struct http_request *request,
+                               const char *name, const char *label, const char *hint)
 {
     const char *value = http_parameter_value(request, name);
     html_write(out,
@@ -88,17 +88,17 @@ static void write_filters(struct text *out, const struct http_request *request)
 {
     html_write(out,
                "<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\">");
-    write_field(out, request, "q", "Search", "function, program, host");
+    write_filter_field(out, request, "q", "Search", "function, program, host");
     html_write(out,
                "<label class=\"unfold\"><input type=\"checkbox\"%s> More filters"
                "</label>",
                request->parameter_count != 0 ? " checked" : "");
-    write_field(out, request, "release", "Release", "any");
-    write_field(out, request, "environment", "Environment", "any");
-    write_field(out, request, "signal", "Signal", "any");
-    write_field(out, request, "tag", "Tag", "key:value");
+    write_filter_field(out, request, "release", "Release", "any");
+    write_filter_field(out, request, "environment", "Environment", "any");
+    write_filter_field(out, request, "signal", "Signal", "any");
+    write_filter_field(out, request, "tag", "Tag", "key:value");
     write_status(out, request);
-    write_field(out, request, "since", "Since", "24h, 7d");
+    write_filter_field(out, request, "since", "Since", "24h, 7d");
     html_write(out, "<button>Show</button>");
     if (request->parameter_count != 0)
         html_write(out, "<a class=\"clear\" href=\"/\">Show all</a>");
@@ -156,7 +156,8 @@ void page_groups(struct http_request *request)
     write_filters(out, request);
     html_write(out, "<ol class=\"groups\">"); // the style sheet hides an empty list
     if (status == CH_OK)
-        status = store_list_groups(store, &filter.store, write_group, &listing, next);
+        status =
+            store_list_groups(store, &filter.store, write_group_row, &listing, next);
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;

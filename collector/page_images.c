@@ -21,7 +21,7 @@ static void write_sent(struct text *out, const char *folder, const char *build_i
                         " collector\">sources</span>");
 }
 
-static void write_image(struct text *out, const char *folder, const json_t *image)
+static void write_image_row(struct text *out, const char *folder, const json_t *image)
 {
     const char *build_id = report_string(image, "build_id");
     const char *path = report_string(image, "path");
@@ -52,7 +52,7 @@ void page_images_write(struct text *out, const struct viewed_report *viewed)
                "<tbody>\n",
                count);
     while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
-        write_image(out, viewed->symbols, json_array_get(images, shown++));
+        write_image_row(out, viewed->symbols, json_array_get(images, shown++));
     html_write(out, "</tbody></table></div>");
     if (shown < count)
         html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",

@@ -13,8 +13,8 @@
 
 enum { RUNS_SHOWN = 64, RUN_BYTES = 512, ROW_BYTES = 16, WATCHES_SHOWN = 100 };
 
-static void write_row(struct text *out, uint64_t address, const unsigned char *bytes,
-                      size_t size)
+static void write_memory_row(struct text *out, uint64_t address,
+                             const unsigned char *bytes, size_t size)
 {
     char shown[ROW_BYTES + 1];
     char place[24];
@@ -49,8 +49,8 @@ static void write_run(struct text *out, const json_t *run)
                "<pre class=\"dump\">",
                24, name != NULL ? name : "Memory", 20, report_string(run, "address"));
     for (size_t at = 0; at < size; at += ROW_BYTES)
-        write_row(out, address + at, bytes + at,
-                  size - at < ROW_BYTES ? size - at : ROW_BYTES);
+        write_memory_row(out, address + at, bytes + at,
+                         size - at < ROW_BYTES ? size - at : ROW_BYTES);
     html_write(out, "</pre></div>");
     if (taken < length)
         html_write(out, "<p class=\"cut\">%zu bytes more are in the JSON.</p>",
@@ -72,7 +72,7 @@ void page_memory_write(struct text *out, const json_t *report)
     html_write(out, "</details></section>\n");
 }
 
-static void write_watch(struct text *out, const json_t *watch)
+static void write_watch_table(struct text *out, const json_t *watch)
 {
     const json_t *value = json_object_get(watch, "value");
     char *dumped =
@@ -101,6 +101,6 @@ void page_watches_write(struct text *out, const json_t *report)
                " <small>%zu</small></h2><dl class=\"watches\">\n",
                count);
     for (size_t i = 0; i < count && i < WATCHES_SHOWN && !page_is_full(out); i++)
-        write_watch(out, json_array_get(watches, i));
+        write_watch_table(out, json_array_get(watches, i));
     html_write(out, "</dl></section>\n");
 }

@@ -37,7 +37,7 @@ static const struct {
     { "damaged-file", "its file could not be read" },
 };
 
-static const char *reason_of(const char *status)
+static const char *reason_of_missing(const char *status)
 {
     for (size_t i = 0; status != NULL && i < sizeof(reasons) / sizeof(reasons[0]);
          i++) {
@@ -94,7 +94,8 @@ void page_missing_write(struct text *out, const json_t *report, const char *addr
         const struct missing *image = &missing.images[i];
         html_write(out, "<li><b>%.*s</b> %zu %s: %s. Build ID <code>%.*s</code></li>\n",
                    PAGE_SHORT, report_string(image->image, "name"), image->frames,
-                   image->frames == 1 ? "frame" : "frames", reason_of(image->why), 128,
+                   image->frames == 1 ? "frame" : "frames",
+                   reason_of_missing(image->why), 128,
                    report_string(image->image, "build_id"));
     }
     html_write(out,

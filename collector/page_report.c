@@ -13,7 +13,7 @@
 
 enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
 
-static void write_fact(struct text *out, const char *name, const char *value)
+static void write_report_fact(struct text *out, const char *name, const char *value)
 {
     if (value != NULL && value[0] != 0)
         html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
@@ -51,7 +51,7 @@ static void write_signal(struct text *out, const json_t *crash)
     html_write(out, "</dd></div>");
 }
 
-static void write_time(struct text *out, const json_t *report)
+static void write_time_fact(struct text *out, const json_t *report)
 {
     int64_t at = 0;
     const char *time = report_string(report, "time");
@@ -71,7 +71,7 @@ static void write_time(struct text *out, const json_t *report)
     html_write(out, "</dd></div>");
 }
 
-static void write_arguments(struct text *out, const json_t *process)
+static void write_argument_list(struct text *out, const json_t *process)
 {
     const json_t *arguments = json_object_get(process, "arguments");
     if (json_array_size(arguments) == 0)
@@ -100,24 +100,24 @@ static void write_uptime(struct text *out, const json_t *process)
     html_write(out, "</dd></div>");
 }
 
-static void write_facts(struct text *out, const json_t *report)
+static void write_report_facts(struct text *out, const json_t *report)
 {
     const json_t *crash = json_object_get(report, "crash");
     const json_t *process = json_object_get(report, "process");
     const json_t *host = json_object_get(report, "host");
     html_write(out, "<dl class=\"facts\">");
     write_signal(out, crash);
-    write_fact(out, "Address", report_string(crash, "address"));
+    write_report_fact(out, "Address", report_string(crash, "address"));
     write_path(out, "Program", report_string(process, "executable"));
-    write_fact(out, "Release", report_string(report, "release"));
-    write_fact(out, "Environment", report_string(report, "environment"));
-    write_fact(out, "Host", report_string(host, "hostname"));
-    write_time(out, report);
+    write_report_fact(out, "Release", report_string(report, "release"));
+    write_report_fact(out, "Environment", report_string(report, "environment"));
+    write_report_fact(out, "Host", report_string(host, "hostname"));
+    write_time_fact(out, report);
     write_uptime(out, process);
-    write_fact(out, "System", report_string(host, "os"));
-    write_fact(out, "Kernel", report_string(host, "kernel"));
-    write_fact(out, "Architecture", report_string(host, "arch"));
-    write_arguments(out, process);
+    write_report_fact(out, "System", report_string(host, "os"));
+    write_report_fact(out, "Kernel", report_string(host, "kernel"));
+    write_report_fact(out, "Architecture", report_string(host, "arch"));
+    write_argument_list(out, process);
     html_write(out, "</dl>");
 }
 
@@ -169,7 +169,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     report_then(crash, &then);
     if (then.size != 0)
         html_write(out, "<p>%s.</p>", then.bytes);
-    write_facts(out, report);
+    write_report_facts(out, report);
     html_write(out,
                "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""
                " accesskey=\"t\" title=\"To paste elsewhere; access key t\">Text</a>"
@@ -188,7 +188,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     html_write(out, "</section>\n");
 }
 
-static void write_problems(struct text *out, const json_t *report)
+static void write_problem_list(struct text *out, const json_t *report)
 {
     const json_t *problems = json_object_get(report, "problems");
     size_t count = json_array_size(problems);
@@ -213,7 +213,7 @@ static void write_problems(struct text *out, const json_t *report)
     html_write(out, "</section>\n");
 }
 
-static void write_tags(struct text *out, const json_t *report)
+static void write_tag_list(struct text *out, const json_t *report)
 {
     const json_t *tags = json_object_get(report, "tags");
     const char *key;
@@ -233,7 +233,7 @@ static void write_tags(struct text *out, const json_t *report)
     html_write(out, "</dl></section>\n");
 }
 
-static void write_breadcrumbs(struct text *out, const json_t *report)
+static void write_breadcrumb_list(struct text *out, const json_t *report)
 {
     const json_t *crumbs = json_object_get(report, "breadcrumbs");
     size_t count = json_array_size(crumbs);
@@ -251,7 +251,7 @@ static void write_breadcrumbs(struct text *out, const json_t *report)
     html_write(out, "</ol></section>\n");
 }
 
-static void write_agent(struct text *out, const json_t *report)
+static void write_agent_facts(struct text *out, const json_t *report)
 {
     const json_t *agent = json_object_get(report, "agent");
     const json_t *timings = json_object_get(agent, "timings_us");
@@ -282,11 +282,11 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     page_flight_write(out, report);
     page_threads_write_others(out, report);
     page_memory_write(out, report);
-    write_breadcrumbs(out, report);
-    write_problems(out, report);
-    write_tags(out, report);
+    write_breadcrumb_list(out, report);
+    write_problem_list(out, report);
+    write_tag_list(out, report);
     page_images_write(out, viewed);
-    write_agent(out, report);
+    write_agent_facts(out, report);
     page_end(out);
 }
 

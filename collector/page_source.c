@@ -70,8 +70,8 @@ static const char *line_of(const struct source_lines *lines, const json_t *frame
     return lines->lines[(uint64_t)report_integer(frame, "line", 0) - lines->first];
 }
 
-static void write_lines(struct text *out, const struct source_lines *lines,
-                        uint64_t marked)
+static void write_source_lines(struct text *out, const struct source_lines *lines,
+                               uint64_t marked)
 {
     html_write(out, "<ol class=\"lines\" start=\"%llu\" tabindex=\"0\">\n",
                (unsigned long long)lines->first);
@@ -100,7 +100,7 @@ void page_source_write(struct text *out, struct page_sources *sources,
                "<details class=\"source\"%s><summary><span>Source</span>"
                "<code>%.*s</code></summary>\n",
                open ? " open" : "", SUMMARY_SHOWN, line + strspn(line, " \t"));
-    write_lines(out, &lines, (uint64_t)report_integer(frame, "line", 0));
+    write_source_lines(out, &lines, (uint64_t)report_integer(frame, "line", 0));
     html_write(out, "</details>");
 }
 
@@ -114,8 +114,8 @@ void page_source_line(struct text *out, struct page_sources *sources,
     }
 }
 
-// write_names lists the images that lack sources, and returns how many they are.
-static size_t write_names(struct text *out, const struct page_sources *sources)
+// write_source_names lists the images that lack sources, and returns how many they are.
+static size_t write_source_names(struct text *out, const struct page_sources *sources)
 {
     size_t named = 0;
     for (size_t i = 0; i < sources->count; i++) {
@@ -138,7 +138,7 @@ void page_source_write_missing(struct text *out, const struct page_sources *sour
     }
     if (wanted) {
         html_write(out, "<p class=\"cut\">No sources were sent of ");
-        write_names(out, sources);
+        write_source_names(out, sources);
         html_write(out,
                    ". To see lines of code here, send them from where it was "
                    "built:</p><pre class=\"command\">"

@@ -24,7 +24,7 @@ static void append_plain(struct text *out, const char *value, size_t limit)
     }
 }
 
-static void write_line(struct text *out, const char *name, const char *value)
+static void write_text_line(struct text *out, const char *name, const char *value)
 {
     if (value == NULL || value[0] == 0)
         return;
@@ -33,7 +33,8 @@ static void write_line(struct text *out, const char *name, const char *value)
     text_append_string(out, "\n");
 }
 
-static void write_function(struct text *out, const json_t *report, const json_t *frame)
+static void write_text_function(struct text *out, const json_t *report,
+                                const json_t *frame)
 {
     const char *function = report_string(frame, "function");
     struct text name = { 0 };
@@ -50,9 +51,9 @@ static void write_function(struct text *out, const json_t *report, const json_t 
     text_deinit(&name);
 }
 
-// write_source writes the frame's source line below it.
-static void write_source(struct text *out, struct page_sources *sources,
-                         const json_t *frame)
+// write_text_source writes the frame's source line below it.
+static void write_text_source(struct text *out, struct page_sources *sources,
+                              const json_t *frame)
 {
     struct text line = { 0 };
     page_source_line(&line, sources, frame);
@@ -64,8 +65,8 @@ static void write_source(struct text *out, struct page_sources *sources,
     text_deinit(&line);
 }
 
-static void write_frame(struct text *out, const json_t *report, const json_t *frame,
-                        size_t number)
+static void write_text_frame(struct text *out, const json_t *report,
+                             const json_t *frame, size_t number)
 {
     if (!report_frame_is_code(frame)) {
         text_appendf(out, "     ... %lld frames left out\n",
@@ -73,7 +74,7 @@ static void write_frame(struct text *out, const json_t *report, const json_t *fr
         return;
     }
     text_appendf(out, "%4zu ", number);
-    write_function(out, report, frame);
+    write_text_function(out, report, frame);
     if (report_string(frame, "file") != NULL) {
         text_append_string(out, " at ");
         append_plain(out, report_string(frame, "file"), PAGE_NAME);
@@ -92,18 +93,19 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     CH_CLEANUP(page_sources_deinit) struct page_sources sources;
     page_sources_init(&sources, viewed->symbols, report);
     bool sourced = false;
-    write_line(out, "crash", viewed->title);
-    write_line(out, "summary", report_string(crash, "summary"));
-    write_line(out, "message", report_unsaid_message(crash));
-    write_line(out, "address", report_string(crash, "address"));
-    write_line(out, "program",
-               report_string(json_object_get(report, "process"), "executable"));
-    write_line(out, "release", report_string(report, "release"));
-    write_line(out, "environment", report_string(report, "environment"));
-    write_line(out, "host", report_string(json_object_get(report, "host"), "hostname"));
-    write_line(out, "time", report_string(report, "time"));
-    write_line(out, "report", id);
-    write_line(out, "group", viewed->group);
+    write_text_line(out, "crash", viewed->title);
+    write_text_line(out, "summary", report_string(crash, "summary"));
+    write_text_line(out, "message", report_unsaid_message(crash));
+    write_text_line(out, "address", report_string(crash, "address"));
+    write_text_line(out, "program",
+                    report_string(json_object_get(report, "process"), "executable"));
+    write_text_line(out, "release", report_string(report, "release"));
+    write_text_line(out, "environment", report_string(report, "environment"));
+    write_text_line(out, "host",
+                    report_string(json_object_get(report, "host"), "hostname"));
+    write_text_line(out, "time", report_string(report, "time"));
+    write_text_line(out, "report", id);
+    write_text_line(out, "group", viewed->group);
     int64_t held_back =
         report_integer(json_object_get(report, "spool"), "held_back", 0);
     if (held_back > 0)
@@ -115,11 +117,11 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     size_t count = json_array_size(frames);
     for (size_t i = 0; i < count && i < FRAMES_WRITTEN; i++) {
         const json_t *frame = json_array_get(frames, i);
-        write_frame(out, report, frame, i);
+        write_text_frame(out, report, frame, i);
         if (sourced || report_frame_is_system(report, frame))
             continue;
         sourced = true;
-        write_source(out, &sources, frame);
+        write_text_source(out, &sources, frame);
     }
     if (count > FRAMES_WRITTEN)
         text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);

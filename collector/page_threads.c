@@ -23,30 +23,30 @@ struct stacks {
     size_t left_out; // threads whose stacks did not fit
 };
 
-// hash_string continues a 64-bit FNV-1a hash; 0xff, which UTF-8 never contains, ends
-// each string.
-static uint64_t hash_string(uint64_t hash, const char *string)
+// hash_thread_text continues a 64-bit FNV-1a hash; 0xff, which UTF-8 never contains,
+// ends each string.
+static uint64_t hash_thread_text(uint64_t hash, const char *string)
 {
     for (; string != NULL && *string != 0; string++)
         hash = (hash ^ (unsigned char)*string) * 0x100000001b3;
     return (hash ^ 0xff) * 0x100000001b3;
 }
 
-// frame_key is what a reader compares frames by: the function, else the address.
-static const char *frame_key(const json_t *frame)
+// thread_frame_key is what a reader compares frames by: the function, else the address.
+static const char *thread_frame_key(const json_t *frame)
 {
     const char *function = report_string(frame, "function");
     return function != NULL ? function : report_string(frame, "address");
 }
 
-static bool frames_alike(const json_t *a, const json_t *b)
+static bool thread_frames_alike(const json_t *a, const json_t *b)
 {
     size_t count = json_array_size(a);
     if (count != json_array_size(b))
         return false;
     for (size_t i = 0; i < count; i++) {
-        const char *first = frame_key(json_array_get(a, i));
-        const char *second = frame_key(json_array_get(b, i));
+        const char *first = thread_frame_key(json_array_get(a, i));
+        const char *second = thread_frame_key(json_array_get(b, i));
         if (first == NULL || second == NULL ? first != second
                                             : strcmp(first, second) != 0)
             return false;
@@ -61,7 +61,7 @@ static uint64_t hash_frames(const json_t *frames)
     json_t *frame;
     json_array_foreach(frames, i, frame)
     {
-        hash = hash_string(hash, frame_key(frame));
+        hash = hash_thread_text(hash, thread_frame_key(frame));
     }
     return hash;
 }
@@ -77,13 +77,14 @@ static void add_name(struct stack *stack, const json_t *thread)
                (long long)report_integer(thread, "tid", 0));
 }
 
-static void add_thread(struct stacks *stacks, const json_t *thread)
+static void add_listed_thread(struct stacks *stacks, const json_t *thread)
 {
     const json_t *frames = report_frames(thread);
     uint64_t hash = hash_frames(frames);
     for (size_t i = 0; i < stacks->count; i++) {
         struct stack *stack = &stacks->stacks[i];
-        if (stack->hash != hash || !frames_alike(report_frames(stack->thread), frames))
+        if (stack->hash != hash ||
+            !thread_frames_alike(report_frames(stack->thread), frames))
             continue;
         stack->count++;
         add_name(stack, thread);
@@ -104,8 +105,8 @@ static void stacks_deinit(struct stacks *stacks)
         text_deinit(&stacks->stacks[i].names);
 }
 
-static void write_stack(struct text *out, const json_t *report,
-                        const struct stack *stack)
+static void write_page_stack(struct text *out, const json_t *report,
+                             const struct stack *stack)
 {
     const char *state = report_string(stack->thread, "state");
     html_write(out, "<li><details class=\"stack\"><summary><span class=\"threads\">");
@@ -142,7 +143,7 @@ void page_threads_write_others(struct text *out, const json_t *report)
         if (thread == crashed)
             continue;
         others++;
-        add_thread(&stacks, thread);
+        add_listed_thread(&stacks, thread);
     }
     if (others == 0)
         return;
@@ -155,7 +156,7 @@ void page_threads_write_others(struct text *out, const json_t *report)
     html_write(out, "</small></h2><ol class=\"stacks\">\n");
     size_t shown = 0;
     while (shown < stacks.count && !page_is_full(out))
-        write_stack(out, report, &stacks.stacks[shown++]);
+        write_page_stack(out, report, &stacks.stacks[shown++]);
     html_write(out, "</ol>");
     if (shown < stacks.count || stacks.left_out != 0)
         html_write(out,
@@ -165,7 +166,7 @@ void page_threads_write_others(struct text *out, const json_t *report)
     html_write(out, "</section>\n");
 }
 
-static void write_registers(struct text *out, const json_t *thread)
+static void write_register_table(struct text *out, const json_t *thread)
 {
     const json_t *registers = json_object_get(thread, "registers");
     const char *name;
@@ -201,6 +202,6 @@ void page_threads_write_crashed(struct text *out, const struct viewed_report *vi
                40, name, (long long)report_integer(thread, "tid", 0));
     page_frames_write(out, report, thread, &sources);
     page_source_write_missing(out, &sources, address);
-    write_registers(out, thread);
+    write_register_table(out, thread);
     html_write(out, "</section>\n");
 }

@@ -23,7 +23,7 @@ static int64_t unit_ms(char unit)
     }
 }
 
-static enum ch_status parse(const char *text, struct rate *out)
+static enum ch_status parse_rate(const char *text, struct rate *out)
 {
     char *end = NULL;
     if (!isdigit((unsigned char)text[0]))
@@ -47,7 +47,7 @@ static enum ch_status parse(const char *text, struct rate *out)
 enum ch_status rate_init(const char *text, struct rate *out)
 {
     struct rate rate = { 0 };
-    enum ch_status status = text != NULL ? parse(text, &rate) : CH_OK;
+    enum ch_status status = text != NULL ? parse_rate(text, &rate) : CH_OK;
     if (status != CH_OK)
         return status;
     for (size_t i = 0; i <= ACCESS_TOKENS; i++)

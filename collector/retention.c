@@ -37,10 +37,10 @@ static bool pause_for(struct retention *retention, int ms)
     return go_on;
 }
 
-// trim takes one step of retention, and drops empty weeks when nothing is left to
-// remove.
-static enum ch_status trim(struct retention *retention, bool *out_more,
-                           char error[STORE_ERROR_SIZE])
+// trim_retained takes one step of retention, and drops empty weeks when nothing is left
+// to remove.
+static enum ch_status trim_retained(struct retention *retention, bool *out_more,
+                                    char error[STORE_ERROR_SIZE])
 {
     size_t removed = 0;
     size_t dropped = 0;
@@ -66,7 +66,7 @@ static void *retention_main(void *context)
         enum ch_status status = store_move(retention->store, &more, error);
         left_ms -= wait_ms;
         if (status == CH_OK && !more && trims && left_ms <= 0) {
-            status = trim(retention, &more, error);
+            status = trim_retained(retention, &more, error);
             left_ms = more ? 0 : ROUND_MS;
         }
         if (status != CH_OK)
@@ -76,7 +76,7 @@ static void *retention_main(void *context)
     return NULL;
 }
 
-static void release(struct retention *retention)
+static void release_turn(struct retention *retention)
 {
     pthread_cond_destroy(&retention->changed);
     pthread_mutex_destroy(&retention->lock);
@@ -100,7 +100,7 @@ enum ch_status retention_create(struct store *store,
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&retention->lock, NULL);
     if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
-        release(retention);
+        release_turn(retention);
         return CH_ERR_IO;
     }
     *out = retention;
@@ -116,5 +116,5 @@ void retention_destroy(struct retention *retention)
     pthread_cond_signal(&retention->changed);
     pthread_mutex_unlock(&retention->lock);
     pthread_join(retention->thread, NULL);
-    release(retention);
+    release_turn(retention);
 }

@@ -44,7 +44,8 @@ struct bound {
     char numbers[SQL_VALUES][NUMBER_SIZE];
 };
 
-static void bind(struct bound *out, const struct sql_value *values, size_t count)
+static void bind_postgres_value(struct bound *out, const struct sql_value *values,
+                                size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct sql_value *value = &values[i];
@@ -79,8 +80,8 @@ static bool is_transient(const char *state)
     return false;
 }
 
-// fail keeps the first failure: a result's, or (NULL) the connection's.
-static enum ch_status fail(struct postgres *postgres, const PGresult *result)
+// fail_postgres keeps the first failure: a result's, or (NULL) the connection's.
+static enum ch_status fail_postgres(struct postgres *postgres, const PGresult *result)
 {
     struct sql *sql = &postgres->sql;
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -134,7 +135,8 @@ static bool send_if_much(struct postgres *postgres, const struct bound *bound,
     return postgres->unsent < UNSENT_MAX || send_queued(postgres);
 }
 
-static bool await(struct postgres *postgres, sql_row_fn *visit, void *context)
+static bool await_postgres_result(struct postgres *postgres, sql_row_fn *visit,
+                                  void *context)
 {
     if (postgres->awaited_count == postgres->awaited_capacity) {
         size_t capacity = 2 * postgres->awaited_capacity + 64;
@@ -150,7 +152,8 @@ static bool await(struct postgres *postgres, sql_row_fn *visit, void *context)
     return true;
 }
 
-static bool prepare(struct postgres *postgres, unsigned statement, const char *name)
+static bool prepare_postgres_statement(struct postgres *postgres, unsigned statement,
+                                       const char *name)
 {
     const struct sql_statement *texts = &postgres->sql.statements[statement];
     struct text translated = { 0 };
@@ -158,7 +161,7 @@ static bool prepare(struct postgres *postgres, unsigned statement, const char *n
                       texts->postgres != NULL ? texts->postgres : texts->sqlite);
     bool sent = text_ok(&translated) &&
                 PQsendPrepare(postgres->connection, name, translated.bytes, 0, NULL) &&
-                await(postgres, NULL, NULL);
+                await_postgres_result(postgres, NULL, NULL);
     text_deinit(&translated);
     postgres->prepared[statement] = sent;
     return sent;
@@ -173,17 +176,18 @@ static void postgres_queue(struct sql *sql, unsigned statement,
     struct bound bound;
     char name[NAME_SIZE];
     snprintf(name, sizeof(name), "s%u", statement);
-    bind(&bound, values, count);
+    bind_postgres_value(&bound, values, count);
     bool sent = PQpipelineStatus(connection) != PQ_PIPELINE_OFF ||
                 PQenterPipelineMode(connection);
-    sent =
-        sent && (postgres->prepared[statement] || prepare(postgres, statement, name));
+    sent = sent && (postgres->prepared[statement] ||
+                    prepare_postgres_statement(postgres, statement, name));
     sent = sent &&
            PQsendQueryPrepared(connection, name, (int)count, bound.values,
                                bound.lengths, bound.formats, 1) &&
-           await(postgres, visit, context) && send_if_much(postgres, &bound, count);
+           await_postgres_result(postgres, visit, context) &&
+           send_if_much(postgres, &bound, count);
     if (!sent)
-        fail(postgres, NULL);
+        fail_postgres(postgres, NULL);
 }
 
 static void take_result(struct postgres *postgres, const struct awaited *awaited,
@@ -192,7 +196,7 @@ static void take_result(struct postgres *postgres, const struct awaited *awaited
     struct sql_row row = { .sql = &postgres->sql, .handle = result };
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_FATAL_ERROR)
-        fail(postgres, result);
+        fail_postgres(postgres, result);
     if (status != PGRES_TUPLES_OK || awaited->visit == NULL)
         return;
     for (; row.index < PQntuples(result); row.index++)
@@ -214,7 +218,7 @@ static void take_results(struct postgres *postgres)
     }
     result = PQgetResult(postgres->connection);
     if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
-        fail(postgres, result);
+        fail_postgres(postgres, result);
     PQclear(result);
 }
 
@@ -226,10 +230,10 @@ static enum ch_status postgres_flush(struct sql *sql)
     if (PQpipelineSync(postgres->connection) && send_queued(postgres))
         take_results(postgres);
     else
-        fail(postgres, NULL);
+        fail_postgres(postgres, NULL);
     postgres->awaited_count = 0;
     if (!PQexitPipelineMode(postgres->connection))
-        fail(postgres, NULL);
+        fail_postgres(postgres, NULL);
     return sql->failed;
 }
 
@@ -239,7 +243,7 @@ static bool run_plain(struct postgres *postgres, const char *text)
     ExecStatusType status = PQresultStatus(result);
     bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
     if (!ok)
-        fail(postgres, result);
+        fail_postgres(postgres, result);
     PQclear(result);
     return ok;
 }
@@ -308,7 +312,7 @@ static PGresult *execute(struct postgres *postgres, const char *text,
                          const struct sql_value *values, size_t count)
 {
     struct bound bound;
-    bind(&bound, values, count);
+    bind_postgres_value(&bound, values, count);
     return PQexecParams(postgres->connection, text, (int)count, NULL, bound.values,
                         bound.lengths, bound.formats, 1);
 }
@@ -420,7 +424,7 @@ enum ch_status sql_postgres_open(const struct sql_options *options, const char *
     postgres->query_limit_ms = options->query_limit_ms;
     postgres->connection = PQconnectdbParams(keywords, values, 1);
     if (!begin_session(postgres)) {
-        fail(postgres, NULL);
+        fail_postgres(postgres, NULL);
         snprintf(error, SQL_ERROR_SIZE, "%s", postgres->sql.error);
         postgres_close(&postgres->sql);
         return CH_ERR_IO;

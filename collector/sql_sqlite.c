@@ -25,8 +25,8 @@ static const char writing_pragmas[] =
 static const char reading_pragmas[] =
     "PRAGMA query_only = 1; PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0";
 
-// fail keeps the first failure, with SQLite's message for it.
-static enum ch_status fail(struct sqlite *sqlite, int result)
+// fail_sqlite keeps the first failure, with SQLite's message for it.
+static enum ch_status fail_sqlite(struct sqlite *sqlite, int result)
 {
     struct sql *sql = &sqlite->sql;
     if (sql->failed == CH_OK) {
@@ -37,7 +37,8 @@ static enum ch_status fail(struct sqlite *sqlite, int result)
     return sql->failed;
 }
 
-static void bind(sqlite3_stmt *statement, const struct sql_value *values, size_t count)
+static void bind_sqlite_value(sqlite3_stmt *statement, const struct sql_value *values,
+                              size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct sql_value *value = &values[i];
@@ -52,9 +53,9 @@ static void bind(sqlite3_stmt *statement, const struct sql_value *values, size_t
     }
 }
 
-// run steps through the rows of a bound statement.
-static int run(struct sqlite *sqlite, sqlite3_stmt *statement, sql_row_fn *visit,
-               void *context)
+// run_sqlite_statement steps through the rows of a bound statement.
+static int run_sqlite_statement(struct sqlite *sqlite, sqlite3_stmt *statement,
+                                sql_row_fn *visit, void *context)
 {
     struct sql_row row = { .sql = &sqlite->sql, .handle = statement };
     int result = sqlite3_step(statement);
@@ -75,14 +76,14 @@ static void sqlite_queue(struct sql *sql, unsigned statement,
         int result = sqlite3_prepare_v3(sqlite->db, sql->statements[statement].sqlite,
                                         -1, SQLITE_PREPARE_PERSISTENT, prepared, NULL);
         if (result != SQLITE_OK) {
-            fail(sqlite, result);
+            fail_sqlite(sqlite, result);
             return;
         }
     }
-    bind(*prepared, values, count);
-    int result = run(sqlite, *prepared, visit, context);
+    bind_sqlite_value(*prepared, values, count);
+    int result = run_sqlite_statement(sqlite, *prepared, visit, context);
     if (result != SQLITE_DONE)
-        fail(sqlite, result);
+        fail_sqlite(sqlite, result);
     sqlite3_reset(*prepared);
     sqlite3_clear_bindings(*prepared);
 }
@@ -100,12 +101,12 @@ static enum ch_status sqlite_query(struct sql *sql, const char *text,
     sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(sqlite->db, text, -1, &statement, NULL);
     if (result == SQLITE_OK) {
-        bind(statement, values, count);
-        result = run(sqlite, statement, visit, context);
+        bind_sqlite_value(statement, values, count);
+        result = run_sqlite_statement(sqlite, statement, visit, context);
     }
     enum ch_status status = CH_OK;
     if (result != SQLITE_DONE) {
-        status = fail(sqlite, result);
+        status = fail_sqlite(sqlite, result);
         sql->failed = CH_OK; // the failure concerns only this query
     }
     sqlite3_finalize(statement);
@@ -116,7 +117,7 @@ static enum ch_status sqlite_script(struct sql *sql, const char *text)
 {
     struct sqlite *sqlite = (struct sqlite *)sql;
     int result = sqlite3_exec(sqlite->db, text, NULL, NULL, NULL);
-    return result == SQLITE_OK ? CH_OK : fail(sqlite, result);
+    return result == SQLITE_OK ? CH_OK : fail_sqlite(sqlite, result);
 }
 
 static void sqlite_rollback(struct sql *sql)
@@ -127,7 +128,7 @@ static void sqlite_rollback(struct sql *sql)
     sql->failed = CH_OK;
 }
 
-static int is_late(void *context)
+static int statement_is_late(void *context)
 {
     return moment_now() >= *(const int64_t *)context;
 }
@@ -137,7 +138,8 @@ static void sqlite_limit_time(struct sql *sql, int64_t until_ms)
     struct sqlite *sqlite = (struct sqlite *)sql;
     sqlite->until_ms = until_ms;
     sqlite3_progress_handler(sqlite->db, until_ms != 0 ? STEPS_A_LOOK : 0,
-                             until_ms != 0 ? is_late : NULL, &sqlite->until_ms);
+                             until_ms != 0 ? statement_is_late : NULL,
+                             &sqlite->until_ms);
 }
 
 static sqlite3_stmt *row_statement(const struct sql_row *row)
@@ -212,7 +214,7 @@ enum ch_status sql_sqlite_open(const struct sql_options *options, const char *na
                                 .statements = options->statements };
     int result = connect_to(sqlite, name, options->reading);
     if (result != SQLITE_OK) {
-        fail(sqlite, result);
+        fail_sqlite(sqlite, result);
         snprintf(error, SQL_ERROR_SIZE, "%s", sqlite->sql.error);
         sqlite_close(&sqlite->sql);
         return CH_ERR_IO;

@@ -137,7 +137,7 @@ static void take_out(struct sql *sql, struct batch *batch)
         sql_queue(sql, statements[i], &list, 1, NULL, NULL);
 }
 
-static void take_group(void *context, const struct sql_row *row)
+static void take_group_row(void *context, const struct sql_row *row)
 {
     struct found_group *group = context;
     group->number = sql_row_number(row, 0);
@@ -177,13 +177,14 @@ static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
             sql_number(first_ms),
             sql_number(last_ms),
         };
-        sql_queue(sql, STORE_GAIN_GROUP, values, 7, take_group, &batch->groups[group]);
+        sql_queue(sql, STORE_GAIN_GROUP, values, 7, take_group_row,
+                  &batch->groups[group]);
         group++;
         start = end;
     }
 }
 
-static void write_report(struct sql *sql, struct planned *planned)
+static void store_report_row(struct sql *sql, struct planned *planned)
 {
     const struct entry *entry = planned->upload->entry;
     struct sql_value values[] = {
@@ -294,7 +295,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
     take_out(sql, batch);
     gain_groups(sql, batch, count);
     for (size_t i = 0; i < count; i++)
-        write_report(sql, batch->order[i]);
+        store_report_row(sql, batch->order[i]);
     status = sql_flush(sql);
     if (status != CH_OK)
         return status;
@@ -323,8 +324,8 @@ static enum ch_status add_batch(struct sql *sql, void *context)
     }
 }
 
-// make_room makes the partitions that the batch's bodies belong to.
-static enum ch_status make_room(struct store *store, void *context)
+// make_store_room makes the partitions that the batch's bodies belong to.
+static enum ch_status make_store_room(struct store *store, void *context)
 {
     const struct batch *batch = context;
     enum ch_status status = CH_OK;
@@ -349,7 +350,7 @@ enum ch_status store_add(struct store *store, struct store_upload *uploads,
         return CH_ERR_NO_MEMORY;
     }
     struct store_job job = { .what = "store reports",
-                             .prepare = make_room,
+                             .prepare = make_store_room,
                              .work = add_batch,
                              .context = &batch };
     return store_transact(store, &job, error);

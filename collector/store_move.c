@@ -54,7 +54,7 @@ static void take_move(void *context, const struct sql_row *row)
     move->last = sql_row_number(row, 5);
 }
 
-static void take_report(void *context, const struct sql_row *row)
+static void take_moved_report(void *context, const struct sql_row *row)
 {
     struct step *step = context;
     struct move *move = &step->move;
@@ -139,7 +139,7 @@ enum ch_status store_move_step(struct sql *sql, bool *out_more)
         return status;
     struct sql_value next[] = { sql_number(move->source), sql_number(move->time_ms),
                                 sql_number(move->last), sql_number(STORE_MOVE_STEP) };
-    sql_queue(sql, STORE_MOVE_NEXT, next, 4, take_report, &step);
+    sql_queue(sql, STORE_MOVE_NEXT, next, 4, take_moved_report, &step);
     status = sql_flush(sql);
     if (status == CH_OK && step.moved != 0)
         status = move_reports(sql, &step);

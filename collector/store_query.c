@@ -19,8 +19,8 @@ void store_query_add(struct store_query *query, const char *sql)
     text_append_string(&query->sql, sql);
 }
 
-static void add_value(struct store_query *query, const char *sql,
-                      struct sql_value value)
+static void query_add_value(struct store_query *query, const char *sql,
+                            struct sql_value value)
 {
     assert(query->count < SQL_VALUES);
     query->values[query->count++] = value;
@@ -33,12 +33,12 @@ static void add_value(struct store_query *query, const char *sql,
 
 void store_query_add_text(struct store_query *query, const char *sql, const char *value)
 {
-    add_value(query, sql, sql_text(value));
+    query_add_value(query, sql, sql_text(value));
 }
 
 void store_query_add_number(struct store_query *query, const char *sql, int64_t value)
 {
-    add_value(query, sql, sql_number(value));
+    query_add_value(query, sql, sql_number(value));
 }
 
 // add_contains requires that a text, given in SQL, contains the search string.
@@ -153,9 +153,10 @@ void store_query_narrow_reports(struct store_query *query,
     narrow(query, filter);
 }
 
-// add_facet keeps the groups with a report that has this value; condition ends with it.
-static void add_facet(struct store_query *query, const char *condition,
-                      const char *value)
+// query_add_facet keeps the groups with a report that has this value; condition ends
+// with it.
+static void query_add_facet(struct store_query *query, const char *condition,
+                            const char *value)
 {
     store_query_add(query, " AND g.number IN (SELECT f.group_number FROM facets f"
                            " WHERE f.kind >= 5 AND ");
@@ -166,9 +167,9 @@ static void add_facet(struct store_query *query, const char *condition,
 static void add_facets(struct store_query *query, const struct store_filter *filter)
 {
     if (filter->release != NULL)
-        add_facet(query, "f.kind = 5 AND f.value = ?", filter->release);
+        query_add_facet(query, "f.kind = 5 AND f.value = ?", filter->release);
     if (filter->environment != NULL)
-        add_facet(query, "f.kind = 6 AND f.value = ?", filter->environment);
+        query_add_facet(query, "f.kind = 6 AND f.value = ?", filter->environment);
     if (filter->signal != 0)
         store_query_add_number(query,
                                " AND g.number IN (SELECT f.group_number FROM facets f"
@@ -176,7 +177,7 @@ static void add_facets(struct store_query *query, const struct store_filter *fil
                                " CAST(? AS text))",
                                filter->signal);
     if (filter->signal_name != NULL)
-        add_facet(query, "f.kind = 8 AND f.value = ?", filter->signal_name);
+        query_add_facet(query, "f.kind = 8 AND f.value = ?", filter->signal_name);
     for (size_t i = 0; i < filter->tag_count; i++) {
         store_query_add_text(query,
                              " AND g.number IN (SELECT f.group_number FROM facets f"

@@ -45,7 +45,7 @@ static bool takes_row(struct listing *listing)
     return false;
 }
 
-static struct store_report read_report(const struct sql_row *row)
+static struct store_report read_stored_report(const struct sql_row *row)
 {
     return (struct store_report){
         .id = sql_row_text(row, 0),
@@ -70,7 +70,7 @@ static void list_report(void *context, const struct sql_row *row)
     struct listing *listing = context;
     if (!takes_row(listing))
         return;
-    struct store_report report = read_report(row);
+    struct store_report report = read_stored_report(row);
     listing->last_ms = report.time_ms;
     listing->last_number = sql_row_number(row, REPORT_NUMBER);
     listing->visit_report(listing->context, &report);
@@ -243,7 +243,7 @@ struct finding {
 static void find_body(void *context, const struct sql_row *row)
 {
     struct finding *finding = context;
-    struct store_report report = read_report(row);
+    struct store_report report = read_stored_report(row);
     struct store_body body = {
         .encoding = (enum decode_encoding)sql_row_number(row, REPORT_COLUMN_COUNT),
     };

@@ -39,7 +39,7 @@ void store_tally_clear(struct store_tally *tally)
     tally->failed = false;
 }
 
-static void add(struct store_tally *tally, const struct store_figure *figure)
+static void tally_add(struct store_tally *tally, const struct store_figure *figure)
 {
     if (tally->count == tally->capacity) {
         size_t capacity = 2 * tally->capacity + 64;
@@ -54,13 +54,13 @@ static void add(struct store_tally *tally, const struct store_figure *figure)
     tally->figures[tally->count++] = *figure;
 }
 
-static void add_facet(struct store_tally *tally, struct store_figure figure,
-                      enum store_facet kind, const char *text)
+static void tally_add_facet(struct store_tally *tally, struct store_figure figure,
+                            enum store_facet kind, const char *text)
 {
     figure.kind = kind;
     figure.text = text;
     if (text[0] != 0)
-        add(tally, &figure);
+        tally_add(tally, &figure);
 }
 
 // is_cut_twin is true for a tag with the key of an earlier tag: both keys were cut.
@@ -81,29 +81,29 @@ void store_tally_add(struct store_tally *tally, int64_t group,
     };
     figure.kind = KIND_DAY;
     figure.number = entry->time_ms / DAY_MS;
-    add(tally, &figure);
+    tally_add(tally, &figure);
     figure.kind = FACET_SIGNAL;
     figure.number = entry->signal;
-    add(tally, &figure);
+    tally_add(tally, &figure);
     figure.number = 0;
-    add_facet(tally, figure, FACET_TITLE, entry->title);
-    add_facet(tally, figure, FACET_SUMMARY, entry->summary);
-    add_facet(tally, figure, FACET_EXECUTABLE, entry->executable);
-    add_facet(tally, figure, FACET_HOSTNAME, entry->hostname);
-    add_facet(tally, figure, FACET_RELEASE, entry->release);
-    add_facet(tally, figure, FACET_ENVIRONMENT, entry->environment);
-    add_facet(tally, figure, FACET_SIGNAL_NAME, entry->signal_name);
+    tally_add_facet(tally, figure, FACET_TITLE, entry->title);
+    tally_add_facet(tally, figure, FACET_SUMMARY, entry->summary);
+    tally_add_facet(tally, figure, FACET_EXECUTABLE, entry->executable);
+    tally_add_facet(tally, figure, FACET_HOSTNAME, entry->hostname);
+    tally_add_facet(tally, figure, FACET_RELEASE, entry->release);
+    tally_add_facet(tally, figure, FACET_ENVIRONMENT, entry->environment);
+    tally_add_facet(tally, figure, FACET_SIGNAL_NAME, entry->signal_name);
     for (size_t i = 0; i < entry->tag_count; i++) {
         if (is_cut_twin(entry, i))
             continue;
         figure.kind = FACET_TAG;
         figure.text = entry->tags[i].key;
         figure.more = entry->tags[i].value;
-        add(tally, &figure);
+        tally_add(tally, &figure);
     }
 }
 
-static int by_place(const void *a, const void *b)
+static int by_tally_place(const void *a, const void *b)
 {
     const struct store_figure *x = a;
     const struct store_figure *y = b;
@@ -149,12 +149,13 @@ enum ch_status store_tally_queue(struct store_tally *tally, struct sql *sql)
     if (tally->failed)
         return CH_ERR_NO_MEMORY;
     if (tally->count != 0)
-        qsort(tally->figures, tally->count, sizeof(*tally->figures), by_place);
+        qsort(tally->figures, tally->count, sizeof(*tally->figures), by_tally_place);
     for (size_t start = 0; start < tally->count;) {
         const struct store_figure *first = &tally->figures[start];
         int64_t last_ms = first->time_ms;
         size_t end = start;
-        for (; end < tally->count && by_place(first, &tally->figures[end]) == 0; end++)
+        for (; end < tally->count && by_tally_place(first, &tally->figures[end]) == 0;
+             end++)
             last_ms = tally->figures[end].time_ms > last_ms
                           ? tally->figures[end].time_ms
                           : last_ms;

@@ -23,7 +23,7 @@ struct deciding {
     char newest[sizeof(((struct entry *)NULL)->release)];
 };
 
-static void take_group(void *context, const struct sql_row *row)
+static void take_triaged_group(void *context, const struct sql_row *row)
 {
     struct decided *group = context;
     group->number = sql_row_number(row, 0);
@@ -34,11 +34,12 @@ static void take_group(void *context, const struct sql_row *row)
     entry_copy(group->id, sizeof(group->id), sql_row_text(row, 5));
 }
 
-static enum ch_status find(struct sql *sql, const char *id, struct decided *out)
+static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
+                                           struct decided *out)
 {
     *out = (struct decided){ 0 };
     struct sql_value value = sql_text(id);
-    sql_queue(sql, STORE_TRIAGE_FIND, &value, 1, take_group, out);
+    sql_queue(sql, STORE_TRIAGE_FIND, &value, 1, take_triaged_group, out);
     enum ch_status status = sql_flush(sql);
     return status == CH_OK && out->number == 0 ? CH_ERR_NOT_FOUND : status;
 }
@@ -74,7 +75,7 @@ static enum ch_status decide(struct sql *sql, void *context)
     struct deciding *deciding = context;
     struct decided *group = &deciding->group;
     deciding->newest[0] = 0;
-    enum ch_status status = find(sql, deciding->id, group);
+    enum ch_status status = find_group_to_triage(sql, deciding->id, group);
     if (status != CH_OK)
         return status;
     struct sql_value number = sql_number(group->number);
@@ -116,9 +117,9 @@ static enum ch_status merge(struct sql *sql, void *context)
     const struct merging *merging = context;
     struct decided from;
     struct decided into;
-    enum ch_status status = find(sql, merging->from, &from);
+    enum ch_status status = find_group_to_triage(sql, merging->from, &from);
     if (status == CH_OK)
-        status = find(sql, merging->into, &into);
+        status = find_group_to_triage(sql, merging->into, &into);
     if (status != CH_OK)
         return status;
     if (from.number == into.number)
@@ -129,9 +130,9 @@ static enum ch_status merge(struct sql *sql, void *context)
     return store_move_begin(sql, from.number, into.number, "");
 }
 
-// begin runs a job that moves reports, once no other move is in progress.
-static enum ch_status begin(struct store *store, const struct store_job *job,
-                            char error[STORE_ERROR_SIZE])
+// begin_triage runs a job that moves reports, once no other move is in progress.
+static enum ch_status begin_triage(struct store *store, const struct store_job *job,
+                                   char error[STORE_ERROR_SIZE])
 {
     enum ch_status status = store_move_for(store, MOVING_MS, error);
     return status == CH_OK ? store_transact(store, job, error) : status;
@@ -144,16 +145,16 @@ enum ch_status store_merge(struct store *store, const char *from, const char *in
     struct store_job job = {
         .what = "merge the groups", .alone = true, .work = merge, .context = &merging
     };
-    return begin(store, &job, error);
+    return begin_triage(store, &job, error);
 }
 
-static enum ch_status split(struct sql *sql, void *context)
+static enum ch_status split_group(struct sql *sql, void *context)
 {
     const char *fingerprint = context;
     struct decided group;
     int64_t merged = 0;
     // Find where its reports are before the merge is forgotten.
-    enum ch_status status = find(sql, fingerprint, &group);
+    enum ch_status status = find_group_to_triage(sql, fingerprint, &group);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         return status;
     struct sql_value value = sql_text(fingerprint);
@@ -171,7 +172,7 @@ enum ch_status store_split(struct store *store, const char *fingerprint,
 {
     struct store_job job = { .what = "split the group",
                              .alone = true,
-                             .work = split,
+                             .work = split_group,
                              .context = (void *)(uintptr_t)fingerprint };
-    return begin(store, &job, error);
+    return begin_triage(store, &job, error);
 }

@@ -9,7 +9,7 @@ struct trimming {
     struct text groups;
 };
 
-static void take_report(void *context, const struct sql_row *row)
+static void take_trimmed_report(void *context, const struct sql_row *row)
 {
     struct trimming *trimming = context;
     trimming->removed++;
@@ -36,7 +36,7 @@ static enum ch_status find_old(struct sql *sql, struct trimming *trimming)
         sql_number(STORE_TRIM_STEP),
     };
     sql_queue(sql, STORE_TRIM_HELD, values, 1, NULL, NULL);
-    sql_queue(sql, STORE_TRIM_OLD, values, 2, take_report, trimming);
+    sql_queue(sql, STORE_TRIM_OLD, values, 2, take_trimmed_report, trimming);
     return sql_flush(sql);
 }
 
@@ -55,11 +55,11 @@ static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
         sql_number(crowded.group),
         sql_number(surplus < STORE_TRIM_STEP ? surplus : STORE_TRIM_STEP),
     };
-    sql_queue(sql, STORE_TRIM_OLDEST, values, 2, take_report, trimming);
+    sql_queue(sql, STORE_TRIM_OLDEST, values, 2, take_trimmed_report, trimming);
     return sql_flush(sql);
 }
 
-static enum ch_status trim(struct sql *sql, void *context)
+static enum ch_status trim_oldest(struct sql *sql, void *context)
 {
     static const enum store_statement by_report[] = {
         STORE_TRIM_COUNT,
@@ -93,9 +93,10 @@ enum ch_status store_trim(struct store *store, const struct store_retention *ret
                           size_t *out_removed, char error[STORE_ERROR_SIZE])
 {
     struct trimming trimming = { .retention = retention };
-    struct store_job job = {
-        .what = "remove old reports", .alone = true, .work = trim, .context = &trimming
-    };
+    struct store_job job = { .what = "remove old reports",
+                             .alone = true,
+                             .work = trim_oldest,
+                             .context = &trimming };
     enum ch_status status = store_transact(store, &job, error);
     text_deinit(&trimming.reports);
     text_deinit(&trimming.groups);

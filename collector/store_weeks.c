@@ -15,10 +15,10 @@ enum { DROPPED_AT_ONCE = 16, NAME_SIZE = 32, SCRIPT_SIZE = 512, KEPT_WEEKS = 1 }
     " FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"                        \
     " WHERE i.inhparent = CAST('bodies' AS regclass) AND c.relname "
 
-// make_one makes a week's partition unless it exists. The table is created first and
+// make_week makes a week's partition unless it exists. The table is created first and
 // then attached: CREATE TABLE ... PARTITION OF would lock out readers and writers of
 // all others.
-static enum ch_status make_one(struct sql *sql, int64_t week)
+static enum ch_status make_week(struct sql *sql, int64_t week)
 {
     char name[NAME_SIZE];
     char script[SCRIPT_SIZE];
@@ -45,9 +45,9 @@ enum ch_status store_make_week(struct store *store, int64_t received_ms)
         return CH_OK;
     enum ch_status status = sql_script(sql, "BEGIN;" LAYOUT_LOCK);
     if (status == CH_OK)
-        status = make_one(sql, week);
+        status = make_week(sql, week);
     if (status == CH_OK) // so that no upload waits for it when its week begins
-        status = make_one(sql, week + 1);
+        status = make_week(sql, week + 1);
     if (status == CH_OK)
         status = sql_script(sql, "COMMIT");
     if (status == CH_OK)

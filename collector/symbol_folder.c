@@ -77,8 +77,8 @@ static void forget_cache(const char *folder, const char *id)
         symbol_cache_folder_forget(cache, &build);
 }
 
-// make_folders makes every missing folder above path's last component.
-static enum ch_status make_folders(const char *path)
+// make_symbol_folders makes every missing folder above path's last component.
+static enum ch_status make_symbol_folders(const char *path)
 {
     char folder[SYMBOL_FOLDER_PATH_SIZE];
     snprintf(folder, sizeof(folder), "%s", path);
@@ -106,7 +106,7 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                           "%s/.build-id/.upload-XXXXXX", folder);
     if (length >= (int)sizeof(out->temporary))
         return CH_ERR_LIMIT;
-    enum ch_status status = make_folders(out->final);
+    enum ch_status status = make_symbol_folders(out->final);
     if (status != CH_OK)
         return status;
     out->fd = mkostemp(out->temporary, O_CLOEXEC);

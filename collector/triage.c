@@ -15,7 +15,7 @@ static bool is_status(const char *status)
            strcmp(status, "ignored") == 0;
 }
 
-static bool fits(const char *value, size_t size)
+static bool answer_fits(const char *value, size_t size)
 {
     return value == NULL || strlen(value) < size;
 }
@@ -26,9 +26,9 @@ static bool check(struct http_request *request, const struct triage *triage)
     const struct store_decision *decision = &triage->decision;
     if (decision->status != NULL && !is_status(decision->status))
         http_fail(request, 400, "status is not open, resolved or ignored");
-    else if (!fits(decision->note, STORE_NOTE_SIZE) ||
-             !fits(decision->assignee, STORE_ASSIGNEE_SIZE) ||
-             !fits(decision->release, sizeof(((struct entry *)NULL)->release)))
+    else if (!answer_fits(decision->note, STORE_NOTE_SIZE) ||
+             !answer_fits(decision->assignee, STORE_ASSIGNEE_SIZE) ||
+             !answer_fits(decision->release, sizeof(((struct entry *)NULL)->release)))
         http_fail(request, 400,
                   "a note has less than %d bytes, an assignee less than %d, a release"
                   " less than %zu",
@@ -43,9 +43,9 @@ static bool check(struct http_request *request, const struct triage *triage)
     return false;
 }
 
-// finish fails the request if the store did not do it.
-static bool finish(struct http_request *request, enum ch_status status,
-                   const char *missing)
+// finish_triage fails the request if the store did not do it.
+static bool finish_triage(struct http_request *request, enum ch_status status,
+                          const char *missing)
 {
     if (status == CH_OK)
         return true;
@@ -60,9 +60,9 @@ static bool finish(struct http_request *request, enum ch_status status,
     return false;
 }
 
-// follow waits a short time for a merge or split to complete; what is left is moved in
-// the background (retention.h).
-static void follow(struct store *store)
+// follow_merge waits a short time for a merge or split to complete; what is left is
+// moved in the background (retention.h).
+static void follow_merge(struct store *store)
 {
     char error[STORE_ERROR_SIZE];
     enum ch_status status = store_move_for(store, FOLLOW_MS, error);
@@ -79,19 +79,21 @@ bool triage_do(struct http_request *request, const struct triage *triage,
         return false;
     }
     if (!check(request, triage) ||
-        !finish(request, store_decide(store, request->id, &triage->decision, error),
-                "group"))
+        !finish_triage(request,
+                       store_decide(store, request->id, &triage->decision, error),
+                       "group"))
         return false;
     if (triage->split != NULL &&
-        !finish(request, store_split(store, triage->split, error),
-                "merged fingerprint"))
+        !finish_triage(request, store_split(store, triage->split, error),
+                       "merged fingerprint"))
         return false;
     if (triage->merge_into != NULL &&
-        !finish(request, store_merge(store, request->id, triage->merge_into, error),
-                "group"))
+        !finish_triage(request,
+                       store_merge(store, request->id, triage->merge_into, error),
+                       "group"))
         return false;
     if (triage->split != NULL || triage->merge_into != NULL)
-        follow(store);
+        follow_merge(store);
     entry_copy(out_id, ENTRY_GROUP_SIZE,
                triage->merge_into != NULL ? triage->merge_into : request->id);
     return true;

@@ -21,8 +21,8 @@ static void copied_deinit(struct copied *copied)
     text_deinit(&copied->bytes);
 }
 
-static void copy_report(void *context, const struct store_report *report,
-                        const struct store_body *body)
+static void copy_viewed_report(void *context, const struct store_report *report,
+                               const struct store_body *body)
 {
     struct copied *copied = context;
     copied->encoding = body->encoding;
@@ -34,11 +34,13 @@ static void copy_report(void *context, const struct store_report *report,
     copied->report->received_ms = report->received_ms;
 }
 
-// find copies report id out of the store, or answers with the reason why it cannot.
-static bool find(struct http_request *request, const char *id, struct copied *copied)
+// find_viewed copies report id out of the store, or answers with the reason why it
+// cannot.
+static bool find_viewed(struct http_request *request, const char *id,
+                        struct copied *copied)
 {
     enum ch_status status =
-        store_find_report(collector_of(request)->store, id, copy_report, copied);
+        store_find_report(collector_of(request)->store, id, copy_viewed_report, copied);
     if (status == CH_OK && text_ok(&copied->bytes))
         return true;
     api_fail_store(request, status == CH_ERR_NOT_FOUND ? status : CH_ERR_IO, "report");
@@ -51,7 +53,7 @@ bool viewed_report_open(struct http_request *request, const char *id,
     struct collector *collector = collector_of(request);
     *out = (struct viewed_report){ .symbols = collector->symbols };
     CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
-    if (!find(request, id, &copied))
+    if (!find_viewed(request, id, &copied))
         return false;
 
     struct store_body body = { .bytes = copied.bytes.bytes,
@@ -76,7 +78,7 @@ void viewed_report_close(struct viewed_report *report)
 bool viewed_report_sent(struct http_request *request, const char *id, struct text *out)
 {
     CH_CLEANUP(copied_deinit) struct copied copied = { 0 };
-    if (!find(request, id, &copied))
+    if (!find_viewed(request, id, &copied))
         return false;
     if (decode_body(copied.encoding, copied.bytes.bytes, copied.bytes.size,
                     COLLECTOR_DECODED_MAX, out) == CH_OK)

@@ -22,9 +22,9 @@ __attribute__((noinline)) static void record_slowly(enum ring_action action,
     ring_record(ring, action, functions_id(function));
 }
 
-// record is the fast path of nearly every record. It calls functions only as tail
+// record_hook is the fast path of nearly every record. It calls functions only as tail
 // calls, so that it saves no registers.
-static inline void record(enum ring_action action, uint64_t function)
+static inline void record_hook(enum ring_action action, uint64_t function)
 {
     struct flight_ring *ring = ring_of_thread;
     if (__builtin_expect(ring == NULL || ring->busy != 0, 0)) {
@@ -48,11 +48,11 @@ static inline void record(enum ring_action action, uint64_t function)
 void __cyg_profile_func_enter(void *function, void *call_site)
 {
     (void)call_site;
-    record(RING_ENTER, (uintptr_t)function);
+    record_hook(RING_ENTER, (uintptr_t)function);
 }
 
 void __cyg_profile_func_exit(void *function, void *call_site)
 {
     (void)call_site;
-    record(RING_EXIT, (uintptr_t)function);
+    record_hook(RING_EXIT, (uintptr_t)function);
 }

@@ -19,9 +19,9 @@
 #pragma weak crashhook_flight_register
 #pragma weak dlsym
 
-enum start { START_NOT, START_BEGUN };
+enum start_flight { START_NOT, START_BEGUN };
 
-static const char *get_variable(void *context, const char *name)
+static const char *get_flight_variable(void *context, const char *name)
 {
     (void)context;
     return getenv(name);
@@ -48,12 +48,12 @@ static uint32_t blocks_for(uint64_t bytes)
     return count < FLIGHT_BLOCKS_MAX ? (uint32_t)count : FLIGHT_BLOCKS_MAX;
 }
 
-static int start(size_t bytes_per_thread)
+static int start_flight(size_t bytes_per_thread)
 {
     static int started;
     struct settings settings;
     int expected = START_NOT;
-    settings_read(&settings, get_variable, NULL, NULL); // libcrashhook complains
+    settings_read(&settings, get_flight_variable, NULL, NULL); // libcrashhook complains
     uint64_t bytes = getenv("CRASHHOOK_FLIGHT") != NULL ? settings.flight_bytes
                                                         : (uint64_t)bytes_per_thread;
     if (getauxval(AT_SECURE) != 0)
@@ -76,7 +76,7 @@ static int start(size_t bytes_per_thread)
 int crashhook_flight_start(size_t bytes_per_thread)
 {
     int saved = errno;
-    int error = start(bytes_per_thread);
+    int error = start_flight(bytes_per_thread);
     errno = saved;
     return error;
 }

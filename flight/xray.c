@@ -25,7 +25,7 @@ extern size_t __xray_max_function_id(void) __attribute__((weak));
 extern const int64_t __start_xray_instr_map[] __attribute__((weak));
 extern const int64_t __stop_xray_instr_map[] __attribute__((weak));
 
-static void record(int32_t id, int type)
+static void record_sled(int32_t id, int type)
 {
     struct flight_ring *ring = ring_of_thread;
     if ((unsigned)type > RING_TAIL_EXIT && type != XRAY_LOG_ARGUMENT)
@@ -41,7 +41,7 @@ static void record_argument(int32_t id, int type, uint64_t argument)
 {
     struct flight_ring *ring = ring_of_thread;
     if (type != XRAY_LOG_ARGUMENT) {
-        record(id, type);
+        record_sled(id, type);
         return;
     }
     if (ring != NULL || (ring = ring_claim()) != NULL)
@@ -98,7 +98,7 @@ void xray_start(void)
         __xray_max_function_id == NULL || getenv("XRAY_OPTIONS") != NULL)
         return;
     list_functions();
-    (void)__xray_set_handler(record);
+    (void)__xray_set_handler(record_sled);
     (void)__xray_set_handler_arg1(record_argument);
     (void)__xray_patch();
 }

@@ -167,7 +167,7 @@ static enum ch_status op_value_offset_signed(struct machine *m)
     return CH_OK;
 }
 
-static enum ch_status restore(struct machine *m, uint64_t reg)
+static enum ch_status restore_rule(struct machine *m, uint64_t reg)
 {
     if (m->initial == NULL)
         return CH_ERR_MALFORMED;
@@ -178,7 +178,7 @@ static enum ch_status restore(struct machine *m, uint64_t reg)
 
 static enum ch_status op_restore(struct machine *m)
 {
-    return restore(m, cursor_uleb128(&m->input));
+    return restore_rule(m, cursor_uleb128(&m->input));
 }
 
 static enum ch_status op_undefined(struct machine *m)
@@ -345,7 +345,7 @@ static enum ch_status cfi_run_one(struct machine *m)
                  offset_rule(UNWIND_AT_CFA, 0, scaled(m, cursor_uleb128(&m->input))));
         return CH_OK;
     case OP_RESTORE:
-        return restore(m, operand);
+        return restore_rule(m, operand);
     default:
         return operations[op] != NULL ? operations[op](m) : CH_ERR_UNSUPPORTED;
     }

@@ -4,9 +4,10 @@
 // The alignment of concatenated sections.
 enum { SECTION_ALIGN = 8 };
 
-// find_section finds the section by its name or, as version 3 allows, by its type.
-static enum ch_status find_section(const struct elf_view *elf, struct elf_section *out,
-                                   uint32_t *out_index)
+// find_sframe_section finds the section by its name or, as version 3 allows, by its
+// type.
+static enum ch_status find_sframe_section(const struct elf_view *elf,
+                                          struct elf_section *out, uint32_t *out_index)
 {
     enum ch_status status = elf_view_find_section(elf, ".sframe", out, out_index);
     if (status == CH_OK)
@@ -66,7 +67,7 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
         return status;
     struct elf_section section;
     uint32_t index;
-    if (find_section(&file->elf, &section, &index) != CH_OK ||
+    if (find_sframe_section(&file->elf, &section, &index) != CH_OK ||
         section.type == ELF_SHT_NOBITS)
         return sframe_take_segment(file);
 

@@ -192,8 +192,8 @@ void actions_take_back(void)
     actions_take(SIGSEGV);
 }
 
-// is_mapped: kernels before 5.14 cannot tell, and then it is taken to be.
-static bool is_mapped(uintptr_t function)
+// action_is_mapped: kernels before 5.14 cannot tell, and then it is taken to be.
+static bool action_is_mapped(uintptr_t function)
 {
     uintptr_t page = function & ~(uintptr_t)(crash_plan->page_size - 1);
     return sys_madvise(page, crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
@@ -208,7 +208,7 @@ void actions_check_handlers(void)
             continue;
         crash_action_read(signal, &theirs);
         if (!crash_action_calls(&theirs) || theirs.is_gone ||
-            is_mapped((uintptr_t)theirs.handler))
+            action_is_mapped((uintptr_t)theirs.handler))
             continue;
         theirs.is_gone = 1;
         crash_action_exchange(signal, &theirs, &old);

@@ -45,8 +45,8 @@ struct context_page *context_map(void)
     return made;
 }
 
-// copy writes text, cut where there is no more room, but never inside a character.
-static void copy(char *to, size_t size, const char *text)
+// copy_text writes text, cut where there is no more room, but never inside a character.
+static void copy_text(char *to, size_t size, const char *text)
 {
     size_t length = strnlen(text, size);
     if (length == size) {
@@ -90,8 +90,9 @@ static uint32_t *sequence_of(const struct table *table, size_t i)
     return (uint32_t *)(void *)(table->slots + i * table->slot_bytes);
 }
 
-// find is the slot called name, else a free one, else table->count.
-static size_t find(const struct table *table, const char *name, uint32_t *out_seen)
+// find_context_slot is the slot called name, else a free one, else table->count.
+static size_t find_context_slot(const struct table *table, const char *name,
+                                uint32_t *out_seen)
 {
     size_t free_slot = table->count;
     for (size_t i = 0; i < table->count; i++) {
@@ -108,13 +109,14 @@ static size_t find(const struct table *table, const char *name, uint32_t *out_se
     return free_slot;
 }
 
-static int set(const struct table *table, const char *name, const char *value)
+static int set_context_slot(const struct table *table, const char *name,
+                            const char *value)
 {
     uint32_t seen = 0;
     if (name == NULL || *name == 0 ||
         strnlen(name, CONTEXT_NAME_BYTES) == CONTEXT_NAME_BYTES)
         return EINVAL;
-    size_t i = find(table, name, &seen);
+    size_t i = find_context_slot(table, name, &seen);
     if (value == NULL && seen == 0)
         return 0;
     if (i == table->count)
@@ -123,8 +125,8 @@ static int set(const struct table *table, const char *name, const char *value)
         return EBUSY;
     char *slot = table->slots + i * table->slot_bytes;
     if (value != NULL) {
-        copy(slot + table->name_at, CONTEXT_NAME_BYTES, name);
-        copy(slot + table->value_at, table->value_bytes, value);
+        copy_text(slot + table->name_at, CONTEXT_NAME_BYTES, name);
+        copy_text(slot + table->value_at, table->value_bytes, value);
     }
     close_slot(sequence_of(table, i), value == NULL);
     return 0;
@@ -141,7 +143,7 @@ int crashhook_set_tag(const char *name, const char *value)
                                  offsetof(struct context_tag, name),
                                  offsetof(struct context_tag, value),
                                  sizeof(to->tags[0].value) };
-    return set(&table, name, value);
+    return set_context_slot(&table, name, value);
 }
 
 int crashhook_set_data(const char *name, const char *value)
@@ -155,7 +157,7 @@ int crashhook_set_data(const char *name, const char *value)
                                  offsetof(struct context_datum, name),
                                  offsetof(struct context_datum, value),
                                  sizeof(to->data[0].value) };
-    return set(&table, name, value);
+    return set_context_slot(&table, name, value);
 }
 
 void crashhook_breadcrumb(const char *message)
@@ -168,7 +170,7 @@ void crashhook_breadcrumb(const char *message)
     __atomic_store_n(&crumb->sequence, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     crumb->realtime_ns = sys_clock_ns(CLOCK_REALTIME);
-    copy(crumb->message, sizeof(crumb->message), message);
+    copy_text(crumb->message, sizeof(crumb->message), message);
     __atomic_store_n(&crumb->sequence, number + 1, __ATOMIC_RELEASE);
 }
 
@@ -187,7 +189,7 @@ int crashhook_attach_file(const char *path, size_t tail_bytes)
         if (!open_slot(&slot->sequence, 0))
             continue;
         slot->tail_bytes = tail_bytes != 0 ? (uint32_t)tail_bytes : TAIL_DEFAULT;
-        copy(slot->path, sizeof(slot->path), path);
+        copy_text(slot->path, sizeof(slot->path), path);
         close_slot(&slot->sequence, false);
         return 0;
     }

@@ -18,9 +18,9 @@ struct crash_state crash_state;
 struct crash_plan *crash_plan;
 int32_t *crash_process;
 
-// tell reports a crash that is ours to report, with what the program wants before and
-// after it. false: the program says that it is none.
-static bool tell(siginfo_t *info, void *context)
+// tell_crash reports a crash that is ours to report, with what the program wants before
+// and after it. false: the program says that it is none.
+static bool tell_crash(siginfo_t *info, void *context)
 {
     enum crashhook_answer answer = crash_call_before(info, context);
     if (answer == CRASHHOOK_CONTINUE)
@@ -38,7 +38,7 @@ static bool tell_first(const struct crash_fault *first, int status,
     if (*first->told)
         return true;
     *first->told = true;
-    return tell(first->info, first->context);
+    return tell_crash(first->info, first->context);
 }
 
 // claim makes the crash that of the caller, within a time. false: another thread's is
@@ -81,7 +81,7 @@ static void conclude(enum crash_verdict verdict, int signal, siginfo_t *info,
         told = tell_first(&first, -1, info);
     } else {
         crash_record(signal, info, context, verdict == CRASH_DIES);
-        told = tell(info, context);
+        told = tell_crash(info, context);
     }
     if (told && verdict == CRASH_DIES)
         crash_die_on_return(signal, crash_dying_siginfo(), context);

@@ -31,8 +31,8 @@ static int make_call(void *argument)
     return 0;
 }
 
-// run makes the call with the time that callbacks have.
-static void run(struct call *call, enum crash_stage stage)
+// run_callback makes the call with the time that callbacks have.
+static void run_callback(struct call *call, enum crash_stage stage)
 {
     const struct sys_timer_event event = { .signal = crash_state.signal,
                                            .notify = SYS_TIMER_THREAD,
@@ -57,7 +57,7 @@ enum crashhook_answer crash_call_before(siginfo_t *info, void *context)
                                            .signal = crash_state.signal,
                                            .info = info,
                                            .context = context };
-    run(&call, CRASH_STAGE_BEFORE);
+    run_callback(&call, CRASH_STAGE_BEFORE);
     return call.answer;
 }
 
@@ -71,7 +71,7 @@ void crash_call_after(siginfo_t *info, void *context, bool reported)
                                            .reported = reported,
                                            .info = info,
                                            .context = context };
-    run(&call, CRASH_STAGE_AFTER);
+    run_callback(&call, CRASH_STAGE_AFTER);
 }
 
 bool crash_callback_ends(const siginfo_t *info)

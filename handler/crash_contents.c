@@ -32,8 +32,9 @@ struct writer {
     uint64_t at;
 };
 
-// put appends what can be read of length bytes at address, and says how many.
-static size_t put(struct writer *w, uint64_t address, size_t length)
+// put_record_bytes appends what can be read of length bytes at address, and says how
+// many.
+static size_t put_record_bytes(struct writer *w, uint64_t address, size_t length)
 {
     long count = sys_write_at(w->fd, address, length, w->at);
     if (count <= 0)
@@ -42,8 +43,9 @@ static size_t put(struct writer *w, uint64_t address, size_t length)
     return (size_t)count;
 }
 
-// begin leaves room for a chunk's header; end fills it in, or takes an empty one back.
-static uint64_t begin(struct writer *w)
+// begin_contents leaves room for a chunk's header; end fills it in, or takes an empty
+// one back.
+static uint64_t begin_contents(struct writer *w)
 {
     uint64_t start = w->at;
     w->at += sizeof(struct record_chunk);
@@ -63,8 +65,8 @@ static void end(struct writer *w, uint64_t start, enum record_kind kind,
 static void put_chunk(struct writer *w, enum record_kind kind, uint64_t address,
                       size_t length)
 {
-    uint64_t start = begin(w);
-    put(w, address, length);
+    uint64_t start = begin_contents(w);
+    put_record_bytes(w, address, length);
     end(w, start, kind, address);
 }
 
@@ -78,12 +80,12 @@ static size_t length_of(const char *text)
 
 static void put_file(struct writer *w, enum record_kind kind, const char *path)
 {
-    uint64_t start = begin(w);
+    uint64_t start = begin_contents(w);
     int fd = sys_open(path, O_RDONLY | O_CLOEXEC);
     long count = 0;
     while (fd >= 0 && w->at - start < FILE_LIMIT &&
            (count = sys_read(fd, crash_plan->scratch, CRASH_SCRATCH)) > 0)
-        put(w, (uintptr_t)crash_plan->scratch, (size_t)count);
+        put_record_bytes(w, (uintptr_t)crash_plan->scratch, (size_t)count);
     if (fd >= 0)
         sys_close(fd);
     end(w, start, kind, 0);
@@ -112,14 +114,15 @@ static uint64_t put_stack(struct writer *w, uint64_t sp)
 {
     const uint64_t page = crash_plan->page_size;
     uint64_t from = (sp - RED_ZONE) & ~(page - 1);
-    uint64_t start = begin(w);
+    uint64_t start = begin_contents(w);
     size_t count = 0;
-    for (int i = 0; i < STACK_HOLES && (count = put(w, from, page_left(from))) == 0;
+    for (int i = 0;
+         i < STACK_HOLES && (count = put_record_bytes(w, from, page_left(from))) == 0;
          i++)
         from += page;
     uint64_t to = from + count;
     for (int i = 1; count == page && i < STACK_PAGES; i++, to += count)
-        count = put(w, to, page_left(to));
+        count = put_record_bytes(w, to, page_left(to));
     end(w, start, RECORD_MEMORY, from);
     return to;
 }
@@ -170,7 +173,7 @@ static bool put_header(struct writer *w, enum record_reason reason)
         header->thread_name[i] = crash_state.helper.thread_name[i];
     for (size_t i = 0; i < sizeof(header->page) / sizeof(*to); i++)
         to[i] = from[i];
-    return put(w, (uintptr_t)header, sizeof(*header)) == sizeof(*header);
+    return put_record_bytes(w, (uintptr_t)header, sizeof(*header)) == sizeof(*header);
 }
 
 bool crash_put_contents(int fd, enum record_reason reason)

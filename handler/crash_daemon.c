@@ -13,9 +13,9 @@
 
 #include "handler/poison.h"
 
-// is_there: the descriptor is still our socket. The program may have closed it, and
-// what has its number now is somebody else's.
-static bool is_there(void)
+// daemon_is_there: the descriptor is still our socket. The program may have closed it,
+// and what has its number now is somebody else's.
+static bool daemon_is_there(void)
 {
     struct stat now = { 0 };
     return crash_state.daemon_pid > 0 &&
@@ -47,7 +47,7 @@ bool crash_ask_daemon(struct crash_agent *out)
 {
     int ends[2] = { -1, -1 };
 
-    if (!is_there() || crash_make_channel(ends) != 0)
+    if (!daemon_is_there() || crash_make_channel(ends) != 0)
         return false;
     bool sent = send_descriptor(crash_state.daemon_socket, ends[1]) > 0;
     sys_close(ends[1]);

@@ -11,8 +11,8 @@
 
 #include "handler/poison.h"
 
-// copy is a loop that no compiler turns into a call of libc.
-static void copy(volatile uint8_t *to, const void *from, size_t length)
+// copy_to_page is a loop that no compiler turns into a call of libc.
+static void copy_to_page(volatile uint8_t *to, const void *from, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): the kernel's bytes
@@ -23,7 +23,7 @@ static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
 {
     // Somebody put our handler back without SA_SIGINFO.
     const siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
-    copy(out, info->si_signo == signal ? info : &plain, sizeof(siginfo_t));
+    copy_to_page(out, info->si_signo == signal ? info : &plain, sizeof(siginfo_t));
 }
 
 void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
@@ -43,7 +43,7 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     page->crash_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
     page->deadline_monotonic_ns = page->crash_monotonic_ns + crash_plan->timeout_ns;
     copy_siginfo(signal, info, page->siginfo);
-    copy(page->then, &nothing, sizeof(nothing));
+    copy_to_page(page->then, &nothing, sizeof(nothing));
     page->exit_status = -1;
     page->context_address = (uintptr_t)context;
     machine_registers(context, page->registers);
@@ -63,7 +63,7 @@ void crash_record_first(const struct crash_fault *first, int status,
     page->exit_status = status;
     crash_state.raised = then != NULL;
     if (then != NULL)
-        copy(page->then, then, sizeof(*then));
+        copy_to_page(page->then, then, sizeof(*then));
 }
 
 const void *crash_dying_siginfo(void)

@@ -33,8 +33,8 @@ static enum outcome hear(int channel, bool died)
     return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
 }
 
-// await ends with the agent's answer, its death, or the deadline.
-static enum outcome await(const struct crash_agent *agent)
+// await_agent ends with the agent's answer, its death, or the deadline.
+static enum outcome await_agent(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
     struct pollfd watched[] = { { .fd = agent->channel, .events = POLLIN },
@@ -70,7 +70,7 @@ static enum outcome ask(const struct crash_agent *agent)
                                        .filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0 };
     enum outcome outcome = AGENT_GONE;
     if (sys_send(agent->channel, &message, sizeof(message)) > 0)
-        outcome = await(agent);
+        outcome = await_agent(agent);
     sys_close(agent->channel);
     if (agent->pidfd >= 0)
         sys_close(agent->pidfd);

@@ -32,7 +32,7 @@ static char *write_text(char *to, const char *text)
     return to;
 }
 
-static void write_name(char *to, const char *prefix, const char *suffix)
+static void write_record_name(char *to, const char *prefix, const char *suffix)
 {
     to = write_text(to, prefix);
     to = write_hex(to, crash_plan->page->crash_realtime_ns, 16);
@@ -41,8 +41,8 @@ static void write_name(char *to, const char *prefix, const char *suffix)
     *write_text(to, suffix) = 0;
 }
 
-// make_folders makes every missing folder on the way to path, and path.
-static void make_folders(const char *path)
+// make_record_folders makes every missing folder on the way to path, and path.
+static void make_record_folders(const char *path)
 {
     char *prefix = crash_plan->scratch;
     for (size_t i = 0; i < CRASH_SCRATCH - 1; i++) {
@@ -73,7 +73,7 @@ static int open_folder(const char *path, bool make)
     struct stat folder = { 0 };
     int fd = sys_open(path, FLAGS);
     if (fd == -ENOENT && make) {
-        make_folders(path);
+        make_record_folders(path);
         fd = sys_open(path, FLAGS);
     }
     if (fd < 0)
@@ -84,8 +84,8 @@ static int open_folder(const char *path, bool make)
     return -EPERM;
 }
 
-// open_place opens the index'th place of report/spool_places.h.
-static int open_place(int index)
+// open_record_place opens the index'th place of report/spool_places.h.
+static int open_record_place(int index)
 {
     char own[sizeof(SETTINGS_OWN_FOLDER) + 10];
     char digits[10];
@@ -112,8 +112,8 @@ static bool write_in(int folder, enum record_reason reason)
 {
     char temporary[NAME_SIZE];
     char name[NAME_SIZE];
-    write_name(temporary, "." RECORD_PREFIX, ".tmp");
-    write_name(name, RECORD_PREFIX, RECORD_SUFFIX);
+    write_record_name(temporary, "." RECORD_PREFIX, ".tmp");
+    write_record_name(name, RECORD_PREFIX, RECORD_SUFFIX);
     int fd = sys_create(folder, temporary);
     if (fd < 0)
         return false;
@@ -136,7 +136,7 @@ bool crash_write_record(enum record_reason reason)
     const struct rlimit wider = { before.rlim_max, before.rlim_max };
     sys_limit(RLIMIT_FSIZE, &wider, NULL);
     for (int i = 0; i < PLACES && !written; i++) {
-        int folder = open_place(i);
+        int folder = open_record_place(i);
         written = folder >= 0 && write_in(folder, reason);
         if (folder >= 0)
             sys_close(folder);

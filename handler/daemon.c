@@ -20,8 +20,8 @@ static int move_up(int fd)
     return moved;
 }
 
-// forget leaves the earlier agent to those who still hold its socket.
-static void forget(void)
+// forget_daemon leaves the earlier agent to those who still hold its socket.
+static void forget_daemon(void)
 {
     struct stat now;
     if (crash_state.daemon_pid > 0 && fstat(crash_state.daemon_socket, &now) == 0 &&
@@ -34,7 +34,7 @@ bool daemon_start(void)
 {
     struct crash_agent agent;
     struct stat now;
-    forget();
+    forget_daemon();
     crash_plan->page->deadline_monotonic_ns =
         sys_clock_ns(CLOCK_MONOTONIC) + crash_plan->timeout_ns;
     bool started = crash_start_agent(&agent, crash_plan->daemon_argv);

@@ -51,8 +51,8 @@ static void write_pieces(const char *const *pieces, size_t count, size_t last_bu
         return; // nobody listens
 }
 
-static void complain(void *context, const char *variable, const char *value,
-                     const char *accepted)
+static void complain_of_variable(void *context, const char *variable, const char *value,
+                                 const char *accepted)
 {
     (void)context;
     const char *pieces[] = { "crashhook: ",
@@ -136,7 +136,8 @@ static int install(char *const *environment, const struct crashhook_options *opt
     bool first = !install_done();
 
     variables_collect(&variables, environment, options);
-    settings_read(&settings, variables_get, first ? complain : NULL, &variables);
+    settings_read(&settings, variables_get, first ? complain_of_variable : NULL,
+                  &variables);
     if (!is_enabled(&settings))
         return ECANCELED;
     if (first)

@@ -27,9 +27,9 @@ extern void get_terminate(void) __asm__("_ZSt13get_terminatev") __attribute__((w
 // What glibc keeps of a thread, on x86-64 from the thread pointer on, is larger.
 enum { DESCRIPTOR_WORDS = 128 };
 
-// find_slot looks for globals in what the C library keeps of the thread: libc++abi has
-// them on the heap, behind pthread_getspecific. 0: they are not there.
-static int64_t find_slot(uint64_t pointer, uint64_t globals)
+// find_thread_slot looks for globals in what the C library keeps of the thread:
+// libc++abi has them on the heap, behind pthread_getspecific. 0: they are not there.
+static int64_t find_thread_slot(uint64_t pointer, uint64_t globals)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
     const uint64_t *words = (const uint64_t *)(uintptr_t)pointer;
@@ -59,7 +59,7 @@ void message_places_find(struct message_places *out)
     uint64_t pointer = machine_thread_pointer();
     if (globals == 0 || pointer == 0)
         return;
-    out->exception_slot = find_slot(pointer, globals);
+    out->exception_slot = find_thread_slot(pointer, globals);
     if (out->exception_slot == 0)
         out->exception_globals = (int64_t)(globals - pointer);
     else

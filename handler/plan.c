@@ -45,7 +45,7 @@ static size_t plan_bytes(const struct plan_wishes *wishes)
     return bytes;
 }
 
-static struct layout layout_of(const struct plan_wishes *wishes)
+static struct layout plan_layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
@@ -64,7 +64,7 @@ struct writer {
     char *at;
 };
 
-static char *write_string(struct writer *to, const char *bytes, size_t length)
+static char *write_plan_string(struct writer *to, const char *bytes, size_t length)
 {
     char *start = to->at;
     memcpy(start, bytes, length);
@@ -75,9 +75,9 @@ static char *write_string(struct writer *to, const char *bytes, size_t length)
 
 static char *write_variable(struct writer *to, const struct plan_variable *variable)
 {
-    char *start = write_string(to, variable->name, variable->name_length);
+    char *start = write_plan_string(to, variable->name, variable->name_length);
     to->at[-1] = '=';
-    write_string(to, variable->value, strlen(variable->value));
+    write_plan_string(to, variable->value, strlen(variable->value));
     return start;
 }
 
@@ -97,8 +97,9 @@ static bool is_kept(const struct plan_variable *variable)
     return false;
 }
 
-// fill writes the plan at to, which is zero: the struct, both vectors, the strings.
-static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
+// fill_plan writes the plan at to, which is zero: the struct, both vectors, the
+// strings.
+static struct crash_plan *fill_plan(void *to, const struct plan_wishes *wishes)
 {
     struct crash_plan *plan = to;
     char **argv = (char **)(plan + 1);
@@ -107,17 +108,17 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
     struct writer strings = { (char *)(envp + wishes->variable_count + 1) };
     size_t kept = 0;
 
-    argv[0] = write_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
+    argv[0] = write_plan_string(&strings, "crashhook-agent", strlen("crashhook-agent"));
     daemon_argv[0] = argv[0];
-    daemon_argv[1] = write_string(&strings, "--daemon", strlen("--daemon"));
+    daemon_argv[1] = write_plan_string(&strings, "--daemon", strlen("--daemon"));
     for (size_t i = 0; i < wishes->variable_count; i++) {
         envp[i] = write_variable(&strings, &wishes->variables[i]);
         if (is_kept(&wishes->variables[i]) && kept < CRASH_KEPT_VARIABLES)
             plan->kept[kept++] = envp[i];
     }
     if (wishes->spool != NULL)
-        plan->spool = write_string(&strings, wishes->spool, strlen(wishes->spool));
-    plan->agent = write_string(&strings, wishes->agent, strlen(wishes->agent));
+        plan->spool = write_plan_string(&strings, wishes->spool, strlen(wishes->spool));
+    plan->agent = write_plan_string(&strings, wishes->agent, strlen(wishes->agent));
     plan->argv = argv;
     plan->daemon_argv = daemon_argv;
     plan->envp = envp;
@@ -130,7 +131,7 @@ static struct crash_plan *fill(void *to, const struct plan_wishes *wishes)
 static struct crash_plan *fill_mapping(char *base, const struct layout *at,
                                        const struct plan_wishes *wishes)
 {
-    struct crash_plan *plan = fill(base + at->plan, wishes);
+    struct crash_plan *plan = fill_plan(base + at->plan, wishes);
     struct request_page *page = (struct request_page *)(base + at->request);
 
     plan->page = page;
@@ -168,7 +169,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
 
 struct crash_plan *plan_create(const struct plan_wishes *wishes)
 {
-    struct layout at = layout_of(wishes);
+    struct layout at = plan_layout_of(wishes);
     char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;

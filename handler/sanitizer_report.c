@@ -13,9 +13,9 @@ extern void __asan_set_error_report_callback(void (*)(const char *))
 
 static char report[2048];
 
-// keep copies the first report, as far as it fits. Whatever found the error holds the
-// runtime's locks, and nothing here is of the runtime's.
-static void keep(const char *text)
+// keep_sanitizer_report copies the first report, as far as it fits. Whatever found the
+// error holds the runtime's locks, and nothing here is of the runtime's.
+static void keep_sanitizer_report(const char *text)
 {
     if (report[0] != 0)
         return;
@@ -27,6 +27,6 @@ uint64_t sanitizer_report_place(void)
 {
     if (__asan_set_error_report_callback == NULL)
         return 0;
-    __asan_set_error_report_callback(keep);
+    __asan_set_error_report_callback(keep_sanitizer_report);
     return (uintptr_t)report;
 }

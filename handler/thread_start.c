@@ -30,7 +30,7 @@ struct thread_start {
 static pthread_create_fn *next_pthread_create;
 static thrd_create_fn *next_thrd_create;
 
-static void *start(void *stack)
+static void *start_thread(void *stack)
 {
     struct thread_start what = *(struct thread_start *)stack;
     threads_adopt(stack);
@@ -57,7 +57,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
         return next_pthread_create(thread, attributes, run, argument);
 
     *what = (struct thread_start){ .run = run, .argument = argument };
-    int error = next_pthread_create(thread, attributes, start, what);
+    int error = next_pthread_create(thread, attributes, start_thread, what);
     if (error != 0)
         threads_stack_destroy(what);
     return error;

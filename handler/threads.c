@@ -101,8 +101,9 @@ static bool has_key(void)
     return __atomic_load_n(&stack_key_state, __ATOMIC_ACQUIRE) == KEY_MADE;
 }
 
-// keep has the stack freed at the thread's end. false: that cannot be promised.
-static bool keep(void *stack)
+// keep_thread_stack has the stack freed at the thread's end. false: that cannot be
+// promised.
+static bool keep_thread_stack(void *stack)
 {
     return has_key() && pthread_setspecific(stack_key, stack) == 0;
 }
@@ -110,7 +111,7 @@ static bool keep(void *stack)
 void threads_adopt(void *stack)
 {
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
-    if (has_large_enough() || !keep(stack)) {
+    if (has_large_enough() || !keep_thread_stack(stack)) {
         threads_stack_destroy(stack);
         return;
     }

@@ -49,35 +49,37 @@ static const struct option_rule options_rules[] = {
     OPTION("CRASHHOOK_TAGS", tags),
 };
 
-static bool is_named(const struct plan_variable *variable, const char *name)
+static bool variable_is_named(const struct plan_variable *variable, const char *name)
 {
     return strncmp(variable->name, name, variable->name_length) == 0 &&
            name[variable->name_length] == 0;
 }
 
-static bool is_wanted(const struct plan_variable *variable)
+static bool variable_is_wanted(const struct plan_variable *variable)
 {
     static const char ours[] = "CRASHHOOK_";
     if (variable->name_length >= sizeof(ours) &&
         memcmp(variable->name, ours, sizeof(ours) - 1) == 0)
         return true;
     for (const char *name = passed_on; *name != 0; name += strlen(name) + 1) {
-        if (*name == variable->name[0] && is_named(variable, name))
+        if (*name == variable->name[0] && variable_is_named(variable, name))
             return true;
     }
     return false;
 }
 
-static struct plan_variable *find(struct variables *variables, const char *name)
+static struct plan_variable *find_variable(struct variables *variables,
+                                           const char *name)
 {
     for (size_t i = 0; i < variables->count; i++) {
-        if (is_named(&variables->list[i], name))
+        if (variable_is_named(&variables->list[i], name))
             return &variables->list[i];
     }
     return NULL;
 }
 
-static void add(struct variables *variables, const struct plan_variable *variable)
+static void variables_add(struct variables *variables,
+                          const struct plan_variable *variable)
 {
     if (variables->count < VARIABLES_MAX)
         variables->list[variables->count++] = *variable;
@@ -95,22 +97,22 @@ void variables_collect(struct variables *out, char *const *environment,
                                           .name_length =
                                               (size_t)(equals - *environment),
                                           .value = equals + 1 };
-        if (is_wanted(&variable))
-            add(out, &variable);
+        if (variable_is_wanted(&variable))
+            variables_add(out, &variable);
     }
     for (size_t i = 0;
          options != NULL && i < sizeof(options_rules) / sizeof(*options_rules); i++) {
         const char *name = options_rules[i].name;
         const char *value =
             *(const char *const *)((const char *)options + options_rules[i].member);
-        if (value != NULL && find(out, name) == NULL)
+        if (value != NULL && find_variable(out, name) == NULL)
             variables_set(out, name, value);
     }
 }
 
 const char *variables_get(void *variables, const char *name)
 {
-    struct plan_variable *found = find(variables, name);
+    struct plan_variable *found = find_variable(variables, name);
     if (found == NULL)
         return NULL;
     found->asked_for = true;
@@ -122,9 +124,9 @@ void variables_set(struct variables *variables, const char *name, const char *va
     const struct plan_variable wanted = { .name = name,
                                           .name_length = strlen(name),
                                           .value = value };
-    struct plan_variable *found = find(variables, name);
+    struct plan_variable *found = find_variable(variables, name);
     if (found != NULL)
         *found = wanted;
     else
-        add(variables, &wanted);
+        variables_add(variables, &wanted);
 }

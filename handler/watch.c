@@ -55,23 +55,24 @@ int crashhook_watch_object(const char *name, const volatile void *object,
     return ENOSPC;
 }
 
-// matches is whether slot is what is to be forgotten. It may be given away meanwhile:
-// then what is read here means nothing, and change_state says so.
-static bool matches(const struct watch_slot *slot, const char *name, uint64_t address)
+// watch_matches is whether slot is what is to be forgotten. It may be given away
+// meanwhile: then what is read here means nothing, and change_state says so.
+static bool watch_matches(const struct watch_slot *slot, const char *name,
+                          uint64_t address)
 {
     return name != NULL ? strncmp(slot->name, name, WATCH_NAME_SIZE) == 0
                         : slot->address == address;
 }
 
-// forget frees the slots of a name or of an object.
-static int forget(const char *name, uint64_t address)
+// forget_watch frees the slots of a name or of an object.
+static int forget_watch(const char *name, uint64_t address)
 {
     int result = ENOENT;
     for (size_t i = 0; i < WATCH_COUNT; i++) {
         struct watch_slot *slot = &watch_slots[i];
         uint32_t state = state_of(slot);
-        if ((state & WATCH_STATE_MASK) == WATCH_READY && matches(slot, name, address) &&
-            change_state(slot, state, WATCH_FREE))
+        if ((state & WATCH_STATE_MASK) == WATCH_READY &&
+            watch_matches(slot, name, address) && change_state(slot, state, WATCH_FREE))
             result = 0;
     }
     return result;
@@ -79,14 +80,14 @@ static int forget(const char *name, uint64_t address)
 
 int(crashhook_unwatch)(const volatile void *object)
 {
-    return forget(NULL, (uintptr_t)object);
+    return forget_watch(NULL, (uintptr_t)object);
 }
 
 int crashhook_unwatch_name(const char *name)
 {
     if (name == NULL)
         return EINVAL;
-    int object = forget(NULL, (uintptr_t)name);
-    int named = forget(name, 0);
+    int object = forget_watch(NULL, (uintptr_t)name);
+    int named = forget_watch(name, 0);
     return object == 0 ? object : named;
 }

@@ -88,7 +88,7 @@ static const char *const heap_words[] = {
     "break adjusted to free",
 };
 
-static bool begins(const char *text, const char *words)
+static bool message_begins(const char *text, const char *words)
 {
     return strncmp(text, words, strlen(words)) == 0;
 }
@@ -96,7 +96,7 @@ static bool begins(const char *text, const char *words)
 static bool is_heap_message(const char *message)
 {
     for (size_t i = 0; i < sizeof(heap_words) / sizeof(heap_words[0]); i++) {
-        if (begins(message, heap_words[i]))
+        if (message_begins(message, heap_words[i]))
             return true;
     }
     return false;
@@ -108,18 +108,18 @@ static bool is_assertion(const char *message)
     return strstr(message, "Assertion `") != NULL ||
            strstr(message, ": assertion failed: ") != NULL ||
            strstr(message, ": Unexpected error: ") != NULL ||
-           begins(message, "Assertion failed: ");
+           message_begins(message, "Assertion failed: ");
 }
 
 static const char *message_kind(const char *message)
 {
     if (strstr(message, "ERROR: AddressSanitizer: ") != NULL)
         return "sanitizer";
-    if (begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
+    if (message_begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
         return "panic";
-    if (begins(message, "*** stack smashing detected"))
+    if (message_begins(message, "*** stack smashing detected"))
         return "stack-smashing";
-    if (begins(message, "*** "))
+    if (message_begins(message, "*** "))
         return "fortify";
     // malloc's own assertions are about the heap as well.
     if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)

@@ -12,7 +12,7 @@
 // A sentence quotes no more of a text than fits on a line or two.
 enum { QUOTED_BYTES = 240 };
 
-static void append_quoted(struct text *out, const char *words, size_t size)
+static void append_quoted_message(struct text *out, const char *words, size_t size)
 {
     bool cut = size > QUOTED_BYTES;
     if (cut) {
@@ -35,7 +35,7 @@ static void append_size(struct text *out, uint64_t bytes)
     text_appendf(out, "%" PRIu64 " %s", bytes, units[unit]);
 }
 
-static void append_memory(const struct crash_facts *f, struct text *out)
+static void append_summary_memory(const struct crash_facts *f, struct text *out)
 {
     append_size(out, f->memory.used_bytes);
     text_append_string(out, " of the ");
@@ -64,12 +64,12 @@ static void summarize_sent(const struct crash_facts *f, const char *kind,
         text_appendf(out, " ('%s', user %" PRIu32 ")", f->sender_name, f->sender_user);
 }
 
-static void append_path(const struct crash_place *place, struct text *out)
+static void append_summary_path(const struct crash_place *place, struct text *out)
 {
     if (place->path_size == 0)
         return;
     text_append_string(out, " '");
-    append_quoted(out, place->path, place->path_size);
+    append_quoted_message(out, place->path, place->path_size);
     text_append_string(out, "'");
 }
 
@@ -149,7 +149,7 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
             continue;
         text_append_string(out, tails[i].words);
         if (tails[i].path)
-            append_path(&f->address_place, out);
+            append_summary_path(&f->address_place, out);
         return;
     }
     append_fault_place(f, out);
@@ -171,7 +171,7 @@ static void summarize_null(const struct crash_facts *f, const char *kind,
     if (f->memory.limit == NULL)
         return;
     text_append_string(out, "; ");
-    append_memory(f, out);
+    append_summary_memory(f, out);
 }
 
 static void summarize_overflow(const struct crash_facts *f, const char *kind,
@@ -204,8 +204,9 @@ static void summarize_non_canonical(const struct crash_facts *f, const char *kin
         text_appendf(out, "Access to %s", words);
 }
 
-// append_expression quotes what was asserted, without the place, which the frames show.
-static void append_expression(struct text *out, const char *message)
+// append_summary_expression quotes what was asserted, without the place, which the
+// frames show.
+static void append_summary_expression(struct text *out, const char *message)
 {
     static const char before[] = "Assertion `";
     static const char musl_before[] = "Assertion failed: ";
@@ -216,7 +217,7 @@ static void append_expression(struct text *out, const char *message)
         const char *place = musl ? strrchr(message, '(') : NULL;
         size_t size = place != NULL && place > message ? (size_t)(place - message) - 1
                                                        : strlen(message);
-        append_quoted(out, message, size);
+        append_quoted_message(out, message, size);
         return;
     }
     begin += strlen(before);
@@ -224,16 +225,16 @@ static void append_expression(struct text *out, const char *message)
     static const char after[] = "' failed.";
     if (size >= strlen(after) && strcmp(begin + size - strlen(after), after) == 0)
         size -= strlen(after);
-    append_quoted(out, begin, size);
+    append_quoted_message(out, begin, size);
 }
 
 static void append_exception(const struct crash_facts *f, struct text *out)
 {
-    append_quoted(out, f->exception_type, strlen(f->exception_type));
+    append_quoted_message(out, f->exception_type, strlen(f->exception_type));
     if (f->exception_what == NULL)
         return;
     text_append_string(out, ": ");
-    append_quoted(out, f->exception_what, strlen(f->exception_what));
+    append_quoted_message(out, f->exception_what, strlen(f->exception_what));
 }
 
 // append_complaint quotes "*** buffer overflow detected ***: terminated" without its
@@ -242,7 +243,8 @@ static void append_complaint(struct text *out, const char *message)
 {
     const char *begin = message + strlen("*** ");
     const char *end = strstr(begin, " ***");
-    append_quoted(out, begin, end != NULL ? (size_t)(end - begin) : strlen(begin));
+    append_quoted_message(out, begin,
+                          end != NULL ? (size_t)(end - begin) : strlen(begin));
 }
 
 // append_sanitizer quotes "==7==ERROR: AddressSanitizer: double-free on ..." from the
@@ -252,7 +254,7 @@ static void append_sanitizer(struct text *out, const char *message)
     static const char before[] = "ERROR: ";
     const char *begin = strstr(message, before);
     begin = begin != NULL ? begin + strlen(before) : message;
-    append_quoted(out, begin, strlen(begin));
+    append_quoted_message(out, begin, strlen(begin));
 }
 
 // append_panic quotes "thread 'main' panicked at src/main.rs:4:9: no such page" from
@@ -262,7 +264,7 @@ static void append_panic(struct text *out, const char *message)
     static const char before[] = " panicked at ";
     const char *begin = strstr(message, before);
     begin = begin != NULL ? begin + strlen(before) : message;
-    append_quoted(out, begin, strlen(begin));
+    append_quoted_message(out, begin, strlen(begin));
 }
 
 static void summarize_message(const char *kind, const char *message, struct text *out)
@@ -284,7 +286,7 @@ static void summarize_message(const char *kind, const char *message, struct text
     if (strcmp(kind, "stack-smashing") == 0)
         text_append_string(out, "A function wrote past its variables on the stack");
     else if (strcmp(kind, "assertion") == 0)
-        append_expression(out, message);
+        append_summary_expression(out, message);
     else if (strcmp(kind, "fortify") == 0)
         append_complaint(out, message);
     else if (strcmp(kind, "panic") == 0)
@@ -292,7 +294,7 @@ static void summarize_message(const char *kind, const char *message, struct text
     else if (strcmp(kind, "sanitizer") == 0)
         append_sanitizer(out, message);
     else
-        append_quoted(out, message, strlen(message));
+        append_quoted_message(out, message, strlen(message));
 }
 
 // silent_words is the sentence for an abort without a message.
@@ -320,7 +322,7 @@ static void summarize_abort(const struct crash_facts *f, const char *kind,
     if (f->memory.limit == NULL)
         return;
     text_append_string(out, "; ");
-    append_memory(f, out);
+    append_summary_memory(f, out);
 }
 
 static void summarize_seccomp(const struct crash_facts *f, const char *kind,
@@ -362,13 +364,14 @@ static void summarize_signal(const struct crash_facts *f, struct text *out)
         out->bytes[begin] = (char)(out->bytes[begin] - 'a' + 'A');
 }
 
-static bool is_fault(const struct crash_facts *f)
+static bool is_fault_signal(const struct crash_facts *f)
 {
     return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
 }
 
-// summarize appends the sentence without what is known of the instruction.
-static void summarize(const struct crash_facts *f, const char *kind, struct text *out)
+// summarize_crash appends the sentence without what is known of the instruction.
+static void summarize_crash(const struct crash_facts *f, const char *kind,
+                            struct text *out)
 {
     static const struct {
         const char *kind;
@@ -391,10 +394,10 @@ static void summarize(const struct crash_facts *f, const char *kind, struct text
     }
     if (f->signal == SIGABRT)
         summarize_abort(f, kind, out);
-    else if (is_fault(f) && strcmp(kind, "illegal-instruction") == 0 &&
+    else if (is_fault_signal(f) && strcmp(kind, "illegal-instruction") == 0 &&
              f->instruction != NULL)
         summarize_refused(f, out);
-    else if (is_fault(f))
+    else if (is_fault_signal(f))
         summarize_fault(f, kind, out);
     else
         summarize_signal(f, out);
@@ -418,7 +421,7 @@ static void append_operand(const struct crash_facts *f, struct text *out)
     const struct crash_operand *operand = &f->operand;
     text_appendf(out, " (%s %u byte%s at ", operations[f->access], operand->size,
                  operand->size == 1 ? "" : "s");
-    append_quoted(out, operand->expression, strlen(operand->expression));
+    append_quoted_message(out, operand->expression, strlen(operand->expression));
     append_register(&operand->registers[0], out);
     append_register(&operand->registers[1], out);
     text_append_string(out, ")");
@@ -456,8 +459,8 @@ void crash_summary(const struct crash_facts *f, struct text *out)
     if (f->worded != NULL)
         text_append_string(out, f->worded);
     else
-        summarize(f, kind, out);
-    if (is_fault(f) && f->operand.expression != NULL)
+        summarize_crash(f, kind, out);
+    if (is_fault_signal(f) && f->operand.expression != NULL)
         append_operand(f, out);
     else if (f->blamed.name != NULL)
         append_blamed(f, out);

@@ -35,7 +35,7 @@ static enum crash_access read_access(const json_t *access)
     return CRASH_ACCESS_UNKNOWN;
 }
 
-static void read_operand(const json_t *access, struct crash_operand *out)
+static void read_crash_operand(const json_t *access, struct crash_operand *out)
 {
     json_t *registers = json_object_get(access, "registers");
     const char *name;
@@ -54,7 +54,7 @@ static void read_operand(const json_t *access, struct crash_operand *out)
     }
 }
 
-static void read_region(const json_t *region, struct crash_place *out)
+static void read_crash_region(const json_t *region, struct crash_place *out)
 {
     const char *state = report_string(region, "state");
     const char *access = report_string(region, "permissions");
@@ -99,7 +99,7 @@ static void read_sender(const json_t *crash, struct crash_facts *out)
     out->sender_name = report_string(sender, "name");
 }
 
-static void read_limits(const json_t *crash, struct crash_facts *out)
+static void read_crash_limits(const json_t *crash, struct crash_facts *out)
 {
     const json_t *stack = json_object_get(crash, "stack");
     const json_t *memory = json_object_get(crash, "memory_limit");
@@ -157,12 +157,12 @@ void crash_words_facts(const json_t *report, struct crash_facts *out)
         .system_call_machine = (uint32_t)read_address(call, "machine"),
         .thread_name = thread_name != NULL ? thread_name : "",
     };
-    read_operand(access, &out->operand);
-    read_region(json_object_get(crash, "region"), &out->address_place);
+    read_crash_operand(access, &out->operand);
+    read_crash_region(json_object_get(crash, "region"), &out->address_place);
     read_way(crash, out);
     read_instruction(crash, out);
     read_sender(crash, out);
-    read_limits(crash, out);
+    read_crash_limits(crash, out);
     read_said(crash, out);
 }
 

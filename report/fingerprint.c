@@ -154,7 +154,7 @@ static size_t plain_length(const char *function)
     return length;
 }
 
-static bool matches(const char *pattern, const char *name, size_t length)
+static bool frame_matches(const char *pattern, const char *name, size_t length)
 {
     size_t pattern_length = strlen(pattern);
     if (pattern[pattern_length - 1] == '*')
@@ -170,7 +170,7 @@ bool fingerprint_only_reports(const char *function)
     if (parameters != NULL)
         length = (size_t)(parameters - function);
     for (size_t i = 0; i < sizeof(reporters) / sizeof(reporters[0]); i++) {
-        if (matches(reporters[i], function, length))
+        if (frame_matches(reporters[i], function, length))
             return true;
     }
     return false;

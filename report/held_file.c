@@ -14,7 +14,7 @@ enum record_kind {
     RECORD_THREAD = 0x54485244,
 };
 
-static void append_u64(struct text *out, uint64_t value)
+static void append_held_u64(struct text *out, uint64_t value)
 {
     value = htole64(value);
     text_append(out, &value, sizeof(value));
@@ -23,21 +23,21 @@ static void append_u64(struct text *out, uint64_t value)
 void held_file_add_memory(struct text *out, uint64_t address, const void *bytes,
                           size_t size)
 {
-    append_u64(out, RECORD_MEMORY);
-    append_u64(out, size + sizeof(address));
-    append_u64(out, address);
+    append_held_u64(out, RECORD_MEMORY);
+    append_held_u64(out, size + sizeof(address));
+    append_held_u64(out, address);
     text_append(out, bytes, size);
 }
 
 void held_file_add_watch(struct text *out, const struct held_watch *watch)
 {
     size_t strings = strlen(watch->name) + 1 + strlen(watch->type) + 1;
-    append_u64(out, RECORD_WATCH);
-    append_u64(out, 4 * sizeof(uint64_t) + strings);
-    append_u64(out, watch->address);
-    append_u64(out, watch->size);
-    append_u64(out, watch->caller);
-    append_u64(out, watch->cut);
+    append_held_u64(out, RECORD_WATCH);
+    append_held_u64(out, 4 * sizeof(uint64_t) + strings);
+    append_held_u64(out, watch->address);
+    append_held_u64(out, watch->size);
+    append_held_u64(out, watch->caller);
+    append_held_u64(out, watch->cut);
     text_append(out, watch->name, strlen(watch->name) + 1);
     text_append(out, watch->type, strlen(watch->type) + 1);
 }
@@ -55,7 +55,7 @@ void held_file_add_thread(struct text *out, const struct held_thread *thread)
     text_append(out, words, (HEAD + count) * sizeof(words[0]));
 }
 
-static enum ch_status read_thread(struct held_file *file, struct cursor *record)
+static enum ch_status read_held_thread(struct held_file *file, struct cursor *record)
 {
     struct held_thread *thread = &file->threads[file->thread_count];
     thread->tid = cursor_u64(record);
@@ -85,7 +85,7 @@ static enum ch_status read_watch(struct held_file *file, struct cursor *record)
     return CH_OK;
 }
 
-static enum ch_status read_memory(struct held_file *file, struct cursor *record)
+static enum ch_status read_held_memory(struct held_file *file, struct cursor *record)
 {
     struct held_memory piece = { .address = cursor_u64(record) };
     piece.size = cursor_left(record);
@@ -96,7 +96,7 @@ static enum ch_status read_memory(struct held_file *file, struct cursor *record)
     return CH_OK;
 }
 
-static int by_address(const void *left, const void *right)
+static int by_held_address(const void *left, const void *right)
 {
     const struct held_memory *a = left;
     const struct held_memory *b = right;
@@ -112,12 +112,12 @@ static int by_tid(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-// separate cuts off of each piece what the ones before it have.
-static void separate(struct held_file *file)
+// separate_held_parts cuts off of each piece what the ones before it have.
+static void separate_held_parts(struct held_file *file)
 {
     uint64_t end = 0;
     size_t kept = 0;
-    qsort(file->pieces, file->piece_count, sizeof(file->pieces[0]), by_address);
+    qsort(file->pieces, file->piece_count, sizeof(file->pieces[0]), by_held_address);
     for (size_t i = 0; i < file->piece_count; i++) {
         struct held_memory piece = file->pieces[i];
         uint64_t known = end > piece.address ? end - piece.address : 0;
@@ -143,11 +143,11 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
         if (!cursor_ok(&record))
             return CH_ERR_TRUNCATED;
         if (kind == RECORD_MEMORY)
-            status = read_memory(file, &record);
+            status = read_held_memory(file, &record);
         if (kind == RECORD_WATCH)
             status = read_watch(file, &record);
         if (kind == RECORD_THREAD)
-            status = read_thread(file, &record);
+            status = read_held_thread(file, &record);
         if (status != CH_OK)
             return status;
     }
@@ -179,7 +179,7 @@ enum ch_status held_file_init(struct held_file *file, const void *bytes, size_t 
     if (status == CH_OK)
         qsort(file->threads, file->thread_count, sizeof(file->threads[0]), by_tid);
     if (status == CH_OK)
-        separate(file);
+        separate_held_parts(file);
     else
         held_file_deinit(file);
     return status;

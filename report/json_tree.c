@@ -27,7 +27,7 @@ static void write_real(struct json_writer *w, const json_t *value)
     json_write_raw(w, digits, size <= sizeof(digits) ? size : 0);
 }
 
-static void enter(struct walk *walk, json_t *value)
+static void enter_tree_node(struct walk *walk, json_t *value)
 {
     if (walk->depth == JSON_TREE_DEPTH_MAX) {
         walk->status = CH_ERR_LIMIT;
@@ -43,14 +43,14 @@ static void enter(struct walk *walk, json_t *value)
         json_write_array(&walk->writer);
 }
 
-// write_value writes what has no values in it, and the beginning of what has.
-static void write_value(struct walk *walk, json_t *value)
+// write_json_value writes what has no values in it, and the beginning of what has.
+static void write_json_value(struct walk *walk, json_t *value)
 {
     struct json_writer *w = &walk->writer;
     switch (json_typeof(value)) {
     case JSON_OBJECT:
     case JSON_ARRAY:
-        enter(walk, value);
+        enter_tree_node(walk, value);
         return;
     case JSON_STRING:
         json_write_bytes(w, json_string_value(value), json_string_length(value));
@@ -80,11 +80,11 @@ static void write_next(struct walk *walk)
         json_t *value = json_object_iter_value(level->iterator);
         level->iterator = json_object_iter_next(level->of, level->iterator);
         json_write_member(&walk->writer, key);
-        write_value(walk, value);
+        write_json_value(walk, value);
         return;
     }
     if (json_is_array(level->of) && level->next < json_array_size(level->of)) {
-        write_value(walk, json_array_get(level->of, level->next++));
+        write_json_value(walk, json_array_get(level->of, level->next++));
         return;
     }
     json_write_end(&walk->writer, json_is_array(level->of) ? ']' : '}');
@@ -98,7 +98,7 @@ enum ch_status json_tree_write(const json_t *value, struct text *out)
         return CH_ERR_NO_MEMORY;
     json_writer_init(&walk.writer, -1);
     walk.writer.text = *out;
-    write_value(&walk, (json_t *)(uintptr_t)value);
+    write_json_value(&walk, (json_t *)(uintptr_t)value);
     while (walk.depth != 0 && walk.status == CH_OK && walk.writer.error == 0)
         write_next(&walk);
     enum ch_status written = json_writer_finish(&walk.writer);

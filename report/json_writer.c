@@ -63,7 +63,7 @@ static void put_large(struct json_writer *w, const void *bytes, size_t size)
     w->used = size;
 }
 
-static inline void put(struct json_writer *w, const void *bytes, size_t size)
+static inline void put_json_bytes(struct json_writer *w, const void *bytes, size_t size)
 {
     if (w->error != 0 || size > BUFFER_BYTES - w->used) {
         put_large(w, bytes, size);
@@ -88,40 +88,41 @@ enum ch_status json_writer_finish(struct json_writer *w)
     return w->error == ENOMEM ? CH_ERR_NO_MEMORY : CH_ERR_IO;
 }
 
-// separate writes the comma that a value needs before it, and arms it for the next.
-static void separate(struct json_writer *w)
+// separate_values writes the comma that a value needs before it, and arms it for the
+// next.
+static void separate_values(struct json_writer *w)
 {
     if (w->need_comma)
-        put(w, ",", 1);
+        put_json_bytes(w, ",", 1);
     w->need_comma = true;
 }
 
 void json_write_object(struct json_writer *w)
 {
-    separate(w);
-    put(w, "{", 1);
+    separate_values(w);
+    put_json_bytes(w, "{", 1);
     w->need_comma = false;
 }
 
 void json_write_array(struct json_writer *w)
 {
-    separate(w);
-    put(w, "[", 1);
+    separate_values(w);
+    put_json_bytes(w, "[", 1);
     w->need_comma = false;
 }
 
 void json_write_end(struct json_writer *w, char bracket)
 {
-    put(w, &bracket, 1);
+    put_json_bytes(w, &bracket, 1);
     w->need_comma = true;
 }
 
 void json_write_key(struct json_writer *w, const char *key)
 {
-    separate(w);
-    put(w, "\"", 1);
-    put(w, key, strlen(key));
-    put(w, "\":", 2);
+    separate_values(w);
+    put_json_bytes(w, "\"", 1);
+    put_json_bytes(w, key, strlen(key));
+    put_json_bytes(w, "\":", 2);
     w->need_comma = false;
 }
 
@@ -153,12 +154,12 @@ static void put_escaped(struct json_writer *w, unsigned char c)
     char escape[] = "\\u0000";
     if (c == '"' || c == '\\') {
         escape[1] = (char)c;
-        put(w, escape, 2);
+        put_json_bytes(w, escape, 2);
         return;
     }
     escape[4] = digits[c >> 4];
     escape[5] = digits[c & 15];
-    put(w, escape, 6);
+    put_json_bytes(w, escape, 6);
 }
 
 void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
@@ -166,8 +167,8 @@ void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
     const unsigned char *at = (const unsigned char *)bytes;
     size_t plain = 0;
 
-    separate(w);
-    put(w, "\"", 1);
+    separate_values(w);
+    put_json_bytes(w, "\"", 1);
     for (size_t i = 0; i < length;) {
         unsigned char c = at[i];
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
@@ -179,29 +180,29 @@ void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
             i += count;
             continue;
         }
-        put(w, bytes + plain, i - plain);
+        put_json_bytes(w, bytes + plain, i - plain);
         if (count == 0)
-            put(w, "\xef\xbf\xbd", 3);
+            put_json_bytes(w, "\xef\xbf\xbd", 3);
         if (count != 0)
             put_escaped(w, c);
         plain = ++i;
     }
-    put(w, bytes + plain, length - plain);
-    put(w, "\"", 1);
+    put_json_bytes(w, bytes + plain, length - plain);
+    put_json_bytes(w, "\"", 1);
 }
 
 void json_write_member(struct json_writer *w, const char *key)
 {
     json_write_bytes(w, key, strlen(key));
-    put(w, ":", 1);
+    put_json_bytes(w, ":", 1);
     w->need_comma = false;
 }
 
 void json_write_string(struct json_writer *w, const char *string)
 {
     if (string == NULL) {
-        separate(w);
-        put(w, "null", 4);
+        separate_values(w);
+        put_json_bytes(w, "null", 4);
         return;
     }
     json_write_bytes(w, string, strlen(string));
@@ -209,16 +210,16 @@ void json_write_string(struct json_writer *w, const char *string)
 
 void json_write_raw(struct json_writer *w, const char *json, size_t length)
 {
-    separate(w);
-    put(w, json, length);
+    separate_values(w);
+    put_json_bytes(w, json, length);
 }
 
 void json_write_plain(struct json_writer *w, const char *text)
 {
-    separate(w);
-    put(w, "\"", 1);
-    put(w, text, strlen(text));
-    put(w, "\"", 1);
+    separate_values(w);
+    put_json_bytes(w, "\"", 1);
+    put_json_bytes(w, text, strlen(text));
+    put_json_bytes(w, "\"", 1);
 }
 
 // put_decimal writes value without padding.
@@ -230,27 +231,27 @@ static void put_decimal(struct json_writer *w, uint64_t value)
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    put(w, digits + at, sizeof(digits) - at);
+    put_json_bytes(w, digits + at, sizeof(digits) - at);
 }
 
 void json_write_uint(struct json_writer *w, uint64_t value)
 {
-    separate(w);
+    separate_values(w);
     put_decimal(w, value);
 }
 
 void json_write_int(struct json_writer *w, int64_t value)
 {
-    separate(w);
+    separate_values(w);
     if (value < 0)
-        put(w, "-", 1);
+        put_json_bytes(w, "-", 1);
     put_decimal(w, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_write_bool(struct json_writer *w, bool value)
 {
-    separate(w);
-    put(w, value ? "true" : "false", value ? 4 : 5);
+    separate_values(w);
+    put_json_bytes(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_write_hex(struct json_writer *w, uint64_t value)
@@ -266,6 +267,6 @@ void json_write_hex(struct json_writer *w, uint64_t value)
     text[--at] = 'x';
     text[--at] = '0';
     text[--at] = '"';
-    separate(w);
-    put(w, text + at, sizeof(text) - at);
+    separate_values(w);
+    put_json_bytes(w, text + at, sizeof(text) - at);
 }

@@ -28,7 +28,7 @@ static const char *shape_name(enum report_shape shape)
     return names[shape];
 }
 
-static bool has_shape(const json_t *value, enum report_shape shape)
+static bool report_has_shape(const json_t *value, enum report_shape shape)
 {
     uint64_t address;
     switch (shape) {
@@ -49,11 +49,11 @@ static bool has_shape(const json_t *value, enum report_shape shape)
     return false;
 }
 
-// check_members checks that object is one and each known member has its shape; null is
-// as good as missing.
-static enum ch_status check_members(const json_t *object,
-                                    const struct report_shape_member *members,
-                                    struct report_error *error)
+// check_report_members checks that object is one and each known member has its shape;
+// null is as good as missing.
+static enum ch_status check_report_members(const json_t *object,
+                                           const struct report_shape_member *members,
+                                           struct report_error *error)
 {
     if (!json_is_object(object)) {
         report_error_set(error, "it is not an object");
@@ -68,7 +68,7 @@ static enum ch_status check_members(const json_t *object,
             report_error_set(error, "%s is missing", members->key);
             return CH_ERR_MALFORMED;
         }
-        if (!has_shape(value, members->shape)) {
+        if (!report_has_shape(value, members->shape)) {
             report_error_set(error, "%s is not %s", members->key,
                              shape_name(members->shape));
             return CH_ERR_MALFORMED;
@@ -114,7 +114,7 @@ static enum ch_status check_frame(const json_t *frame, struct checking *all,
     const json_t **seen = seen_place(all, frame);
     if (*seen == frame)
         return CH_OK;
-    enum ch_status status = check_members(frame, report_shape_frame, error);
+    enum ch_status status = check_report_members(frame, report_shape_frame, error);
     if (status != CH_OK)
         return status;
     uint64_t address;
@@ -135,11 +135,11 @@ static enum ch_status check_frame(const json_t *frame, struct checking *all,
 static enum ch_status check_thread(const json_t *thread, struct checking *all,
                                    struct report_error *error)
 {
-    enum ch_status status = check_members(thread, report_shape_thread, error);
+    enum ch_status status = check_report_members(thread, report_shape_thread, error);
     const json_t *backtrace = json_object_get(thread, "backtrace");
     if (status != CH_OK || !json_is_object(backtrace))
         return status;
-    status = check_members(backtrace, report_shape_backtrace, error);
+    status = check_report_members(backtrace, report_shape_backtrace, error);
     if (status != CH_OK)
         return status;
     return check_each(report_frames(thread), "frames", all, check_frame, error);
@@ -149,14 +149,14 @@ static enum ch_status check_image(const json_t *image, struct checking *all,
                                   struct report_error *error)
 {
     (void)all;
-    return check_members(image, report_shape_image, error);
+    return check_report_members(image, report_shape_image, error);
 }
 
 static enum ch_status check_problem(const json_t *problem, struct checking *all,
                                     struct report_error *error)
 {
     (void)all;
-    return check_members(problem, report_shape_problem, error);
+    return check_report_members(problem, report_shape_problem, error);
 }
 
 // check_object checks a member that is an object, where there is one.
@@ -167,7 +167,7 @@ static enum ch_status check_object(const json_t *report, const char *key,
     const json_t *object = json_object_get(report, key);
     if (!json_is_object(object))
         return CH_OK;
-    enum ch_status status = check_members(object, members, error);
+    enum ch_status status = check_report_members(object, members, error);
     if (status != CH_OK) {
         struct report_error inner = *error;
         report_error_set(error, "%s.%.200s", key, inner.text);
@@ -203,7 +203,7 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
 {
     const json_t *images = json_object_get(report, "images");
     struct checking all = { .images = json_array_size(images) };
-    enum ch_status status = check_members(report, report_shape_report, error);
+    enum ch_status status = check_report_members(report, report_shape_report, error);
     if (status == CH_OK)
         status = check_object(report, "crash", report_shape_crash, error);
     if (status == CH_OK)
@@ -330,8 +330,8 @@ enum ch_status report_print_kept(const json_t *report, struct text *out)
     return status;
 }
 
-static void add_frame(struct fingerprint *fingerprint, const json_t *report,
-                      const json_t *frame)
+static void add_report_frame(struct fingerprint *fingerprint, const json_t *report,
+                             const json_t *frame)
 {
     const json_t *image = report_image(report, frame);
     const char *path = report_string(image, "path");
@@ -357,7 +357,7 @@ bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE])
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         if (report_frame_is_code(frame))
-            add_frame(&fingerprint, report, frame);
+            add_report_frame(&fingerprint, report, frame);
     }
     fingerprint_finish(&fingerprint, out);
     return true;

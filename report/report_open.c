@@ -9,14 +9,14 @@
 #include "report/report_table.h"
 
 // A place, ready to be put into stacks.
-struct open_place {
+struct open_report_place {
     json_t *frame;     // of the function itself; borrowed from the table
     json_t *inlined;   // frames of calls inlined there, innermost first; NULL: none
     json_t *variables; // what values of frames here refer to; NULL: none
 };
 
 struct opening {
-    struct open_place *places;
+    struct open_report_place *places;
     size_t place_count;
     json_t *stacks; // each made a backtrace
     size_t frames;  // in all threads, so far
@@ -85,9 +85,9 @@ static enum ch_status open_inlined_calls(struct opening *opening, const json_t *
     return CH_OK;
 }
 
-static enum ch_status open_place(struct opening *opening, json_t *place)
+static enum ch_status open_report_place(struct opening *opening, json_t *place)
 {
-    struct open_place *out = &opening->places[opening->place_count];
+    struct open_report_place *out = &opening->places[opening->place_count];
     if (!json_is_object(place))
         return open_refuse(opening, "it is not an object");
     out->frame = place;
@@ -107,7 +107,7 @@ static enum ch_status open_places(struct opening *opening, const json_t *places)
     if (opening->places == NULL)
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        enum ch_status status = open_place(opening, json_array_get(places, i));
+        enum ch_status status = open_report_place(opening, json_array_get(places, i));
         if (status != CH_OK) {
             report_error_within(opening->error, "places", i);
             return status;
@@ -117,8 +117,8 @@ static enum ch_status open_places(struct opening *opening, const json_t *places)
 }
 
 // place_at is the place that an element of a stack's frames names, or NULL.
-static const struct open_place *place_at(const struct opening *opening,
-                                         const json_t *element)
+static const struct open_report_place *place_at(const struct opening *opening,
+                                                const json_t *element)
 {
     json_int_t number = json_integer_value(element);
     if (!json_is_integer(element) || number < 0 ||
@@ -127,8 +127,8 @@ static const struct open_place *place_at(const struct opening *opening,
     return &opening->places[number];
 }
 
-// count_frames bounds what opening makes: each frame is counted where it is put.
-static enum ch_status count_frames(struct opening *opening, size_t count)
+// count_opened_frames bounds what opening makes: each frame is counted where it is put.
+static enum ch_status count_opened_frames(struct opening *opening, size_t count)
 {
     if (count > REPORT_FRAMES_MAX - opening->frames) {
         report_error_set(opening->error, "its threads have more than %d frames",
@@ -143,10 +143,10 @@ static enum ch_status count_frames(struct opening *opening, size_t count)
 static enum ch_status open_element(struct opening *opening, json_t *element,
                                    json_t *frames)
 {
-    const struct open_place *place = place_at(opening, element);
+    const struct open_report_place *place = place_at(opening, element);
     if (place == NULL && !json_is_object(element))
         return open_refuse(opening, "frames holds what is no place");
-    enum ch_status status = count_frames(
+    enum ch_status status = count_opened_frames(
         opening, 1 + json_array_size(place != NULL ? place->inlined : NULL));
     if (status != CH_OK)
         return status;
@@ -212,7 +212,7 @@ static bool advance(const struct opening *opening, const json_t *elements,
         (uint64_t)element >= json_array_size(elements))
         return false;
     for (; at->element < (uint64_t)element; at->element++) {
-        const struct open_place *place =
+        const struct open_report_place *place =
             place_at(opening, json_array_get(elements, at->element));
         at->frame += 1 + json_array_size(place != NULL ? place->inlined : NULL);
     }
@@ -257,7 +257,7 @@ static json_t *list_of(json_t *frame, const json_t *variable)
 
 // open_value puts one value into the frame that has it. at is where its place is.
 static enum ch_status open_value(struct opening *opening, json_t *thread,
-                                 const struct open_place *place, size_t at,
+                                 const struct open_report_place *place, size_t at,
                                  const json_t *value)
 {
     const json_t *number = json_array_get(value, 0);
@@ -297,7 +297,7 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
     if (!json_is_integer(number) ||
         !advance(opening, elements, json_integer_value(number), at))
         return open_refuse(opening, "values is of a frame that is not there");
-    const struct open_place *place =
+    const struct open_report_place *place =
         place_at(opening, json_array_get(elements, at->element));
     enum ch_status status =
         place != NULL ? CH_OK : open_refuse(opening, "values is of frames left out");
@@ -332,7 +332,7 @@ static enum ch_status open_thread(struct opening *opening, json_t *thread)
     if (stack == NULL)
         return open_refuse(opening, "stack is not in the list of stacks");
     enum ch_status status =
-        count_frames(opening, json_array_size(json_object_get(stack, "frames")));
+        count_opened_frames(opening, json_array_size(json_object_get(stack, "frames")));
     if (status != CH_OK)
         return status;
     (void)json_object_del(thread, "stack");
@@ -347,7 +347,7 @@ static void forget_elements(json_t *stack)
     (void)json_object_del(stack, "elements");
 }
 
-static enum ch_status open_threads(struct opening *opening, json_t *threads)
+static enum ch_status open_report_threads(struct opening *opening, json_t *threads)
 {
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++) {
@@ -387,7 +387,7 @@ enum ch_status report_open(json_t *report, struct report_error *error)
     if (status == CH_OK)
         status = open_stacks(&opening);
     if (status == CH_OK)
-        status = open_threads(&opening, json_object_get(report, "threads"));
+        status = open_report_threads(&opening, json_object_get(report, "threads"));
     if (status == CH_ERR_NO_MEMORY)
         report_error_set(error, "out of memory");
     opening_deinit(&opening);

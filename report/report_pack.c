@@ -23,8 +23,8 @@ static uint64_t pack_hash(uint64_t hash, const char *text)
     return hash ^ hash >> 32;
 }
 
-// is_same compares plain values; what has values in it is only equal to itself.
-static bool is_same(const json_t *a, const json_t *b)
+// packed_is_same compares plain values; what has values in it is only equal to itself.
+static bool packed_is_same(const json_t *a, const json_t *b)
 {
     if (a == b)
         return true;
@@ -85,7 +85,7 @@ static bool frames_match(json_t *a, json_t *b)
     void *at_b = skip_lists(b, json_object_iter(b));
     while (at_a != NULL && at_b != NULL) {
         if (strcmp(json_object_iter_key(at_a), json_object_iter_key(at_b)) != 0 ||
-            !is_same(json_object_iter_value(at_a), json_object_iter_value(at_b)))
+            !packed_is_same(json_object_iter_value(at_a), json_object_iter_value(at_b)))
             return false;
         at_a = skip_lists(a, json_object_iter_next(a, at_a));
         at_b = skip_lists(b, json_object_iter_next(b, at_b));
@@ -113,8 +113,8 @@ static json_t *run_function(const struct pack_run *run)
 static bool shares_place(const json_t *a, const json_t *b)
 {
     for (size_t i = 0; i < REPORT_TABLE_REPEATED; i++)
-        if (!is_same(json_object_get(a, report_table_repeated[i]),
-                     json_object_get(b, report_table_repeated[i])))
+        if (!packed_is_same(json_object_get(a, report_table_repeated[i]),
+                            json_object_get(b, report_table_repeated[i])))
             return false;
     return true;
 }
@@ -233,7 +233,7 @@ static bool describes(const json_t *row, const struct pack_variable *variable)
             continue;
         }
         own++;
-        if (!is_same(json_object_get(row, key), value))
+        if (!packed_is_same(json_object_get(row, key), value))
             return false;
     }
     size_t added = (list != NULL) + (inlined != NULL) + (varying != NULL);
@@ -370,7 +370,7 @@ static bool elements_match(const json_t *a, const json_t *b)
     if (json_array_size(a) != json_array_size(b))
         return false;
     for (size_t i = 0; i < json_array_size(a); i++)
-        if (!is_same(json_array_get(a, i), json_array_get(b, i)))
+        if (!packed_is_same(json_array_get(a, i), json_array_get(b, i)))
             return false;
     return true;
 }
@@ -386,13 +386,13 @@ static bool stacks_match(json_t *a, const json_t *b)
     {
         const json_t *other = json_object_get(b, key);
         if (strcmp(key, "frames") == 0 ? !elements_match(value, other)
-                                       : !is_same(value, other))
+                                       : !packed_is_same(value, other))
             return false;
     }
     return true;
 }
 
-static uint64_t hash_stack(const json_t *stack)
+static uint64_t hash_packed_stack(const json_t *stack)
 {
     const json_t *elements = json_object_get(stack, "frames");
     uint64_t hash = pack_hash(0xcbf29ce484222325, report_string(stack, "ended"));
@@ -409,7 +409,7 @@ static uint64_t hash_stack(const json_t *stack)
 static json_int_t stack_number(struct pack *pack, json_t *stack)
 {
     struct pack_table *stacks = &pack->stacks;
-    const struct pack_entry entry = { .hash = hash_stack(stack) };
+    const struct pack_entry entry = { .hash = hash_packed_stack(stack) };
     json_int_t at = pack_table_first(stacks, entry.hash);
     for (int i = 0; at != PACK_NONE && i < PACK_CANDIDATES; i++) {
         if (stacks->entries[at].hash == entry.hash &&

@@ -455,9 +455,9 @@ static void scan_word(struct sanitizing *s)
     s->mark = 0;
 }
 
-// mask_home handles the start of a path: no word runs into it, or an option of one
-// letter does (-I/path).
-static bool mask_home(struct sanitizing *s)
+// mask_home_folder handles the start of a path: no word runs into it, or an option of
+// one letter does (-I/path).
+static bool mask_home_folder(struct sanitizing *s)
 {
     size_t at = (size_t)(s->at - s->text);
     bool starts =
@@ -485,7 +485,7 @@ void sanitize_string(const char *string, const char *home, struct text *out)
             scan_mark(&s, &mark);
         } else if (secret_text_is_name(*s.at)) {
             scan_word(&s);
-        } else if (!mask_home(&s)) {
+        } else if (!mask_home_folder(&s)) {
             s.at++;
             s.name.start = NULL;
             s.mark = '/';

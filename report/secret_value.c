@@ -20,7 +20,7 @@ static bool is_base64(char c)
     return secret_text_is_name(c) || c == '/' || c == '+';
 }
 
-static bool is_hex(char c)
+static bool is_hex_digit(char c)
 {
     return secret_text_is_digit(c) || (c >= 'a' && c <= 'f');
 }
@@ -182,9 +182,9 @@ static const struct key_mark key_marks[] = {
     { "NRAK-", 16, false, secret_text_is_name },
     { "PMAK-", 16, false, secret_text_is_name },
     { "SG.", 20, true, secret_text_is_name },
-    { "SK", 32, true, is_hex },
+    { "SK", 32, true, is_hex_digit },
     { "api.telegram.org/bot", 8, false, is_key_path },
-    { "dapi", 32, true, is_hex },
+    { "dapi", 32, true, is_hex_digit },
     { "dckr_pat_", 16, false, secret_text_is_name },
     { "discord.com/api/webhooks/", 16, false, is_key_path },
     { "dop_v1_", 16, false, secret_text_is_name },
@@ -212,7 +212,7 @@ static const struct key_mark key_marks[] = {
     { "hooks.slack.com/services/", 8, false, is_key_path },
     { "hvb.", 20, true, secret_text_is_name },
     { "hvs.", 20, true, secret_text_is_name },
-    { "key-", 32, true, is_hex },
+    { "key-", 32, true, is_hex_digit },
     { "lin_api_", 16, false, secret_text_is_name },
     { "npm_", 30, true, secret_text_is_name },
     { "nvapi-", 16, true, secret_text_is_name },
@@ -273,7 +273,7 @@ static size_t pem_length(const char *text)
     return (size_t)(last - text) + strspn(last, "-");
 }
 
-static size_t key_length(const char *text, const struct key_mark *mark)
+static size_t secret_key_length(const char *text, const struct key_mark *mark)
 {
     size_t prefix = strlen(mark->prefix);
     size_t length = prefix;
@@ -292,7 +292,7 @@ size_t secret_value_key(const char *text)
     for (size_t i = 0; i < sizeof(key_marks) / sizeof(key_marks[0]); i++) {
         if (text[0] != key_marks[i].prefix[0])
             continue;
-        size_t length = key_length(text, &key_marks[i]);
+        size_t length = secret_key_length(text, &key_marks[i]);
         if (length != 0)
             return length;
     }

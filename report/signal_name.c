@@ -79,7 +79,7 @@ static const struct code_name codes[] = {
     { 0, SI_TKILL, "SI_TKILL" },
 };
 
-static const struct signal_words *find(int number)
+static const struct signal_words *find_signal_row(int number)
 {
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         if (signals[i].number == number)
@@ -90,13 +90,13 @@ static const struct signal_words *find(int number)
 
 const char *signal_name(int number)
 {
-    const struct signal_words *words = find(number);
+    const struct signal_words *words = find_signal_row(number);
     return words != NULL ? words->name : NULL;
 }
 
 const char *signal_description(int number)
 {
-    const struct signal_words *words = find(number);
+    const struct signal_words *words = find_signal_row(number);
     return words != NULL ? words->description : "signal";
 }
 

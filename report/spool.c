@@ -54,8 +54,8 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 #define NAME_STATE "*.state"
 #define NAME_TEMPORARY ".*.tmp"
 
-// make_folders makes every missing folder on the way to path and path itself.
-static enum ch_status make_folders(const char *path)
+// make_spool_folders makes every missing folder on the way to path and path itself.
+static enum ch_status make_spool_folders(const char *path)
 {
     char prefix[PATH_MAX];
     size_t length = strlen(path);
@@ -92,9 +92,9 @@ static bool is_drop_folder(int folder_fd)
            (status.st_mode & (S_ISVTX | S_IRWXO)) == WANTED;
 }
 
-// open_folder opens the folder for reading, or where that is not allowed as the place
-// of files alone, which is all that is needed of a drop folder.
-static int open_folder(const char *path)
+// open_spool_folder opens the folder for reading, or where that is not allowed as the
+// place of files alone, which is all that is needed of a drop folder.
+static int open_spool_folder(const char *path)
 {
     enum { FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
     struct stat status;
@@ -109,12 +109,12 @@ static int open_folder(const char *path)
 
 enum ch_status spool_open(const char *path, enum spool_access access, struct spool *out)
 {
-    int fd = open_folder(path);
+    int fd = open_spool_folder(path);
     if (fd < 0 && errno == ENOENT && access == SPOOL_CREATE) {
-        enum ch_status status = make_folders(path);
+        enum ch_status status = make_spool_folders(path);
         if (status != CH_OK)
             return status;
-        fd = open_folder(path);
+        fd = open_spool_folder(path);
     }
     if (fd < 0)
         return CH_ERR_IO;
@@ -207,9 +207,9 @@ void spool_discard(const struct spool *spool, const char *id)
         unlink_quietly(spool, name);
 }
 
-// open_plain opens a file that must be a plain one, and not through a link.
-static enum ch_status open_plain(const struct spool *spool, const char *name, int flags,
-                                 int *out_fd)
+// open_spool_file opens a file that must be a plain one, and not through a link.
+static enum ch_status open_spool_file(const struct spool *spool, const char *name,
+                                      int flags, int *out_fd)
 {
     struct stat status;
     int fd =
@@ -231,7 +231,7 @@ static enum ch_status open_plain(const struct spool *spool, const char *name, in
 
 enum ch_status spool_open_file(const struct spool *spool, const char *name, int *out_fd)
 {
-    return open_plain(spool, name, O_RDONLY, out_fd);
+    return open_spool_file(spool, name, O_RDONLY, out_fd);
 }
 
 enum ch_status spool_read(const struct spool *spool, const char *id, int *out_fd)
@@ -240,7 +240,7 @@ enum ch_status spool_read(const struct spool *spool, const char *id, int *out_fd
     enum ch_status status = report_name(name, id, NAME_REPORT);
     if (status != CH_OK)
         return status;
-    return open_plain(spool, name, O_RDONLY, out_fd);
+    return open_spool_file(spool, name, O_RDONLY, out_fd);
 }
 
 // still_named: name is the file that fd is open on.
@@ -259,13 +259,13 @@ static enum ch_status open_locked(const struct spool *spool, const char *name,
                                   int *out_fd)
 {
     int fd = -1;
-    enum ch_status status = open_plain(spool, name, O_RDONLY, &fd);
+    enum ch_status status = open_spool_file(spool, name, O_RDONLY, &fd);
     if (status != CH_OK)
         return status;
     int locked = flock(fd, LOCK_EX | LOCK_NB);
     if (locked != 0 && errno == EBADF) {
         close_quietly(fd);
-        status = open_plain(spool, name, O_RDWR, &fd);
+        status = open_spool_file(spool, name, O_RDWR, &fd);
         if (status != CH_OK)
             return status;
         locked = flock(fd, LOCK_EX | LOCK_NB);
@@ -317,7 +317,7 @@ enum ch_status spool_adopt(const struct spool *spool, const char *id, int fd)
     return CH_OK;
 }
 
-static enum ch_status write_all(int fd, const void *bytes, size_t size)
+static enum ch_status write_whole_file(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size != 0) {
@@ -332,10 +332,11 @@ static enum ch_status write_all(int fd, const void *bytes, size_t size)
     return CH_OK;
 }
 
-// replace writes temporary, locked and synced, renames it to name, and gives its lock.
-static enum ch_status replace(const struct spool *spool, const char *temporary,
-                              const char *name, const struct iovec *content,
-                              int *out_fd)
+// replace_spool_file writes temporary, locked and synced, renames it to name, and gives
+// its lock.
+static enum ch_status replace_spool_file(const struct spool *spool,
+                                         const char *temporary, const char *name,
+                                         const struct iovec *content, int *out_fd)
 {
     int fd = -1;
     enum ch_status status = create_locked(spool, temporary, &fd);
@@ -347,7 +348,7 @@ static enum ch_status replace(const struct spool *spool, const char *temporary,
     if (status != CH_OK)
         return status;
 
-    status = write_all(fd, content->iov_base, content->iov_len);
+    status = write_whole_file(fd, content->iov_base, content->iov_len);
     if (status == CH_OK && fsync(fd) != 0)
         status = CH_ERR_IO;
     if (status == CH_OK)
@@ -372,8 +373,9 @@ enum ch_status spool_replace(const struct spool *spool, const char *id,
     if (status == CH_OK)
         status = report_name(name, id, NAME_REPORT);
     if (status == CH_OK)
-        status = replace(spool, temporary, name,
-                         &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+        status =
+            replace_spool_file(spool, temporary, name,
+                               &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
     if (status != CH_OK)
         return status;
     close_quietly(*lock_fd);
@@ -389,8 +391,8 @@ enum ch_status spool_write_file(const struct spool *spool, const char *name,
     if ((size_t)snprintf(temporary, sizeof(temporary), ".%s.tmp", name) >=
         sizeof(temporary))
         return CH_ERR_LIMIT;
-    return replace(spool, temporary, name,
-                   &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+    return replace_spool_file(spool, temporary, name,
+                              &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
 }
 
 enum ch_status spool_remove(const struct spool *spool, const char *id)
@@ -497,7 +499,7 @@ static bool abandoned(const struct spool *spool, const char *name)
     int CH_CLEANUP(close_fd) fd = -1;
     if (name[0] != '.' || length < 5 || strcmp(name + length - 4, ".tmp") != 0)
         return false;
-    if (open_plain(spool, name, O_RDONLY, &fd) != CH_OK || fstat(fd, &file) != 0)
+    if (open_spool_file(spool, name, O_RDONLY, &fd) != CH_OK || fstat(fd, &file) != 0)
         return false;
     return time(NULL) - file.st_mtim.tv_sec >= STALE_SECONDS &&
            flock(fd, LOCK_EX | LOCK_NB) == 0;

@@ -83,9 +83,10 @@ static bool within_rate(const json_t *program, const char *fingerprint,
     return json_object_get(seen, fingerprint) == NULL && json_object_size(seen) < most;
 }
 
-// note_fingerprint counts one crash with this fingerprint into the object called key.
-static enum ch_status note_fingerprint(json_t *program, const char *key,
-                                       const char *fingerprint)
+// note_counted_fingerprint counts one crash with this fingerprint into the object
+// called key.
+static enum ch_status note_counted_fingerprint(json_t *program, const char *key,
+                                               const char *fingerprint)
 {
     json_t *counted = object_member(program, key);
     if (counted == NULL)
@@ -121,12 +122,12 @@ static enum ch_status count_crash(json_t *program, const struct spool_crash *cra
     if (status == CH_OK)
         status = add_integer(program, "count", 1);
     if (status == CH_OK)
-        status = note_fingerprint(program, "seen", crash->fingerprint);
+        status = note_counted_fingerprint(program, "seen", crash->fingerprint);
     if (status == CH_OK && !admitted)
         status = add_integer(program, "held_back", 1);
     if (status == CH_OK && !admitted)
-        status =
-            note_fingerprint(program, "held_back_by_fingerprint", crash->fingerprint);
+        status = note_counted_fingerprint(program, "held_back_by_fingerprint",
+                                          crash->fingerprint);
     if (status == CH_OK && !admitted)
         status = note_last(program, crash);
     if (status == CH_OK)
@@ -165,7 +166,7 @@ static int64_t due_ms(const json_t *program, int64_t now_ms, struct spool_rate r
     return noted > now_ms + (int64_t)rate.ms ? now_ms : noted + (int64_t)rate.ms;
 }
 
-static bool is_there(const struct spool *spool, const char *id)
+static bool counter_is_there(const struct spool *spool, const char *id)
 {
     int fd = -1;
     if (id == NULL || spool_read(spool, id, &fd) != CH_OK)
@@ -174,9 +175,10 @@ static bool is_there(const struct spool *spool, const char *id)
     return true;
 }
 
-// let_go gives the program's last report and takes it out of what was held back.
-static enum ch_status let_go(const struct spool *spool, json_t *program,
-                             struct spool_release *out)
+// let_go_of_counts gives the program's last report and takes it out of what was held
+// back.
+static enum ch_status let_go_of_counts(const struct spool *spool, json_t *program,
+                                       struct spool_release *out)
 {
     json_t *last = json_incref(json_object_get(program, "last"));
     const char *id = report_string(last, "id");
@@ -184,7 +186,7 @@ static enum ch_status let_go(const struct spool *spool, json_t *program,
     json_t *each = json_object_get(program, "held_back_by_fingerprint");
     enum ch_status status = CH_OK;
     (void)json_object_del(program, "last");
-    if (is_there(spool, id)) {
+    if (counter_is_there(spool, id)) {
         (void)snprintf(out->id, sizeof(out->id), "%s", id);
         status = add_integer(program, "held_back", -1);
         if (status == CH_OK && fingerprint != NULL &&
@@ -211,7 +213,7 @@ enum ch_status spool_counts_release(const struct spool *spool, uint64_t now_ms,
         int64_t due = due_ms(program, (int64_t)now_ms, rate);
         bool now = due != 0 && due <= (int64_t)now_ms && release.id[0] == 0;
         if (now && status == CH_OK)
-            status = let_go(spool, program, &release);
+            status = let_go_of_counts(spool, program, &release);
         else if (due != 0 && (release.next_ms == 0 || due < release.next_ms))
             release.next_ms = due;
         changed |= now;

@@ -18,8 +18,8 @@ bool spool_is_record(const char *name)
            strcmp(name + length - (sizeof(suffix) - 1), suffix) == 0;
 }
 
-// hold locks the record; false: somebody else does, or has done with it.
-static bool hold(const struct spool *spool, const char *name, int fd)
+// hold_record locks the record; false: somebody else does, or has done with it.
+static bool hold_record(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;
     struct stat held;
@@ -34,7 +34,7 @@ static void take_one(const struct spool *spool, const char *name, spool_record_f
     int fd = -1;
     if (spool_open_file(spool, name, &fd) != CH_OK)
         return;
-    if (hold(spool, name, fd) && take(context, name, fd))
+    if (hold_record(spool, name, fd) && take(context, name, fd))
         (void)unlinkat(spool->folder_fd, name, 0);
     (void)close(fd);
 }

@@ -78,7 +78,7 @@ void spool_target_fail(struct spool_target *target, enum spool_target_state stat
     target->state = state;
 }
 
-static enum ch_status read_target(const json_t *from, struct spool_state *state)
+static enum ch_status read_target_state(const json_t *from, struct spool_state *state)
 {
     enum spool_target_state value;
     const char *url = report_string(from, "url");
@@ -96,7 +96,7 @@ static enum ch_status read_target(const json_t *from, struct spool_state *state)
     return CH_OK;
 }
 
-static enum ch_status parse(const struct text *bytes, struct spool_state *out)
+static enum ch_status parse_state(const struct text *bytes, struct spool_state *out)
 {
     json_t *CH_CLEANUP(drop_json) root =
         json_loadb(bytes->bytes != NULL ? bytes->bytes : "", bytes->size, 0, NULL);
@@ -105,7 +105,7 @@ static enum ch_status parse(const struct text *bytes, struct spool_state *out)
     enum ch_status status = json_is_array(targets) ? CH_OK : CH_ERR_MALFORMED;
 
     for (size_t i = 0; i < json_array_size(targets) && status == CH_OK; i++)
-        status = read_target(json_array_get(targets, i), &state);
+        status = read_target_state(json_array_get(targets, i), &state);
     if (status != CH_OK)
         spool_state_deinit(&state);
     *out = state;
@@ -119,7 +119,7 @@ enum ch_status spool_state_read_fd(int fd, struct spool_state *out)
     enum ch_status status = text_read(&bytes, fd, STATE_MAX_BYTES);
     if (status == CH_ERR_LIMIT)
         return CH_ERR_MALFORMED;
-    return status == CH_OK ? parse(&bytes, out) : status;
+    return status == CH_OK ? parse_state(&bytes, out) : status;
 }
 
 enum ch_status spool_state_read(const struct spool *spool, const char *id,
@@ -147,7 +147,7 @@ void spool_state_deinit(struct spool_state *state)
     *state = (struct spool_state){ 0 };
 }
 
-static json_t *print_target(const struct spool_target *target)
+static json_t *print_target_state(const struct spool_target *target)
 {
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s*}", "url", target->url, "state",
                      spool_state_name(target->state), "attempts",
@@ -161,7 +161,7 @@ enum ch_status spool_state_print(const struct spool_state *state, struct text *o
     json_t *targets = json_array();
     json_t *CH_CLEANUP(drop_json) root = json_pack("{s:o}", "targets", targets);
     for (size_t i = 0; i < state->count; i++) {
-        if (json_array_append_new(targets, print_target(&state->targets[i])) != 0)
+        if (json_array_append_new(targets, print_target_state(&state->targets[i])) != 0)
             return CH_ERR_NO_MEMORY;
     }
     return json_tree_print(root, out);

@@ -14,14 +14,14 @@ static struct spool_wait read_wait(const json_t *target, const char *key)
     };
 }
 
-static struct spool_waits read_target(const json_t *target)
+static struct spool_waits read_target_wait(const json_t *target)
 {
     return (struct spool_waits){ .reports = read_wait(target, "reports"),
                                  .attachments = read_wait(target, "attachments"),
                                  .tables = read_wait(target, "tables") };
 }
 
-static json_t *print_target(const struct spool_waits *waits)
+static json_t *print_target_wait(const struct spool_waits *waits)
 {
     return json_pack("{s:[I,I], s:[I,I], s:[I,I]}", "reports",
                      (json_int_t)waits->reports.noted, (json_int_t)waits->reports.until,
@@ -34,7 +34,7 @@ struct spool_waits spool_waits_read(const struct spool *spool, const char *url)
 {
     json_t *content = spool_book_read(spool, BOOK_NAME);
     const struct spool_waits waits =
-        read_target(json_object_get(json_object_get(content, "targets"), url));
+        read_target_wait(json_object_get(json_object_get(content, "targets"), url));
     json_decref(content);
     return waits;
 }
@@ -53,7 +53,7 @@ static void forget_what_is_over(json_t *targets, int64_t now)
     void *next;
     json_object_foreach_safe(targets, next, url, target)
     {
-        const struct spool_waits waits = read_target(target);
+        const struct spool_waits waits = read_target_wait(target);
         if (over(&waits, now))
             (void)json_object_del(targets, url);
     }
@@ -70,7 +70,7 @@ enum ch_status spool_waits_write(const struct spool *spool, const char *url,
         json_object_set_new(book.content, "targets", json_object()) != 0)
         return CH_ERR_NO_MEMORY;
     json_t *targets = json_object_get(book.content, "targets");
-    if (json_object_set_new(targets, url, print_target(waits)) != 0)
+    if (json_object_set_new(targets, url, print_target_wait(waits)) != 0)
         return CH_ERR_NO_MEMORY;
     forget_what_is_over(targets, now);
     return spool_book_write(&book);

@@ -22,8 +22,8 @@ static bool type_is(const char *type, const char *const *words)
     return false;
 }
 
-// make_value makes what reports have for a value of type out of a register.
-static json_t *make_value(const char *type, const char *hex)
+// make_flight_value makes what reports have for a value of type out of a register.
+static json_t *make_flight_value(const char *type, const char *hex)
 {
     static const char *const ints[] = { "int", "signed int", NULL };
     static const char *const unsigned_ints[] = { "unsigned int", "uint32_t", NULL };
@@ -69,13 +69,13 @@ static json_t *first_of(json_t *frame)
     return json_array_insert_new(arguments, 0, made) == 0 ? made : NULL;
 }
 
-static void add_argument(json_t *frame, const char *hex)
+static void add_flight_argument(json_t *frame, const char *hex)
 {
     json_t *argument = first_of(frame);
     if (argument == NULL || json_object_get(argument, "entry_value") != NULL)
         return;
     const char *type = json_string_value(json_object_get(argument, "type"));
-    (void)json_object_set_new(argument, "entry_value", make_value(type, hex));
+    (void)json_object_set_new(argument, "entry_value", make_flight_value(type, hex));
     if (json_object_get(argument, "value") != NULL)
         return; // that has its own source
     (void)json_object_set_new(argument, "source", json_string("flight-record"));
@@ -113,7 +113,7 @@ void flight_arguments_add(json_t *report)
                                 ? report_own_frame(unwound, (size_t)number)
                                 : NULL;
             if (frame != NULL && hex != NULL)
-                add_argument(frame, hex);
+                add_flight_argument(frame, hex);
         }
     }
 }

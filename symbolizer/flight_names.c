@@ -22,7 +22,7 @@ json_t *flight_names_functions(const json_t *report)
     return json_is_object(functions) ? functions : NULL;
 }
 
-static const char *string_of(const json_t *object, const char *key)
+static const char *flight_string_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -35,7 +35,7 @@ static json_t *names_by_address(const json_t *functions)
     const json_t *frames = json_object_get(functions, "frames");
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
-        const char *address = string_of(frame, "address");
+        const char *address = flight_string_of(frame, "address");
         json_t *name = json_object_get(frame, "function");
         if (address != NULL && json_is_string(name) &&
             !json_is_true(json_object_get(frame, "inline")))
@@ -49,7 +49,7 @@ static enum ch_status name_calls(const json_t *names, const json_t *calls)
 {
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = json_array_get(calls, i);
-        const char *address = string_of(call, "address");
+        const char *address = flight_string_of(call, "address");
         json_t *name = address != NULL ? json_object_get(names, address) : NULL;
         (void)json_object_del(call, "function");
         if (name != NULL && json_object_set(call, "function", name) != 0)
@@ -76,7 +76,7 @@ static enum ch_status list_open(json_t *thread, const json_t *open)
                                                                 : CH_ERR_NO_MEMORY;
 }
 
-static const json_t *frames_of(const json_t *report, json_int_t tid)
+static const json_t *named_frames_of(const json_t *report, json_int_t tid)
 {
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < at_most(THREADS_MAX, threads); i++) {
@@ -87,14 +87,14 @@ static const json_t *frames_of(const json_t *report, json_int_t tid)
     return NULL;
 }
 
-// is_frame_of is whether frame is one of the call's function: it begins where that
-// does, or, inlined, has its name.
-static bool is_frame_of(const json_t *frame, const json_t *call)
+// is_flight_frame_of is whether frame is one of the call's function: it begins where
+// that does, or, inlined, has its name.
+static bool is_flight_frame_of(const json_t *frame, const json_t *call)
 {
-    const char *name = string_of(call, "function");
-    const char *other = string_of(frame, "function");
-    const char *entry = string_of(call, "address");
-    const char *address = string_of(frame, "address");
+    const char *name = flight_string_of(call, "function");
+    const char *other = flight_string_of(frame, "function");
+    const char *entry = flight_string_of(call, "address");
+    const char *address = flight_string_of(frame, "address");
     const json_t *offset = json_object_get(frame, "function_offset");
     if (name != NULL && other != NULL && strcmp(name, other) == 0)
         return true;
@@ -115,7 +115,8 @@ static enum ch_status compare(json_t *thread, const json_t *open, const json_t *
         json_t *call = json_array_get(open, count - k);
         size_t frame = at;
         (void)json_object_del(call, "frame");
-        while (frame < frame_count && !is_frame_of(json_array_get(frames, frame), call))
+        while (frame < frame_count &&
+               !is_flight_frame_of(json_array_get(frames, frame), call))
             frame++;
         if (frame == frame_count)
             continue;
@@ -130,12 +131,12 @@ static enum ch_status compare(json_t *thread, const json_t *open, const json_t *
                : CH_ERR_NO_MEMORY;
 }
 
-static enum ch_status name_thread(const json_t *report, const json_t *names,
-                                  json_t *thread)
+static enum ch_status name_flight_thread(const json_t *report, const json_t *names,
+                                         json_t *thread)
 {
     const json_t *open = json_object_get(thread, "open");
     const json_t *frames =
-        frames_of(report, json_integer_value(json_object_get(thread, "tid")));
+        named_frames_of(report, json_integer_value(json_object_get(thread, "tid")));
     enum ch_status status = name_calls(names, json_object_get(thread, "events"));
     if (status == CH_OK)
         status = name_calls(names, open);
@@ -158,7 +159,7 @@ enum ch_status flight_names_write(json_t *report)
     json_t *names = names_by_address(functions);
     enum ch_status status = names != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     for (size_t i = 0; status == CH_OK && i < at_most(THREADS_MAX, threads); i++)
-        status = name_thread(report, names, json_array_get(threads, i));
+        status = name_flight_thread(report, names, json_array_get(threads, i));
     json_decref(names);
     return status;
 }

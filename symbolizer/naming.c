@@ -29,13 +29,13 @@ void naming_deinit(struct naming *naming)
     report_images_deinit(&naming->images);
 }
 
-static bool is_return_address(const json_t *frame)
+static bool names_return_address(const json_t *frame)
 {
     const char *kind = json_string_value(json_object_get(frame, "kind"));
     return kind != NULL && strcmp(kind, "ra") == 0;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_named_place(const void *left, const void *right)
 {
     const struct naming_lookup *a = left;
     const struct naming_lookup *b = right;
@@ -48,7 +48,7 @@ static int by_place(const void *left, const void *right)
 
 static enum ch_status collect_frame(struct naming *naming, const json_t *frame)
 {
-    struct naming_lookup lookup = { .after_call = is_return_address(frame) };
+    struct naming_lookup lookup = { .after_call = names_return_address(frame) };
     if (report_frame_place(frame, &lookup.place) != CH_OK)
         return CH_OK;
     if (!array_reserve(&naming->lookups, &naming->lookup_capacity, naming->lookup_count,
@@ -143,7 +143,7 @@ static enum ch_status list_frames(struct naming *naming)
     return CH_OK;
 }
 
-static enum ch_status collect_all(struct naming *naming, json_t *report)
+static enum ch_status collect_named(struct naming *naming, json_t *report)
 {
     enum ch_status status = list_backtraces(naming, report);
     if (status == CH_OK)
@@ -167,13 +167,14 @@ enum ch_status naming_init(struct naming *naming, json_t *report,
         return CH_ERR_MALFORMED;
     enum ch_status status = report_images_read(&naming->images, report);
     if (status == CH_OK)
-        status = collect_all(naming, report);
+        status = collect_named(naming, report);
     if (status != CH_OK || naming->lookup_count == 0)
         return status;
-    qsort(naming->lookups, naming->lookup_count, sizeof(naming->lookups[0]), by_place);
+    qsort(naming->lookups, naming->lookup_count, sizeof(naming->lookups[0]),
+          by_named_place);
     size_t kept = 1;
     for (size_t i = 1; i < naming->lookup_count; i++)
-        if (by_place(&naming->lookups[i], &naming->lookups[kept - 1]) != 0)
+        if (by_named_place(&naming->lookups[i], &naming->lookups[kept - 1]) != 0)
             naming->lookups[kept++] = naming->lookups[i];
     naming->lookup_count = kept;
     return CH_OK;
@@ -198,8 +199,9 @@ static enum ch_status name_lookup(struct symbol_image *image,
                             &lookup->names);
 }
 
-static enum ch_status name_all(const struct naming *naming, struct symbol_image *image,
-                               struct naming_lookup *lookups, size_t count)
+static enum ch_status name_all_places(const struct naming *naming,
+                                      struct symbol_image *image,
+                                      struct naming_lookup *lookups, size_t count)
 {
     struct frame_image common = { .path = "", .status = DEBUG_NO_IMAGE };
     if (lookups->place.image < naming->images.count) {
@@ -214,14 +216,15 @@ static enum ch_status name_all(const struct naming *naming, struct symbol_image 
     return status;
 }
 
-// name_image looks up all places of one image: it is open for no longer than that.
-static enum ch_status name_image(const struct naming *naming,
-                                 struct naming_lookup *lookups, size_t count)
+// name_image_places looks up all places of one image: it is open for no longer than
+// that.
+static enum ch_status name_image_places(const struct naming *naming,
+                                        struct naming_lookup *lookups, size_t count)
 {
     uint32_t index = lookups->place.image;
     if (index >= naming->images.count ||
         (naming->watch != NULL && naming->watch->refused[index]))
-        return name_all(naming, NULL, lookups, count);
+        return name_all_places(naming, NULL, lookups, count);
     if (naming->watch != NULL)
         *naming->watch->image_at_work = index;
 
@@ -235,7 +238,7 @@ static enum ch_status name_image(const struct naming *naming,
                           &from->id, &search, options->level == SYMBOLIZE_FAST);
     if (status != CH_OK)
         return status;
-    status = name_all(naming, image, lookups, count);
+    status = name_all_places(naming, image, lookups, count);
     symbol_image_close(image);
     if (naming->watch != NULL)
         *naming->watch->image_at_work = REPORT_NO_IMAGE;
@@ -251,7 +254,7 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
         if (i < naming->lookup_count &&
             naming->lookups[i].place.image == first->place.image)
             continue;
-        enum ch_status status = name_image(naming, first, i - begin);
+        enum ch_status status = name_image_places(naming, first, i - begin);
         if (status != CH_OK)
             return status;
         begin = i;
@@ -282,11 +285,11 @@ void naming_write_caches(struct naming *naming)
 
 static const json_t *names_of(const struct naming *naming, const json_t *frame)
 {
-    struct naming_lookup key = { .after_call = is_return_address(frame) };
+    struct naming_lookup key = { .after_call = names_return_address(frame) };
     if (report_frame_place(frame, &key.place) != CH_OK)
         return NULL;
-    const struct naming_lookup *found =
-        bsearch(&key, naming->lookups, naming->lookup_count, sizeof(key), by_place);
+    const struct naming_lookup *found = bsearch(
+        &key, naming->lookups, naming->lookup_count, sizeof(key), by_named_place);
     return found != NULL ? found->names : NULL;
 }
 
@@ -315,8 +318,8 @@ static enum ch_status append_named(const struct naming *naming, json_t *frame,
     return status;
 }
 
-static enum ch_status write_names(const struct naming *naming,
-                                  const struct naming_backtrace *at)
+static enum ch_status write_place_names(const struct naming *naming,
+                                        const struct naming_backtrace *at)
 {
     json_t *named = json_array();
     enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
@@ -335,7 +338,7 @@ enum ch_status naming_write(struct naming *naming, json_t *report)
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < naming->backtrace_count; i++)
         if (naming->backtraces[i].frames != NULL)
-            status = write_names(naming, &naming->backtraces[i]);
+            status = write_place_names(naming, &naming->backtraces[i]);
     if (status == CH_OK && naming->images.listed != NULL &&
         json_object_set(report, "images", naming->images.listed) != 0)
         status = CH_ERR_NO_MEMORY;

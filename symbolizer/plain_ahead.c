@@ -13,7 +13,7 @@ struct ahead {
     bool *wanted; // by index of images
 };
 
-static uint32_t image_of(const struct naming *naming, const json_t *frame)
+static uint32_t image_to_prepare(const struct naming *naming, const json_t *frame)
 {
     struct report_place place;
     if (report_frame_place(frame, &place) != CH_OK ||
@@ -22,9 +22,9 @@ static uint32_t image_of(const struct naming *naming, const json_t *frame)
     return place.image;
 }
 
-static bool is_system(const struct naming *naming, const json_t *frame)
+static bool plain_image_is_system(const struct naming *naming, const json_t *frame)
 {
-    uint32_t image = image_of(naming, frame);
+    uint32_t image = image_to_prepare(naming, frame);
     return image == REPORT_NO_IMAGE || system_image(naming->images.items[image].path);
 }
 
@@ -34,12 +34,13 @@ static void mark_wanted(const struct ahead *ahead, const json_t *frames)
 {
     size_t count = json_array_size(frames);
     size_t end = count > 1 ? count - 1 : count;
-    while (end > 0 && is_system(ahead->naming, json_array_get(frames, end - 1)))
+    while (end > 0 &&
+           plain_image_is_system(ahead->naming, json_array_get(frames, end - 1)))
         end--;
     if (end == 0)
         end = count;
     for (size_t i = 0; i < end; i++) {
-        uint32_t image = image_of(ahead->naming, json_array_get(frames, i));
+        uint32_t image = image_to_prepare(ahead->naming, json_array_get(frames, i));
         if (image != REPORT_NO_IMAGE)
             ahead->wanted[image] = true;
     }

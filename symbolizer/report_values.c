@@ -61,7 +61,7 @@ static enum ch_status take_values(json_t *report, const struct text *result)
     return status;
 }
 
-static void add_problem(json_t *report, enum ch_status status)
+static void add_value_problem(json_t *report, enum ch_status status)
 {
     json_t *problems = json_object_get(report, "problems");
     json_t *problem =
@@ -86,7 +86,7 @@ void report_values_add(json_t *report, const struct symbolizer_options *options,
             status = take_values(report, &result);
     }
     if (status != CH_OK)
-        add_problem(report, status);
+        add_value_problem(report, status);
     if (options->arguments)
         flight_arguments_add(report);
     report_images_deinit(&values.images);

@@ -24,8 +24,8 @@ struct guard {
     int64_t deadline_ms; // of all attempts
 };
 
-// write_names sends what was found at each place, in the order of places.
-static enum ch_status write_names(const struct naming *naming, int to_parent)
+// write_guarded_names sends what was found at each place, in the order of places.
+static enum ch_status write_guarded_names(const struct naming *naming, int to_parent)
 {
     json_t *all = json_array();
     enum ch_status status = all != NULL ? CH_OK : CH_ERR_NO_MEMORY;
@@ -38,14 +38,14 @@ static enum ch_status write_names(const struct naming *naming, int to_parent)
     return status;
 }
 
-// look_up is a guarded_child_fn.
-static enum ch_status look_up(void *context, int to_parent)
+// look_up_guarded is a guarded_child_fn.
+static enum ch_status look_up_guarded(void *context, int to_parent)
 {
     struct guard *guard = context;
     struct naming_watch watch = { .image_at_work = guard->image_at_work,
                                   .refused = guard->refused };
     enum ch_status status = naming_look_up(&guard->naming, &watch);
-    return status == CH_OK ? write_names(&guard->naming, to_parent) : status;
+    return status == CH_OK ? write_guarded_names(&guard->naming, to_parent) : status;
 }
 
 static bool is_names(const json_t *names)
@@ -77,13 +77,14 @@ static enum ch_status run_once(struct guard *guard)
     struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = CHILD_OUTPUT_MAX };
     *guard->image_at_work = REPORT_NO_IMAGE;
     enum ch_status status = guarded_child_run(
-        look_up, guard, now + (guard->deadline_ms - now) / 2, &result);
+        look_up_guarded, guard, now + (guard->deadline_ms - now) / 2, &result);
     return status == CH_OK ? take_names(&guard->naming, &result) : status;
 }
 
-// add_problem says in the report what went wrong; image: where, or REPORT_NO_IMAGE.
-static void add_problem(const struct guard *guard, enum ch_status status,
-                        uint32_t image)
+// add_guarded_problem says in the report what went wrong; image: where, or
+// REPORT_NO_IMAGE.
+static void add_guarded_problem(const struct guard *guard, enum ch_status status,
+                                uint32_t image)
 {
     json_t *problems = json_object_get(guard->report, "problems");
     if (!json_is_array(problems)) {
@@ -113,10 +114,10 @@ static enum ch_status run_retrying(struct guard *guard)
         if (!blamed || image >= guard->naming.images.count || guard->refused[image])
             break;
         guard->refused[image] = true;
-        add_problem(guard, status, image);
+        add_guarded_problem(guard, status, image);
     }
     if (status != CH_OK)
-        add_problem(guard, status, REPORT_NO_IMAGE);
+        add_guarded_problem(guard, status, REPORT_NO_IMAGE);
     return status;
 }
 

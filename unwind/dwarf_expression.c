@@ -37,7 +37,7 @@ static enum operand operand_of(uint8_t code)
     return code < sizeof(operands) ? (enum operand)operands[code] : OPERAND_NONE;
 }
 
-static uint64_t read_operand(struct cursor *input, enum operand operand)
+static uint64_t read_expression_operand(struct cursor *input, enum operand operand)
 {
     switch (operand) {
     case OPERAND_U8:
@@ -79,7 +79,7 @@ static enum ch_status expression_step(struct cursor *input, struct dwarf_machine
 {
     struct dwarf_operation op = { .code = cursor_u8(input) };
     enum operand operand = operand_of(op.code);
-    op.number = read_operand(input, operand);
+    op.number = read_expression_operand(input, operand);
     if (operand == OPERAND_REGISTER)
         op.number2 = (uint64_t)cursor_sleb128(input);
     if (!cursor_ok(input))

@@ -32,7 +32,7 @@ struct transfer {
     const char *refused; // why we ended it
 };
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *context)
+static size_t take_answer_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
     if (size * count > REPLY_MAX_BYTES - transfer->reply->body.size) {
@@ -114,8 +114,8 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static int tell_progress(void *context, curl_off_t down_size, curl_off_t down,
-                         curl_off_t up_size, curl_off_t up)
+static int tell_transfer_progress(void *context, curl_off_t down_size, curl_off_t down,
+                                  curl_off_t up_size, curl_off_t up)
 {
     const struct http_request *request = context;
     (void)down_size;
@@ -238,7 +238,7 @@ static void set_body(const struct http_request *request)
     if (request->method != NULL && strcmp(request->method, "HEAD") == 0)
         curl->easy_setopt(client, CURLOPT_NOBODY, 1L);
     if (request->progress != NULL) {
-        curl->easy_setopt(client, CURLOPT_XFERINFOFUNCTION, tell_progress);
+        curl->easy_setopt(client, CURLOPT_XFERINFOFUNCTION, tell_transfer_progress);
         curl->easy_setopt(client, CURLOPT_XFERINFODATA, request);
         curl->easy_setopt(client, CURLOPT_NOPROGRESS, 0L);
     }
@@ -256,7 +256,7 @@ static void set_options(const struct http_request *request,
     set_authorities();
     set_limits(request);
     set_body(request);
-    curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_body);
+    curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_answer_body);
     curl->easy_setopt(client, CURLOPT_WRITEDATA, transfer);
     curl->easy_setopt(client, CURLOPT_HEADERFUNCTION, take_header);
     curl->easy_setopt(client, CURLOPT_HEADERDATA, transfer);

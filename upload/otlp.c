@@ -25,7 +25,7 @@ static bool is_rejected(const json_t *partial)
            (count != NULL && strtoll(count, NULL, 10) > 0);
 }
 
-static void judge_taken(const json_t *answer, bool empty, struct verdict *out)
+static void judge_otlp_answer(const json_t *answer, bool empty, struct verdict *out)
 {
     const json_t *partial = json_object_get(answer, "partialSuccess");
     if (!empty && !json_is_object(answer)) {
@@ -43,7 +43,7 @@ void otlp_judge(const struct http_reply *reply, struct verdict *out)
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     if (reply->status >= 200 && reply->status < 300)
-        judge_taken(answer, reply->body.size == 0, out);
+        judge_otlp_answer(answer, reply->body.size == 0, out);
     else
         verdict_refused(reply, "the report", report_string(answer, "message"), out);
 }

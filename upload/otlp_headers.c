@@ -29,8 +29,8 @@ static struct span trimmed(struct span span)
     return span;
 }
 
-// is_name: RFC 9110, section 5.6.2.
-static bool is_name(struct span name)
+// is_header_name: RFC 9110, section 5.6.2.
+static bool is_header_name(struct span name)
 {
     static const char letters[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -41,8 +41,8 @@ static bool is_name(struct span name)
     return name.length != 0;
 }
 
-// is_ours: the request would not be what it says if others set this header.
-static bool is_ours(struct span name)
+// header_is_ours: the request would not be what it says if others set this header.
+static bool header_is_ours(struct span name)
 {
     static const char *const ours[] = { "content-length",
                                         "content-type",
@@ -59,8 +59,9 @@ static bool is_ours(struct span name)
     return false;
 }
 
-// append_value appends the decoded value; false: it is not one that a header can have.
-static bool append_value(struct span value, struct text *out)
+// append_header_value appends the decoded value; false: it is not one that a header can
+// have.
+static bool append_header_value(struct span value, struct text *out)
 {
     for (size_t i = 0; i < value.length; i++) {
         char byte = value.at[i];
@@ -87,14 +88,14 @@ static const char *append_pair(struct span pair, struct text *out)
     struct span name = { pair.at, (size_t)(equals - pair.at) };
     struct span value = { equals + 1, pair.length - name.length - 1 };
     name = trimmed(name);
-    if (!is_name(name))
+    if (!is_header_name(name))
         return "a name in it is none that a header can have";
-    if (is_ours(name))
+    if (header_is_ours(name))
         return "it names a header that the request needs for itself";
     text_append_string(out, out->size != 0 ? "\n" : "");
     text_append(out, name.at, name.length);
     text_append_string(out, ": ");
-    return append_value(trimmed(value), out)
+    return append_header_value(trimmed(value), out)
                ? NULL
                : "a value in it is none that a header can have";
 }

@@ -73,8 +73,9 @@ static bool is_taken(const struct target *target, const struct http_reply *reply
     return accepted;
 }
 
-static enum ch_status judge(const struct target *target, const struct http_reply *reply,
-                            char *why, size_t size)
+static enum ch_status judge_probe_answer(const struct target *target,
+                                         const struct http_reply *reply, char *why,
+                                         size_t size)
 {
     static const char *const names[] = { [TARGET_KIND_COLLECTOR] = "collector",
                                          [TARGET_KIND_SENTRY] = "Sentry",
@@ -120,7 +121,7 @@ enum ch_status probe_target(const struct target *target,
     else if (http_send(&request, &reply) != CH_OK)
         (void)snprintf(why, size, "does not answer: %s", reply.error);
     else
-        status = judge(target, &reply, why, size);
+        status = judge_probe_answer(target, &reply, why, size);
     http_close();
     return status;
 }

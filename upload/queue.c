@@ -48,9 +48,10 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-static void say(const struct queue *queue, const char *format, ...) CH_PRINTF(2, 3);
+static void say_queue_line(const struct queue *queue, const char *format, ...)
+    CH_PRINTF(2, 3);
 
-static void say(const struct queue *queue, const char *format, ...)
+static void say_queue_line(const struct queue *queue, const char *format, ...)
 {
     char line[1024];
     va_list arguments;
@@ -106,8 +107,8 @@ static enum ch_status apply_verdict(const struct queue *queue, struct target *ta
     // A target that stays down is one line, whichever report it is asked to take.
     if (verdict->state != TARGET_SENT &&
         (!verdict->target_down || strcmp(target->trouble, verdict->why) != 0))
-        say(queue, "cannot upload report %s to '%s': %s", parcel->id, target->shown,
-            verdict->why);
+        say_queue_line(queue, "cannot upload report %s to '%s': %s", parcel->id,
+                       target->shown, verdict->why);
     (void)snprintf(target->trouble, sizeof(target->trouble), "%s", verdict->why);
     if (verdict->state == TARGET_PENDING)
         retry_postpone(target, waiting, verdict);
@@ -248,13 +249,14 @@ static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
     return status;
 }
 
-// read_state reads what became of the report; a damaged file counts as none.
-static enum ch_status read_state(const struct queue *queue, const char *id,
-                                 struct spool_state *out)
+// read_delivery_state reads what became of the report; a damaged file counts as none.
+static enum ch_status read_delivery_state(const struct queue *queue, const char *id,
+                                          struct spool_state *out)
 {
     enum ch_status status = spool_state_read(queue->spool, id, out);
     if (status == CH_ERR_MALFORMED) {
-        say(queue, "cannot understand the upload state of report %s: it starts anew",
+        say_queue_line(
+            queue, "cannot understand the upload state of report %s: it starts anew",
             id);
         status = CH_OK;
     }
@@ -265,7 +267,7 @@ static enum ch_status send_parcel(struct queue *queue, struct parcel *parcel,
                                   struct queue_totals *totals)
 {
     bool send = true;
-    enum ch_status status = read_state(queue, parcel->id, &parcel->state);
+    enum ch_status status = read_delivery_state(queue, parcel->id, &parcel->state);
     if (status == CH_OK && parcel->state.count == 0 && queue->targets.count != 0)
         status = admit(queue, parcel, &send);
     if (status == CH_OK && send)
@@ -284,8 +286,8 @@ static enum ch_status send_report(struct queue *queue, const char *id, int *lock
     spool_state_deinit(&parcel.state);
     errno = saved;
     if (status != CH_OK)
-        say(queue, "cannot keep the upload state of report %s: %s", id,
-            spool_why(status));
+        say_queue_line(queue, "cannot keep the upload state of report %s: %s", id,
+                       spool_why(status));
     return status;
 }
 
@@ -303,7 +305,7 @@ static bool wants(struct queue *queue, const char *id, struct queue_totals *tota
     struct spool_state state;
     struct queue_totals waiting_alone = *totals;
     bool wanted = false;
-    if (read_state(queue, id, &state) != CH_OK)
+    if (read_delivery_state(queue, id, &state) != CH_OK)
         return true; // what is wrong is said when it is locked
     for (size_t i = 0; i < queue->targets.count && !wanted; i++) {
         const struct target *target = &queue->targets.targets[i];
@@ -359,8 +361,9 @@ static enum ch_status prepare_report(struct queue *queue, const char *id, int *l
     enum ch_status status = prepare_raw(queue, id, lock_fd, *report);
     if (status == CH_OK)
         return CH_OK;
-    say(queue, "cannot rewrite report %s: %s", id,
-        status == CH_ERR_LIMIT ? "with names it is too large" : spool_why(status));
+    say_queue_line(queue, "cannot rewrite report %s: %s", id,
+                   status == CH_ERR_LIMIT ? "with names it is too large"
+                                          : spool_why(status));
     if (status != CH_ERR_LIMIT || lseek(*lock_fd, 0, SEEK_SET) != 0)
         return CH_OK;
     json_decref(*report);
@@ -377,26 +380,27 @@ static void tell_once(struct queue *queue, const char *id, const char *why)
     }
     if (queue->told_count < QUEUE_TOLD_MAX)
         (void)snprintf(queue->told[queue->told_count++], REPORT_ID_SIZE, "%s", id);
-    say(queue, "cannot read report %s: %s", id, why);
+    say_queue_line(queue, "cannot read report %s: %s", id, why);
 }
 
-// give_up leaves a report that cannot be read. One that is too large never will be:
-// that is noted, so that it is not tried again.
-static void give_up(struct queue *queue, const char *id, enum ch_status status,
-                    const char *why, struct queue_totals *totals)
+// give_up_delivery leaves a report that cannot be read. One that is too large never
+// will be: that is noted, so that it is not tried again.
+static void give_up_delivery(struct queue *queue, const char *id, enum ch_status status,
+                             const char *why, struct queue_totals *totals)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     totals->unreadable++;
     tell_once(queue, id, why);
-    if (status != CH_ERR_LIMIT || read_state(queue, id, &state) != CH_OK)
+    if (status != CH_ERR_LIMIT || read_delivery_state(queue, id, &state) != CH_OK)
         return;
     if (mark(queue, id, &state, TARGET_FAILED, why) != CH_OK)
-        say(queue, "cannot keep the upload state of report %s", id);
+        say_queue_line(queue, "cannot keep the upload state of report %s", id);
 }
 
-// open_report locks a report and reads it.
-static enum ch_status open_report(struct queue *queue, const char *id, int *out_fd,
-                                  json_t **out, struct report_error *error)
+// open_queued_report locks a report and reads it.
+static enum ch_status open_queued_report(struct queue *queue, const char *id,
+                                         int *out_fd, json_t **out,
+                                         struct report_error *error)
 {
     enum ch_status status = spool_lock(queue->spool, id, out_fd);
     if (status != CH_OK) {
@@ -413,13 +417,14 @@ static enum ch_status open_report(struct queue *queue, const char *id, int *out_
                                                              : status;
 }
 
-// run_one sends one report of the spool, if nobody else does.
-static void run_one(struct queue *queue, const char *id, struct queue_totals *totals)
+// run_delivery sends one report of the spool, if nobody else does.
+static void run_delivery(struct queue *queue, const char *id,
+                         struct queue_totals *totals)
 {
     struct report_error error = { "" };
     json_t *CH_CLEANUP(drop_json) report = NULL;
     int CH_CLEANUP(close_fd) fd = -1;
-    enum ch_status status = open_report(queue, id, &fd, &report, &error);
+    enum ch_status status = open_queued_report(queue, id, &fd, &report, &error);
     if (status == CH_ERR_NOT_FOUND)
         return; // another one pruned it
     if (status == CH_ERR_IO && errno == EWOULDBLOCK) {
@@ -427,7 +432,7 @@ static void run_one(struct queue *queue, const char *id, struct queue_totals *to
         return;
     }
     if (status != CH_OK) {
-        give_up(queue, id, status, error.text, totals);
+        give_up_delivery(queue, id, status, error.text, totals);
         return;
     }
     if (send_report(queue, id, &fd, report, totals) == CH_OK)
@@ -437,8 +442,9 @@ static void run_one(struct queue *queue, const char *id, struct queue_totals *to
         totals->next_time = time(NULL) + TROUBLE_S;
 }
 
-// let_go makes a report that was held back wait for its targets, with the counts.
-static enum ch_status let_go(struct queue *queue, const char *id)
+// let_go_of_report makes a report that was held back wait for its targets, with the
+// counts.
+static enum ch_status let_go_of_report(struct queue *queue, const char *id)
 {
     struct report_error error = { "" };
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
@@ -448,7 +454,7 @@ static enum ch_status let_go(struct queue *queue, const char *id)
     if (status == CH_OK)
         status = read_own(fd, id, &report, &error);
     if (status == CH_OK)
-        status = read_state(queue, id, &state);
+        status = read_delivery_state(queue, id, &state);
     if (status == CH_OK)
         status = take_counts(queue, id, &fd, report);
     for (size_t i = 0; i < state.count; i++) {
@@ -467,10 +473,10 @@ static int64_t let_all_go(struct queue *queue)
         status = spool_counts_release(queue->spool, (uint64_t)time(NULL) * 1000,
                                       queue->rate, &release);
         if (status == CH_OK && release.id[0] != 0)
-            status = let_go(queue, release.id);
+            status = let_go_of_report(queue, release.id);
         if (status != CH_OK)
-            say(queue, "cannot send report %s, which was held back: %s", release.id,
-                spool_why(status));
+            say_queue_line(queue, "cannot send report %s, which was held back: %s",
+                           release.id, spool_why(status));
     } while (status == CH_OK && release.id[0] != 0);
     return (release.next_ms + 999) / 1000;
 }
@@ -529,7 +535,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
         if (queue->progress != NULL)
             queue->progress(queue->context, &queue->step);
         if (wants(queue, listing.entries[i].id, &totals))
-            run_one(queue, listing.entries[i].id, &totals);
+            run_delivery(queue, listing.entries[i].id, &totals);
     }
     if (next_time != 0 && (totals.next_time == 0 || next_time < totals.next_time))
         totals.next_time = next_time;

@@ -22,8 +22,8 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-static void judge_taken(const json_t *answer, bool empty, const char *id,
-                        struct verdict *out)
+static void judge_sentry_answer(const json_t *answer, bool empty, const char *id,
+                                struct verdict *out)
 {
     char expected[SENTRY_EVENT_ID_SIZE];
     char taken[SENTRY_EVENT_ID_SIZE];
@@ -45,7 +45,7 @@ void sentry_judge(const struct http_reply *reply, const char *id, struct verdict
     out->attachments_wait_s = limits.attachments_s;
     out->wait_s = limits.events_s;
     if (reply->status >= 200 && reply->status < 300) {
-        judge_taken(answer, reply->body.size == 0, id, out);
+        judge_sentry_answer(answer, reply->body.size == 0, id, out);
         return;
     }
     verdict_refused(reply, "the report", report_string(answer, "detail"), out);

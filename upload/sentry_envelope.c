@@ -9,7 +9,7 @@
 
 enum { TIME_SIZE = 40 };
 
-static void write_time(int64_t unix_ms, char out[static TIME_SIZE])
+static void write_envelope_time(int64_t unix_ms, char out[static TIME_SIZE])
 {
     char seconds[TIME_SIZE];
     time_t at = (time_t)(unix_ms / 1000);
@@ -31,7 +31,7 @@ enum ch_status sentry_envelope_write(const json_t *report, const char *json,
     if (status != CH_OK)
         return status;
     sentry_event_id(id != NULL ? id : "", event_id);
-    write_time(unix_ms, now);
+    write_envelope_time(unix_ms, now);
 
     text_appendf(out,
                  "{\"event_id\":\"%s\",\"sent_at\":\"%s\",\"sdk\":{\"name\":"

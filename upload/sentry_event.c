@@ -248,8 +248,9 @@ static json_t *extra_json(const json_t *report, bool bare)
     return extra;
 }
 
-// describe adds what crashed, or says that nothing did.
-static void describe(json_t *event, const json_t *report, const struct extent *extent)
+// describe_event adds what crashed, or says that nothing did.
+static void describe_event(json_t *event, const json_t *report,
+                           const struct extent *extent)
 {
     bool crashed = json_is_object(json_object_get(report, "crash"));
     const char *fingerprint = report_string(report, "fingerprint");
@@ -279,7 +280,7 @@ static json_t *event_json(const json_t *report, const struct extent *extent)
         report_string(json_object_get(report, "host"), "hostname"), "logger",
         "crashhook", "sdk", "name", "crashhook", "version", CRASHHOOK_VERSION);
     json_t *breadcrumbs = extent->bare ? NULL : breadcrumbs_json(report);
-    describe(event, report, extent);
+    describe_event(event, report, extent);
     (void)json_object_set_new(event, "threads", threads_json(report, extent));
     (void)json_object_set_new(event, "debug_meta", images_json(report));
     (void)json_object_set_new(event, "contexts", contexts_json(report));

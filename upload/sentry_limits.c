@@ -39,7 +39,7 @@ static void lengthen(int64_t *limit, int64_t seconds)
         *limit = seconds;
 }
 
-static void read_limit(const char *at, struct sentry_limits *limits)
+static void read_category_limit(const char *at, struct sentry_limits *limits)
 {
     int64_t seconds = 0;
     at += strspn(at, " \t");
@@ -57,7 +57,7 @@ struct sentry_limits sentry_limits_parse(const char *value)
 {
     struct sentry_limits limits = { .events_s = -1, .attachments_s = -1 };
     while (value != NULL && *value != 0) {
-        read_limit(value, &limits);
+        read_category_limit(value, &limits);
         value += strcspn(value, ",");
         value += *value == ',' ? 1 : 0;
     }

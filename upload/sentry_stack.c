@@ -10,7 +10,7 @@
 
 enum { ADDRESS_SIZE = 24, GAP_SIZE = 64 };
 
-static bool is_kind(const json_t *frame, const char *kind)
+static bool frame_is_kind(const json_t *frame, const char *kind)
 {
     const char *is = report_string(frame, "kind");
     return is != NULL && strcmp(is, kind) == 0;
@@ -31,13 +31,13 @@ static bool returns_alone(const json_t *frames)
     const json_t *innermost = json_array_get(frames, 0);
     for (size_t i = 1; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
-        if (is_kind(frame, "pc") && !same_address(frame, innermost))
+        if (frame_is_kind(frame, "pc") && !same_address(frame, innermost))
             return false;
     }
     return true;
 }
 
-static void set_address(json_t *to, const char *key, uint64_t address)
+static void set_frame_address(json_t *to, const char *key, uint64_t address)
 {
     char text[ADDRESS_SIZE];
     (void)snprintf(text, sizeof(text), "0x%" PRIx64, address);
@@ -90,14 +90,14 @@ static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
     uint64_t address = 0;
     uint64_t base = 0;
     if (report_address(frame, "address", &address)) {
-        bool back = call_site && is_kind(frame, "ra") && address != 0;
+        bool back = call_site && frame_is_kind(frame, "ra") && address != 0;
         int64_t offset = report_integer(frame, "function_offset", -1);
-        set_address(to, "instruction_addr", back ? address - 1 : address);
+        set_frame_address(to, "instruction_addr", back ? address - 1 : address);
         if (offset >= 0 && (uint64_t)offset <= address)
-            set_address(to, "symbol_addr", address - (uint64_t)offset);
+            set_frame_address(to, "symbol_addr", address - (uint64_t)offset);
     }
     if (report_address(image, "base", &base))
-        set_address(to, "image_addr", base);
+        set_frame_address(to, "image_addr", base);
     set_copy(to, "package", json_object_get(image, path != NULL ? "path" : "name"));
 }
 

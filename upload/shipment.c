@@ -32,8 +32,9 @@ static bool refused_access(int status)
     return status == 401 || status == 403 || status == 407;
 }
 
-// plain copies a server's own words, which nobody vouches for, into one plain line.
-static void plain(const char *words, char *to, size_t size)
+// plain_body copies a server's own words, which nobody vouches for, into one plain
+// line.
+static void plain_body(const char *words, char *to, size_t size)
 {
     size_t length = 0;
     for (; words != NULL && *words != 0 && length + 1 < size; words++)
@@ -45,7 +46,7 @@ void verdict_refused(const struct http_reply *reply, const char *what,
                      const char *words, struct verdict *out)
 {
     char said[128];
-    plain(words, said, sizeof(said));
+    plain_body(words, said, sizeof(said));
     const char *colon = said[0] != 0 ? ": " : "";
     if (temporary(reply->status) || refused_access(reply->status)) {
         verdict_down(out, "it answered %d%s%s", reply->status, colon, said);
@@ -61,7 +62,7 @@ void verdict_refused(const struct http_reply *reply, const char *what,
 void verdict_rejected(struct verdict *out, const char *words)
 {
     char said[128];
-    plain(words, said, sizeof(said));
+    plain_body(words, said, sizeof(said));
     out->state = TARGET_FAILED;
     (void)snprintf(out->why, sizeof(out->why), "it rejected the report%s%s",
                    said[0] != 0 ? ": " : "", said);

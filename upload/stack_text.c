@@ -17,7 +17,7 @@ static void add_plain(struct text *out, const char *string)
     }
 }
 
-static void add_place(struct text *out, const json_t *frame)
+static void append_place_text(struct text *out, const json_t *frame)
 {
     const char *file = report_string(frame, "file");
     int64_t line = report_integer(frame, "line", 0);
@@ -42,15 +42,15 @@ static void add_code(struct text *out, const json_t *report, const json_t *frame
     (void)report_address(frame, "address", &address);
     text_appendf(out, "0x%016" PRIx64 " in ", address);
     add_plain(out, function != NULL ? function : "??");
-    add_place(out, frame);
+    append_place_text(out, frame);
     if (path != NULL) {
         text_append_string(out, " from ");
         add_plain(out, path);
     }
 }
 
-static void add_frame(struct text *out, const json_t *report, const json_t *frame,
-                      size_t index)
+static void append_frame_text(struct text *out, const json_t *report,
+                              const json_t *frame, size_t index)
 {
     int64_t count = report_integer(frame, "count", 0);
     text_appendf(out, "#%-3zu", index);
@@ -69,7 +69,7 @@ void stack_text_write(const json_t *report, const json_t *thread, size_t limit_b
     size_t begin = out->size;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         struct text CH_CLEANUP(text_deinit) line = { 0 };
-        add_frame(&line, report, json_array_get(frames, i), i);
+        append_frame_text(&line, report, json_array_get(frames, i), i);
         if (out->size - begin + line.size > limit_bytes) {
             text_append_string(out, i == 0 ? "" : "\n");
             text_append_string(out, "(more frames are left out)");

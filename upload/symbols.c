@@ -36,8 +36,8 @@ static bool is_known(const struct symbols_sending *sending,
     return *end == 0 && size == file->size;
 }
 
-static enum symbols_outcome judge(const struct http_reply *reply, char *why,
-                                  size_t why_size)
+static enum symbols_outcome judge_symbols_answer(const struct http_reply *reply,
+                                                 char *why, size_t why_size)
 {
     struct verdict verdict;
     json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
@@ -75,7 +75,7 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
     request.progress = sending->progress;
     request.context = sending->context;
     if (http_send(&request, &reply) == CH_OK)
-        return judge(&reply, why, why_size);
+        return judge_symbols_answer(&reply, why, why_size);
     (void)snprintf(why, why_size, "%s", reply.error);
     return SYMBOLS_DOWN;
 }

@@ -50,7 +50,7 @@ static char *masked(const char *word)
     return text.bytes;
 }
 
-static bool known(const struct target_list *list, const char *shown)
+static bool is_known_scheme(const struct target_list *list, const char *shown)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->targets[i].shown, shown) == 0)
@@ -119,7 +119,8 @@ static enum ch_status add_word(struct target_list *list, const char *word,
     if (target.shown == NULL)
         return CH_ERR_NO_MEMORY;
     enum ch_status status = parse_word(word, &target);
-    if (status == CH_OK && list->count < TARGETS_MAX && !known(list, target.shown)) {
+    if (status == CH_OK && list->count < TARGETS_MAX &&
+        !is_known_scheme(list, target.shown)) {
         list->targets[list->count++] = target;
         return CH_OK;
     }

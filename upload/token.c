@@ -15,9 +15,10 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// add_token appends what a token may hold: characters that can stand in a header.
-static enum ch_status add_token(const char *token, size_t size, struct text *out,
-                                const char **out_why)
+// add_token_header appends what a token may hold: characters that can stand in a
+// header.
+static enum ch_status add_token_header(const char *token, size_t size, struct text *out,
+                                       const char **out_why)
 {
     static const char space[] = " \t\r\n";
     while (size > 0 && strchr(space, token[size - 1]) != NULL)
@@ -43,7 +44,8 @@ enum ch_status token_read(const char *file, const char *value, struct text *out,
     char buffer[TOKEN_MAX_BYTES];
     struct stat status;
     if (file == NULL)
-        return value != NULL ? add_token(value, strlen(value), out, out_why) : CH_OK;
+        return value != NULL ? add_token_header(value, strlen(value), out, out_why)
+                             : CH_OK;
 
     int CH_CLEANUP(close_fd) fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0) {
@@ -64,5 +66,5 @@ enum ch_status token_read(const char *file, const char *value, struct text *out,
         *out_why = "it is too long for a token";
         return CH_ERR_MALFORMED;
     }
-    return add_token(buffer, (size_t)size, out, out_why);
+    return add_token_header(buffer, (size_t)size, out, out_why);
 }

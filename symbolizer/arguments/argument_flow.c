@@ -277,8 +277,9 @@ static void do_other(struct argument_state *state, struct argument_slots *slots,
             state->places[i] = unknown(state);
 }
 
-// call: below the stack pointer all is the called function's.
-static void call(struct argument_state *state, const struct argument_slots *slots)
+// flow_over_call: below the stack pointer all is the called function's.
+static void flow_over_call(struct argument_state *state,
+                           const struct argument_slots *slots)
 {
     for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
         if (!(CALL_WRITES >> i & 1))
@@ -295,7 +296,7 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
 {
     touch_memory(state, slots, effects);
     if (effects->flow == INSTRUCTION_CALLS) {
-        call(state, slots);
+        flow_over_call(state, slots);
         return;
     }
     switch (effects->action) {

@@ -9,8 +9,10 @@
 // SCOPES_MAX is how deep blocks and inlined calls may lie in each other.
 enum { SCOPES_MAX = 256 };
 
-// count_frames is how many frames in front of call's own are of calls inlined in it.
-static size_t count_frames(const struct argument_call *call, const json_t *frames)
+// count_inlined_frames is how many frames in front of call's own are of calls inlined
+// in it.
+static size_t count_inlined_frames(const struct argument_call *call,
+                                   const json_t *frames)
 {
     size_t count = 0;
     while (count < call->index &&
@@ -48,7 +50,7 @@ static bool inline_is_frame_of(const json_t *frame, Dwarf_Die *die)
 size_t argument_inline_find(const struct argument_call *call, const json_t *frames,
                             Dwarf_Die out[ARGUMENT_INLINE_MAX])
 {
-    size_t wanted = call->has_function ? count_frames(call, frames) : 0;
+    size_t wanted = call->has_function ? count_inlined_frames(call, frames) : 0;
     size_t count = 0;
     Dwarf_Die scope = call->function;
     if (wanted == 0 || wanted > ARGUMENT_INLINE_MAX)

@@ -260,7 +260,8 @@ bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
     return true;
 }
 
-static bool is_same(const struct argument_content *a, const struct argument_content *b)
+static bool value_is_same(const struct argument_content *a,
+                          const struct argument_content *b)
 {
     return a->kind != ARGUMENT_UNKNOWN && a->kind == b->kind && a->number == b->number;
 }
@@ -284,7 +285,7 @@ bool argument_scan_holder(const struct argument_point *point,
         const struct argument_content *place = &point->state.places[i];
         bool is_slot = i >= ARGUMENT_GENERAL_REGISTERS;
         size_t slot = is_slot ? i - ARGUMENT_GENERAL_REGISTERS : 0;
-        if (!is_same(place, content) || place->bytes <= bytes)
+        if (!value_is_same(place, content) || place->bytes <= bytes)
             continue;
         if (is_slot ? !is_slot_kept(point, slot) : !(registers >> i & 1))
             continue;

@@ -99,9 +99,11 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
            own != NULL && strcmp(name, own) == 0;
 }
 
-// evaluate evaluates an expression of a call site in the frame of the caller.
-static enum ch_status evaluate(const struct argument_site *site,
-                               const struct argument_passed *what, uint64_t *out)
+// evaluate_site_value evaluates an expression of a call site in the frame of the
+// caller.
+static enum ch_status evaluate_site_value(const struct argument_site *site,
+                                          const struct argument_passed *what,
+                                          uint64_t *out)
 {
     const struct argument_call *caller = &site->stack->calls[site->index + 1];
     const struct argument_site next = { .stack = site->stack,
@@ -161,7 +163,7 @@ static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
     return dwarf_entrypc(&function, &entry) == 0 &&
            find_expression(die, modern ? DW_AT_call_target : DW_AT_GNU_call_site_target,
                            &expression) &&
-           evaluate(site, &expression, &target) == CH_OK &&
+           evaluate_site_value(site, &expression, &target) == CH_OK &&
            target == entry + call->image->bias;
 }
 
@@ -236,5 +238,5 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
     if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
     site_find_passed(site, reg, &passed);
-    return passed.said ? evaluate(site, &passed, out) : CH_ERR_NOT_FOUND;
+    return passed.said ? evaluate_site_value(site, &passed, out) : CH_ERR_NOT_FOUND;
 }

@@ -12,8 +12,8 @@ static void drop_string(char **string)
     free(*string);
 }
 
-// is_kind: the kind that crash had before is the one it has.
-static bool is_kind(const json_t *crash, const char *before)
+// diagnosed_is_kind: the kind that crash had before is the one it has.
+static bool diagnosed_is_kind(const json_t *crash, const char *before)
 {
     const char *kind = report_string(crash, "kind");
     return kind != NULL && before != NULL && strcmp(kind, before) == 0;
@@ -31,5 +31,5 @@ void diagnosis_refine(json_t *report)
     changed = diagnosis_words(report, crash) || changed;
     // A sentence of version 1 was about the kind it had then.
     if (changed)
-        crash_words_renew(report, is_kind(crash, kind) ? begun : NULL);
+        crash_words_renew(report, diagnosed_is_kind(crash, kind) ? begun : NULL);
 }

@@ -118,8 +118,9 @@ static void note_register(const struct access *access, const char *name, uint64_
     (void)json_object_set_new(access->crash, "register", blamed);
 }
 
-// note_target keeps where the processor was about to go.
-static void note_target(const struct access *access, const char *by, uint64_t address)
+// note_jump_target keeps where the processor was about to go.
+static void note_jump_target(const struct access *access, const char *by,
+                             uint64_t address)
 {
     json_t *target = json_pack("{s:s}", "by", by);
     access_set_address(target, "address", address);
@@ -176,7 +177,7 @@ static void explain_return(const struct access *access)
     if (report_address(json_object_get(access->crash, "instruction"), "stack_top",
                        &target) &&
         !is_canonical(target))
-        note_target(access, "return", target);
+        note_jump_target(access, "return", target);
 }
 
 static bool explain_branch(const struct access *access)
@@ -187,7 +188,7 @@ static bool explain_branch(const struct access *access)
         !instruction_register(access->registers, operand->name, &target) ||
         is_canonical(target))
         return false;
-    note_target(access, "branch", target);
+    note_jump_target(access, "branch", target);
     note_register(access, operand->name, target);
     return true;
 }
