@@ -310,12 +310,12 @@ enum ch_status raw_stacks_write(const struct raw_stacks *t, struct json_writer *
     return status;
 }
 
-void raw_stacks_deinit(struct raw_stacks *t)
+void raw_stacks_deinit(struct raw_stacks *stacks)
 {
-    free(t->places);
-    free(t->place_index.slots);
-    free(t->stacks);
-    free(t->stack_index.slots);
-    free(t->elements);
-    *t = (struct raw_stacks){ 0 };
+    free(stacks->places);
+    free(stacks->place_index.slots);
+    free(stacks->stacks);
+    free(stacks->stack_index.slots);
+    free(stacks->elements);
+    *stacks = (struct raw_stacks){ 0 };
 }

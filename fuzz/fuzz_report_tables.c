@@ -23,24 +23,34 @@ static json_t *parsed(const char *bytes, size_t size)
     return report_parse(bytes, size, &report, &error) == CH_OK ? report : NULL;
 }
 
+// rewritten is the report that is read from the file that is written of report, which
+// goes.
+static json_t *rewritten(json_t *report)
+{
+    struct text file = printed(report, false);
+    json_t *again = parsed(file.bytes, file.size);
+    if (again == NULL)
+        abort();
+    text_deinit(&file);
+    json_decref(report);
+    return again;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     json_t *report = parsed((const char *)bytes, size);
     if (report == NULL)
         return 0;
-    // What was read is written so that it reads as the same.
-    struct text file = printed(report, false);
+    // A file of version 1 may have members that are the tables' in version 2, and loses
+    // them; what was written once is read as the same.
+    report = rewritten(report);
     struct text expanded = printed(report, true);
-    json_t *again = parsed(file.bytes, file.size);
-    if (again == NULL)
+    report = rewritten(report);
+    struct text again = printed(report, true);
+    if (expanded.size != again.size)
         abort();
-    struct text expanded_again = printed(again, true);
-    if (expanded.size != expanded_again.size)
-        abort();
-    json_decref(again);
     json_decref(report);
-    text_deinit(&file);
     text_deinit(&expanded);
-    text_deinit(&expanded_again);
+    text_deinit(&again);
     return 0;
 }

@@ -131,7 +131,8 @@ static uint64_t read_pc(const json_t *crash, const json_t *thread)
     const json_t *registers = json_object_get(thread, "registers");
     uint64_t pc;
     if (report_address(json_object_get(crash, "instruction"), "address", &pc) ||
-        report_address(registers, "rip", &pc) || report_address(registers, "pc", &pc))
+        report_address(registers, "rip", &pc) ||
+        report_address(registers, "eip", &pc) || report_address(registers, "pc", &pc))
         return pc;
     return 0;
 }
