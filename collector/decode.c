@@ -6,9 +6,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-// GZIP_WINDOW is zlib's largest window, plus 16 for a gzip header (zlib.h,
-// inflateInit2). ZSTD_WINDOW_LOG_MAX bounds the decoder's window, and with it its
-// memory, to 32 MB.
+// GZIP_WINDOW is zlib's largest window, plus 16 for a gzip header (see inflateInit2).
+// ZSTD_WINDOW_LOG_MAX bounds the decoder's window, and with it its memory, to 32 MB.
 enum { CHUNK_BYTES = 64 * 1024, GZIP_WINDOW = 15 + 16, ZSTD_WINDOW_LOG_MAX = 25 };
 
 enum ch_status decode_encoding_named(const char *name, enum decode_encoding *out)

@@ -33,7 +33,8 @@ void collector_write_url(const struct target *target, struct text *out)
     text_appendf(out, "%s/api/v1/reports", target->url);
 }
 
-// send_body posts size bytes of JSON. CH_ERR_NO_MEMORY, or what http_send returns.
+// send_body posts size bytes of JSON. It returns CH_ERR_NO_MEMORY, or what http_send
+// does.
 static enum ch_status send_body(const struct target *target,
                                 const struct shipment *shipment, const char *bytes,
                                 size_t size, struct http_reply *reply)
@@ -65,7 +66,8 @@ static enum ch_status send_expanded(const struct target *target,
                            : status;
 }
 
-// refuses_schema: it is a collector, and of before this version of reports.
+// refuses_schema is true for the answer of a collector that is older than this version
+// of reports.
 static bool refuses_schema(const struct http_reply *reply)
 {
     json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collector's side of an upload: POST BASE/api/v1/reports, the report as JSON under
-// zstd, and what its answer means for the report. The same report may be sent any
-// number of times; the collector knows it by its id.
+// The collector's protocol: POST BASE/api/v1/reports with the report as JSON,
+// compressed with zstd, and what the answer means for the report. The same report may
+// be sent any number of times; the collector recognizes it by its id.
 #pragma once
 #include "upload/shipment.h"
 #include "upload/target.h"
@@ -11,7 +11,7 @@
 void collector_send(const struct target *target, const struct shipment *shipment,
                     struct verdict *out);
 
-// collector_write_url appends where target takes reports.
+// collector_write_url appends the URL to which target's reports are posted.
 void collector_write_url(const struct target *target, struct text *out);
 
 // collector_judge judges an answer to the report called id.

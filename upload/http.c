@@ -18,18 +18,18 @@ enum {
     DATE_SIZE = 64,
 };
 
-// The one client of this process: reports go out one after the other.
+// curl and client are the only client of this process: reports are sent one at a time.
 static const struct libcurl *curl;
 static CURL *client;
 
-// What the callbacks of one transfer share.
+// transfer is what the callbacks of one transfer share.
 struct transfer {
     const struct http_request *request;
     struct http_reply *reply;
     size_t header_bytes;
     char retry_after[DATE_SIZE];
     char date[DATE_SIZE];
-    const char *refused; // why we ended it
+    const char *refused; // why we aborted it
 };
 
 static size_t take_answer_body(char *bytes, size_t size, size_t count, void *context)
@@ -43,8 +43,8 @@ static size_t take_answer_body(char *bytes, size_t size, size_t count, void *con
     return text_ok(&transfer->reply->body) ? size * count : 0;
 }
 
-// parse_retry_after reads seconds, or a date, of which the server's own clock says how
-// far away it is.
+// parse_retry_after parses seconds, or a date, which it compares with the server's own
+// clock where the answer has one.
 static int64_t parse_retry_after(const char *value, time_t server_time)
 {
     int64_t seconds = -1;
@@ -63,8 +63,8 @@ static int64_t parse_retry_after(const char *value, time_t server_time)
     return seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S;
 }
 
-// header_value is where the value of header name begins in a line of length bytes, and
-// its length; NULL: it is another header.
+// header_value is the start of the value of header name in a line of length bytes, and
+// the value's length; NULL: the line is another header.
 static const char *header_value(const char *line, size_t length, const char *name,
                                 size_t *out_length)
 {
@@ -80,7 +80,8 @@ static const char *header_value(const char *line, size_t length, const char *nam
     return line + prefix;
 }
 
-// take_short copies the value of header name; one that is too long for it is none.
+// take_short copies the value of header name; a value that is too long counts as
+// missing.
 static void take_short(const char *line, size_t size, const char *name, char *to)
 {
     size_t length = 0;
@@ -125,7 +126,7 @@ static int tell_transfer_progress(void *context, curl_off_t down_size, curl_off_
     return 0;
 }
 
-// client_create loads libcurl the first time; why says what failed.
+// client_create loads libcurl on first use; on failure why says what failed.
 static enum ch_status client_create(char *why, size_t size)
 {
     if (client != NULL)
@@ -146,7 +147,8 @@ static void free_headers(struct curl_slist *const *headers)
     curl->slist_free_all(*headers);
 }
 
-// add_header appends one header; NULL: out of memory.
+// add_header appends one header; if it does not fit or memory is short, headers is
+// returned unchanged.
 static struct curl_slist *add_header(struct curl_slist *headers, const char *name,
                                      const char *value)
 {
@@ -157,7 +159,7 @@ static struct curl_slist *add_header(struct curl_slist *headers, const char *nam
     return longer != NULL ? longer : headers;
 }
 
-// add_lines appends the headers of lines.
+// add_lines appends the headers in lines, one per line.
 static struct curl_slist *add_lines(struct curl_slist *headers, const char *lines)
 {
     while (*lines != 0) {
@@ -172,6 +174,8 @@ static struct curl_slist *add_lines(struct curl_slist *headers, const char *line
 
 static struct curl_slist *request_headers(const struct http_request *request)
 {
+    // Without this libcurl sends `Expect: 100-continue` and waits for the server's
+    // consent.
     struct curl_slist *headers = add_header(NULL, "Expect:", "");
     headers = add_header(headers, "User-Agent: crashhook/", CRASHHOOK_VERSION);
     if (request->content_type != NULL)
@@ -185,8 +189,8 @@ static struct curl_slist *request_headers(const struct http_request *request)
     return headers;
 }
 
-// set_authorities trusts whom the curl command would: a bundle or a folder named in the
-// environment, else the system's.
+// set_authorities trusts the authorities that the curl command would: a bundle or a
+// folder named in the environment, else the system's.
 static void set_authorities(void)
 {
     static const struct {
@@ -251,6 +255,7 @@ static void set_options(const struct http_request *request,
     curl->easy_setopt(client, CURLOPT_URL, request->url);
     curl->easy_setopt(client, CURLOPT_PROTOCOLS_STR, "http,https");
     curl->easy_setopt(client, CURLOPT_FOLLOWLOCATION, 0L);
+    // Time limits must not use SIGALRM: the signal is not ours to take.
     curl->easy_setopt(client, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
     set_authorities();
@@ -263,8 +268,8 @@ static void set_options(const struct http_request *request,
     curl->easy_setopt(client, CURLOPT_ERRORBUFFER, transfer->reply->error);
 }
 
-// drop_duration takes " after 12 ms" out of libcurl's words: the same trouble is to
-// read the same each time, so that it is said once.
+// drop_duration removes " after 12 ms" from libcurl's message: the same failure must
+// read the same each time, so that it is reported only once.
 static void drop_duration(char *error)
 {
     static const char before[] = " after ";
@@ -282,7 +287,7 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
     *out = (struct http_reply){ .retry_after_s = -1 };
     struct transfer transfer = { .request = request, .reply = out };
     long status = 0;
-    if (request->timeout_ms == 0) { // libcurl would take it for no limit
+    if (request->timeout_ms == 0) { // libcurl takes 0 as no limit
         (void)snprintf(out->error, sizeof(out->error), "no time is left for it");
         return CH_ERR_IO;
     }
@@ -292,7 +297,7 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
     set_options(request, headers, &transfer);
     CURLcode code = curl->easy_perform(client);
     (void)curl->easy_getinfo(client, CURLINFO_RESPONSE_CODE, &status);
-    // The error buffer must not be written to once this reply is gone.
+    // libcurl keeps the pointer, and the buffer ends with this reply.
     curl->easy_setopt(client, CURLOPT_ERRORBUFFER, NULL);
     if (code != CURLE_OK) {
         if (transfer.refused != NULL)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One HTTP request with everything bounded: the time it takes, the size of the answer
-// and of its headers. TLS is verified, redirects are not followed (a report goes to the
-// host it was meant for and to no other), nothing but http and https is spoken. Proxies
-// and certificate bundles come from the variables that curl knows. Only it and
-// libcurl.c know libcurl.
+// and of its headers. TLS certificates are verified, redirects are not followed (a
+// report goes to the host that was configured and to no other), and only http and https
+// are allowed. Proxies and certificate bundles come from the variables that the curl
+// command reads. Only this file and libcurl.c use libcurl.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "base/text.h"
 
-// An http_progress_fn hears now and then how much of the body has been sent.
+// http_progress_fn is called now and then with how much of the body was sent.
 typedef void http_progress_fn(void *context, uint64_t sent, uint64_t size);
 
 struct http_request {
@@ -22,31 +22,32 @@ struct http_request {
     const char *url;
     const char *token;        // "" or NULL: none
     const char *content_type; // of the body
-    const char *encoding;     // of the body; NULL: as it is
+    const char *encoding;     // of the body; NULL: it is not encoded
     const char *headers;      // more lines, as in "X-A: b\nX-C: d"; NULL: none
     const char *keep;         // a header of the answer to keep: "x-b"; NULL: none
     const void *body;         // NULL: none
-    FILE *file;               // instead, read from where it is; NULL: none
-    size_t size;              // of either
+    FILE *file;               // the body, read from its position, instead; NULL: none
+    size_t size;              // of body or file, in bytes
     uint64_t timeout_ms;
-    bool stall_only; // it may take longer, as long as some of it moves in timeout_ms
-    http_progress_fn *progress; // NULL: nobody wants to know
+    bool stall_only; // no limit on the whole time, only on timeout_ms without any
+                     // progress
+    http_progress_fn *progress; // NULL: not reported
     void *context;
 };
 
 struct http_reply {
     int status;            // 0: there was no answer
-    int64_t retry_after_s; // -1: not said
-    struct text kept;      // values of the header asked for, with commas between
+    int64_t retry_after_s; // -1: the header is missing
+    struct text kept;      // values of the header keep, joined by commas
     struct text body;
     char error[256]; // why there was no answer
 };
 
-// http_send sends the request over a client that is kept for the next one. CH_ERR_IO:
-// there was no usable answer, and error in the reply says why.
+// http_send sends the request over a connection that is kept for the next one.
+// CH_ERR_IO: there was no usable answer, and error in the reply says why.
 CH_CHECKED enum ch_status http_send(const struct http_request *request,
                                     struct http_reply *out);
 void http_reply_deinit(struct http_reply *reply);
 
-// http_close drops the connection that http_send keeps.
+// http_close closes the connection that http_send keeps.
 void http_close(void);

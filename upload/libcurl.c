@@ -31,7 +31,8 @@ static bool find_functions(void *library, struct libcurl *out)
         void *function = dlsym(library, members[i].name);
         if (function == NULL)
             return false;
-        // POSIX has dlsym's result converted to a function pointer through its bytes.
+        // POSIX requires that dlsym's result is converted to a function pointer through
+        // its bytes.
         memcpy((char *)out + members[i].offset, &function, sizeof(function));
     }
     return true;

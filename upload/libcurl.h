@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcurl, loaded when the first request is made. It brings some thirty libraries with
-// it, and starting those takes longer than most commands run: a process that sends
-// nothing is to start without them. It is also why a machine without libcurl can do
-// everything but send.
+// libcurl, loaded when the first request is made. It depends on some thirty libraries,
+// and loading them takes longer than most commands run: a process that sends nothing
+// starts without them. It also lets a machine without libcurl do everything except
+// send.
 //
 // The table holds the functions that http.c calls, under their names without `curl_`.
 #pragma once
@@ -27,8 +27,8 @@ struct libcurl {
     __typeof__(curl_getdate) *getdate;
 };
 
-// libcurl_load loads libcurl for the rest of the process and stores its functions; once
-// it has, again at no cost. CH_ERR_UNSUPPORTED: it is not installed, or lacks one of
-// them; why says which.
+// libcurl_load loads libcurl for the rest of the process and stores its functions;
+// later calls cost nothing. CH_ERR_UNSUPPORTED: it is not installed, or lacks one of
+// the functions; why says which.
 CH_CHECKED enum ch_status libcurl_load(const struct libcurl **out, char *why,
                                        size_t size);

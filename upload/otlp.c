@@ -16,8 +16,8 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// is_rejected: the intake says that it did not take the record. 64-bit integers are
-// strings there, or numbers of those who know no better.
+// is_rejected is true if the intake did not take the record. In OTLP's JSON 64-bit
+// integers are strings, but some servers write numbers.
 static bool is_rejected(const json_t *partial)
 {
     const char *count = report_string(partial, "rejectedLogRecords");
@@ -48,7 +48,7 @@ void otlp_judge(const struct http_reply *reply, struct verdict *out)
         verdict_refused(reply, "the report", report_string(answer, "message"), out);
 }
 
-// Who gave the whole address meant it.
+// otlp_write_url leaves a URL alone that already ends in the intake's path.
 void otlp_write_url(const struct target *target, struct text *out)
 {
     const char *base = target->url;

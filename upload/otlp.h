@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An OpenTelemetry log intake's side of an upload: POST BASE/v1/logs, the record as
-// JSON, and what the answer means. An intake does not know a record that it was sent
+// The protocol of an OpenTelemetry log intake: POST BASE/v1/logs with the record as
+// JSON, and what the answer means. An intake does not recognize a record that was sent
 // twice; the report's id is among the attributes.
 #pragma once
 #include "upload/shipment.h"
@@ -11,7 +11,7 @@
 void otlp_send(const struct target *target, const struct shipment *shipment,
                struct verdict *out);
 
-// otlp_write_url appends where target takes records.
+// otlp_write_url appends the URL to which target's records are posted.
 void otlp_write_url(const struct target *target, struct text *out);
 
 // otlp_judge judges an answer.

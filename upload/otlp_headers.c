@@ -7,7 +7,7 @@
 
 #include "base/hex.h"
 
-// A part of the list.
+// span is a part of the list.
 struct span {
     const char *at;
     size_t length;
@@ -29,7 +29,7 @@ static struct span trimmed(struct span span)
     return span;
 }
 
-// is_header_name: RFC 9110, section 5.6.2.
+// is_header_name is true for a token as RFC 9110, section 5.6.2, defines it.
 static bool is_header_name(struct span name)
 {
     static const char letters[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
@@ -41,7 +41,8 @@ static bool is_header_name(struct span name)
     return name.length != 0;
 }
 
-// header_is_ours: the request would not be what it says if others set this header.
+// header_is_ours is true for a header that must match the request, so that nobody else
+// may set it.
 static bool header_is_ours(struct span name)
 {
     static const char *const ours[] = { "content-length",
@@ -59,8 +60,7 @@ static bool header_is_ours(struct span name)
     return false;
 }
 
-// append_header_value appends the decoded value; false: it is not one that a header can
-// have.
+// append_header_value appends the decoded value; false: no header can have that value.
 static bool append_header_value(struct span value, struct text *out)
 {
     for (size_t i = 0; i < value.length; i++) {
@@ -79,7 +79,7 @@ static bool append_header_value(struct span value, struct text *out)
     return value.length != 0;
 }
 
-// append_pair appends one header, or says why it cannot be one.
+// append_pair appends one header, or returns why it is not valid.
 static const char *append_pair(struct span pair, struct text *out)
 {
     const char *equals = memchr(pair.at, '=', pair.length);

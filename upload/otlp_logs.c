@@ -27,7 +27,7 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// report_time_ms is when it happened: as the report says, else as its id does.
+// report_time_ms is the time of the crash: as the report says, else from its id.
 static int64_t report_time_ms(const json_t *report)
 {
     struct tm parts = { 0 };
@@ -54,7 +54,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-// host_arch is the processor by the name the conventions have for it.
+// host_arch is the processor's name in the semantic conventions.
 static const char *host_arch(const json_t *host)
 {
     const char *arch = report_string(host, "arch");
@@ -130,7 +130,7 @@ static json_t *members_value(const json_t *object)
     return otlp_value_map(values);
 }
 
-// objects_value is an array of objects as a list of maps.
+// objects_value converts an array of objects to a list of maps.
 static json_t *objects_value(const json_t *objects)
 {
     json_t *values = json_array();
@@ -250,7 +250,7 @@ static json_t *attributes_json(const json_t *report, bool all_threads)
     return to;
 }
 
-// title is the record in one line: "SIGSEGV: read of address 0x0: ...".
+// title_value is the record in one line: "SIGSEGV: read of address 0x0: ...".
 static json_t *title_value(const json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) title = { 0 };

@@ -2,9 +2,9 @@
 //
 // A report as one OpenTelemetry log record: the JSON that POST /v1/logs takes.
 //
-// Names are those of the conventions for exceptions, processes, hosts and services
-// where there is one, and `crashhook.*` for the rest: registers, images, the backtraces
-// in Compact Backtrace Format. A pure function of the report.
+// Attributes have the names of the semantic conventions for exceptions, processes,
+// hosts and services where there is one, and `crashhook.*` for the rest: registers,
+// images, the backtraces in Compact Backtrace Format. A pure function of the report.
 #pragma once
 #include <jansson.h>
 #include <stdint.h>
@@ -13,6 +13,6 @@
 #include "base/text.h"
 
 // otlp_logs_write appends the request as it would be sent at unix_ms, on one line.
-// Intakes take a few megabytes: where that is not enough, the other threads stay out.
+// Intakes take a few megabytes: a larger record is written without the other threads.
 CH_CHECKED enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms,
                                           struct text *out);

@@ -7,6 +7,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+// ZSTD_LEVEL and GZIP_MEMORY are the libraries' defaults; adding 16 to the window's
+// size makes deflateInit2 write a gzip header.
 enum { ZSTD_LEVEL = 3, GZIP_FORMAT = 16 + MAX_WBITS, GZIP_MEMORY = 8 };
 
 enum ch_status packing_zstd(const void *bytes, size_t size, struct text *out)

@@ -25,7 +25,7 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// ask fills what is sent to target. Texts stay for as long as the request.
+// ask fills the request for target. The texts must outlive the request.
 static void ask(const struct target *target,
                 const struct probe_credentials *credentials, struct text *url,
                 struct text *body, struct text *headers, struct http_request *out)
@@ -60,14 +60,15 @@ static void ask(const struct target *target,
     out->headers = headers->size != 0 ? headers->bytes : NULL;
 }
 
-// is_taken is whether the answer is that of a server which would have taken a report.
+// is_taken is true for the answer of a server that would have taken a report.
 static bool is_taken(const struct target *target, const struct http_reply *reply,
                      const char *said)
 {
     bool accepted = reply->status >= 200 && reply->status < 300;
     if (target->kind == TARGET_KIND_COLLECTOR)
         return reply->status == BAD_REQUEST && said != NULL;
-    // Old ones do not know this kind of item, and say so after they know the key.
+    // Old servers do not know this kind of item, but say so only after they checked the
+    // key.
     if (target->kind == TARGET_KIND_SENTRY)
         return accepted || (reply->status == BAD_REQUEST && said != NULL);
     return accepted;

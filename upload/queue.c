@@ -19,7 +19,7 @@
 
 enum { TROUBLE_S = 60 };
 
-// How each kind of target is sent a report.
+// send_fn sends a report to one kind of target.
 typedef void send_fn(const struct target *target, const struct shipment *shipment,
                      struct verdict *out);
 static send_fn *const senders[] = {
@@ -28,7 +28,7 @@ static send_fn *const senders[] = {
     [TARGET_KIND_OTLP] = otlp_send,
 };
 
-// One report on its way.
+// parcel is one report on its way.
 struct parcel {
     const char *id;
     int *lock_fd;
@@ -84,8 +84,8 @@ static void note_waiting(const struct target *target,
         totals->next_time = next;
 }
 
-// read_waits learns what the targets asked of those who sent before us. An explicit
-// retry ignores what our own collector asked for.
+// read_waits reads what the targets asked of earlier senders. An explicit retry ignores
+// what our own collector asked for.
 static void read_waits(struct queue *queue)
 {
     for (size_t i = 0; i < queue->targets.count; i++) {
@@ -104,7 +104,7 @@ static enum ch_status apply_verdict(const struct queue *queue, struct target *ta
     waiting->wait = (struct spool_wait){ 0 };
     spool_target_fail(waiting, verdict->state,
                       verdict->why[0] != 0 ? verdict->why : NULL);
-    // A target that stays down is one line, whichever report it is asked to take.
+    // A target that stays down is reported once, not once for each report.
     if (verdict->state != TARGET_SENT &&
         (!verdict->target_down || strcmp(target->trouble, verdict->why) != 0))
         say_queue_line(queue, "cannot upload report %s to '%s': %s", parcel->id,
@@ -125,7 +125,7 @@ static void tell_bytes(void *context, uint64_t sent, uint64_t size)
     queue->progress(queue->context, &queue->step);
 }
 
-// send_to asks one target to take the report.
+// send_to sends the report to one target and records the answer.
 static enum ch_status send_to(struct queue *queue, struct target *target,
                               struct parcel *parcel, struct spool_target *waiting)
 {
@@ -159,7 +159,7 @@ static const char *executable_of(const json_t *report)
     return executable != NULL ? executable : "";
 }
 
-// mark notes the same of every target that the report has not gone to.
+// mark gives all targets that still wait for the report the same state.
 static enum ch_status mark(const struct queue *queue, const char *id,
                            struct spool_state *state, enum spool_target_state mark,
                            const char *why)
@@ -175,7 +175,7 @@ static enum ch_status mark(const struct queue *queue, const char *id,
     return spool_state_write(queue->spool, id, state);
 }
 
-// hold_back has every target spared this report.
+// hold_back marks the report as skipped for every target.
 static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
 {
     char why[96];
@@ -185,8 +185,8 @@ static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
     return mark(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
 }
 
-// take_counts adds to a report what its program's others only counted for, and keeps
-// the result.
+// take_counts adds to a report the counts of its program's crashes that were not sent,
+// and stores the result.
 static enum ch_status take_counts(struct queue *queue, const char *id, int *lock_fd,
                                   json_t *report)
 {
@@ -202,8 +202,8 @@ static enum ch_status take_counts(struct queue *queue, const char *id, int *lock
     return status;
 }
 
-// admit looks at a report for the first time: is its program within its rate, and are
-// there counts that it should carry? It rewrites the report where it changed.
+// admit handles a report that is new to the queue: it checks its program's rate, and
+// adds counts that the report has to carry. It rewrites the report if that changed it.
 static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *out_send)
 {
     const char *fingerprint = report_string(parcel->report, "fingerprint");
@@ -243,13 +243,14 @@ static enum ch_status send_to_all(struct queue *queue, struct parcel *parcel,
         if (waiting->state == TARGET_PENDING)
             note_waiting(target, waiting, totals);
     }
-    // Targets that rest are listed as what the report still waits for.
+    // Targets that were not due are recorded too, as what the report still waits for.
     if (status == CH_OK && noted != parcel->state.count)
         status = spool_state_write(queue->spool, parcel->id, &parcel->state);
     return status;
 }
 
-// read_delivery_state reads what became of the report; a damaged file counts as none.
+// read_delivery_state reads what became of the report; a damaged file counts as
+// missing.
 static enum ch_status read_delivery_state(const struct queue *queue, const char *id,
                                           struct spool_state *out)
 {
@@ -298,15 +299,15 @@ enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
     return send_report(queue, id, lock_fd, report, totals);
 }
 
-// wants is whether any target may be asked to take this report now; where none may, the
-// ones that wait are counted.
+// wants says whether any target may get this report now; if none may, the targets that
+// wait are counted.
 static bool wants(struct queue *queue, const char *id, struct queue_totals *totals)
 {
     struct spool_state state;
     struct queue_totals waiting_alone = *totals;
     bool wanted = false;
     if (read_delivery_state(queue, id, &state) != CH_OK)
-        return true; // what is wrong is said when it is locked
+        return true; // the failure is reported when the report is locked
     for (size_t i = 0; i < queue->targets.count && !wanted; i++) {
         const struct target *target = &queue->targets.targets[i];
         const struct spool_target *waiting = spool_state_target(&state, target->shown);
@@ -320,7 +321,7 @@ static bool wants(struct queue *queue, const char *id, struct queue_totals *tota
     return wanted;
 }
 
-// read_own reads the report in ID.json, which has to be the report called id.
+// read_own reads the report in ID.json, which must be the report with that id.
 static enum ch_status read_own(int fd, const char *id, json_t **out,
                                struct report_error *error)
 {
@@ -337,7 +338,7 @@ static enum ch_status read_own(int fd, const char *id, json_t **out,
     return CH_OK;
 }
 
-// prepare_raw adds names to a report that is still raw and keeps the result.
+// prepare_raw adds names to a raw report and stores the result.
 static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock_fd,
                                   json_t *report)
 {
@@ -353,8 +354,8 @@ static enum ch_status prepare_raw(struct queue *queue, const char *id, int *lock
     return status;
 }
 
-// prepare_report does so, and says where it cannot: a report without names is better
-// than none. One that names make too large is read again as it is.
+// prepare_report calls prepare_raw and reports a failure: a report without names is
+// better than none. If names make the report too large, it is read again without them.
 static enum ch_status prepare_report(struct queue *queue, const char *id, int *lock_fd,
                                      json_t **report, struct report_error *error)
 {
@@ -371,7 +372,7 @@ static enum ch_status prepare_report(struct queue *queue, const char *id, int *l
     return read_own(*lock_fd, id, report, error);
 }
 
-// tell_once says that a report cannot be read, in the first of the passes that meet it.
+// tell_once reports that a report cannot be read, once for all passes.
 static void tell_once(struct queue *queue, const char *id, const char *why)
 {
     for (size_t i = 0; i < queue->told_count; i++) {
@@ -383,8 +384,8 @@ static void tell_once(struct queue *queue, const char *id, const char *why)
     say_queue_line(queue, "cannot read report %s: %s", id, why);
 }
 
-// give_up_delivery leaves a report that cannot be read. One that is too large never
-// will be: that is noted, so that it is not tried again.
+// give_up_delivery skips a report that cannot be read. One that is too large will never
+// be readable: it is marked as failed, so that it is not tried again.
 static void give_up_delivery(struct queue *queue, const char *id, enum ch_status status,
                              const char *why, struct queue_totals *totals)
 {
@@ -397,7 +398,7 @@ static void give_up_delivery(struct queue *queue, const char *id, enum ch_status
         say_queue_line(queue, "cannot keep the upload state of report %s", id);
 }
 
-// open_queued_report locks a report and reads it.
+// open_queued_report locks a report, reads it and adds its names.
 static enum ch_status open_queued_report(struct queue *queue, const char *id,
                                          int *out_fd, json_t **out,
                                          struct report_error *error)
@@ -412,12 +413,13 @@ static enum ch_status open_queued_report(struct queue *queue, const char *id,
     status = read_own(*out_fd, id, out, error);
     if (status == CH_OK)
         status = prepare_report(queue, id, out_fd, out, error);
-    // Not to be taken for what a lock may say.
+    // CH_ERR_IO and CH_ERR_NOT_FOUND from here must not be taken for results of the
+    // lock.
     return status == CH_ERR_IO || status == CH_ERR_NOT_FOUND ? CH_ERR_MALFORMED
                                                              : status;
 }
 
-// run_delivery sends one report of the spool, if nobody else does.
+// run_delivery sends one report of the spool, unless another process does.
 static void run_delivery(struct queue *queue, const char *id,
                          struct queue_totals *totals)
 {
@@ -426,7 +428,7 @@ static void run_delivery(struct queue *queue, const char *id,
     int CH_CLEANUP(close_fd) fd = -1;
     enum ch_status status = open_queued_report(queue, id, &fd, &report, &error);
     if (status == CH_ERR_NOT_FOUND)
-        return; // another one pruned it
+        return; // another process pruned it
     if (status == CH_ERR_IO && errno == EWOULDBLOCK) {
         totals->busy++;
         return;
@@ -442,7 +444,7 @@ static void run_delivery(struct queue *queue, const char *id,
         totals->next_time = time(NULL) + TROUBLE_S;
 }
 
-// let_go_of_report makes a report that was held back wait for its targets, with the
+// let_go_of_report puts a report that was held back back into the queue, with the
 // counts.
 static enum ch_status let_go_of_report(struct queue *queue, const char *id)
 {
@@ -464,7 +466,7 @@ static enum ch_status let_go_of_report(struct queue *queue, const char *id)
     return status == CH_OK ? spool_state_write(queue->spool, id, &state) : status;
 }
 
-// let_all_go does so with all that may go, and says when the next one may.
+// let_all_go does that for all reports that may go, and returns when the next one may.
 static int64_t let_all_go(struct queue *queue)
 {
     struct spool_release release = { .id = "" };
@@ -481,7 +483,7 @@ static int64_t let_all_go(struct queue *queue)
     return (release.next_ms + 999) / 1000;
 }
 
-// has_failed: some target was asked to take the report and could not.
+// has_failed is true if a target was sent the report before and did not take it.
 static bool has_failed(const struct queue *queue, const char *id)
 {
     struct spool_state state;
@@ -494,8 +496,8 @@ static bool has_failed(const struct queue *queue, const char *id)
     return failed;
 }
 
-// put_failed_last moves reports that have failed before behind the others: one that a
-// server chokes on must not keep it from all the rest.
+// put_failed_last moves reports that failed before after the others: a report that
+// makes a server fail must not keep it from all other reports.
 static enum ch_status put_failed_last(const struct queue *queue,
                                       struct spool_listing *listing)
 {
@@ -520,7 +522,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     struct queue_totals totals = { 0 };
-    // What cannot be noted would be sent again and again.
+    // Without a record of what was sent, reports would be sent again and again.
     if (faccessat(queue->spool->folder_fd, ".", W_OK, AT_EACCESS) != 0)
         return CH_ERR_IO;
     int64_t next_time = queue->targets.count != 0 ? let_all_go(queue) : 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The spool's way to the targets: every report goes to every configured target once.
+// The spool's way to the targets: every report is sent to every configured target once.
 //
-// What became of a report is in its state file, written by whoever holds its lock, so
-// several uploaders share a spool and one that dies holds nobody up. A target that does
-// not answer is left alone for the rest of a pass and asked again later (a second,
-// doubled up to an hour, or what it asked for, which is kept for other processes too);
-// a report that a target refuses stays, failed, with the reason. Reports that have
-// failed before come after the others. Nothing is deleted here. Users: `crashhook
-// finish`, `upload`.
+// A report's state file says what became of it; only the holder of the report's lock
+// writes it, so several uploaders can share a spool, and one that dies blocks nobody. A
+// target that does not answer is not tried again in the same pass, and later after a
+// wait: a second, doubled up to an hour, or what the target asked for, which is also
+// kept for other processes. A report that a target refuses stays, failed, with the
+// reason. Reports that failed before are sent after the others. Nothing is deleted
+// here. Users: `crashhook finish`, `upload`.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,23 +21,23 @@
 #include "report/spool_counts.h"
 #include "upload/target.h"
 
-// A queue_say_fn hears one line about something that went wrong or was done.
+// queue_say_fn gets one line about something that failed or was done.
 typedef void queue_say_fn(void *context, const char *line);
 
-// A queue_prepare_fn adds names to a raw report, in place. Where it cannot, it leaves
-// the report as it is and that is sent.
+// queue_prepare_fn adds names to a raw report, in place. If it cannot, it leaves the
+// report unchanged, and that is sent.
 typedef void queue_prepare_fn(void *context, json_t *report);
 
-// Where a pass is.
+// queue_step is the position of a pass.
 struct queue_step {
-    size_t index; // of the report, of count
+    size_t index; // of the current report, out of count
     size_t count;
-    uint64_t sent_bytes; // of what is being sent, of size_bytes
+    uint64_t sent_bytes; // of the current report, out of size_bytes
     uint64_t size_bytes;
 };
 
-// A queue_progress_fn hears of each report of a pass, and now and then how much of it
-// has been sent.
+// queue_progress_fn is called for each report of a pass, and now and then with how much
+// of it was sent.
 typedef void queue_progress_fn(void *context, const struct queue_step *step);
 
 enum { QUEUE_TOLD_MAX = 64 };
@@ -45,37 +45,37 @@ enum { QUEUE_TOLD_MAX = 64 };
 struct queue {
     const struct spool *spool;
     struct target_list targets;
-    const char *token;        // a collector's; "" or NULL: none
-    const char *otlp_headers; // log intakes', one a line; NULL: none
-    uint64_t deadline_ms; // on CLOCK_MONOTONIC; 0: each request has its own time alone
+    const char *token;        // for collectors; "" or NULL: none
+    const char *otlp_headers; // for log intakes, one per line; NULL: none
+    uint64_t deadline_ms; // on CLOCK_MONOTONIC; 0: only timeout_ms limits each request
     uint64_t timeout_ms;  // of one request
     struct spool_rate rate;
-    bool waits_over; // try reports again although they are not due yet
+    bool waits_over; // retry reports that are not due yet
     queue_prepare_fn *prepare;
     queue_say_fn *say;
-    queue_progress_fn *progress; // NULL: nobody wants to know
+    queue_progress_fn *progress; // NULL: not reported
     void *context;
-    struct queue_step step;                    // of the pass that runs
-    char told[QUEUE_TOLD_MAX][REPORT_ID_SIZE]; // unreadable ones that were named
+    struct queue_step step;                    // of the current pass
+    char told[QUEUE_TOLD_MAX][REPORT_ID_SIZE]; // unreadable reports that were reported
     size_t told_count;
 };
 
-// What a pass has done.
+// queue_totals is what a pass did.
 struct queue_totals {
     size_t sent;       // to one target each
-    size_t pending;    // targets times reports that still wait
+    size_t pending;    // pairs of target and report that still wait
     size_t failed;     // refused in this pass
-    size_t skipped;    // counted instead of sent
-    size_t busy;       // reports somebody else works on
-    size_t unreadable; // files that are no reports
+    size_t skipped;    // counted and not sent
+    size_t busy;       // reports that another process works on
+    size_t unreadable; // files that are not reports
     int64_t next_time; // when to run again, seconds since 1970; 0: nothing waits
 };
 
-// queue_send sends one report whose lock the caller holds, and keeps its state. The
-// report in the spool is rewritten when counts join it. On failure the reason was said.
+// queue_send sends one report whose lock the caller holds, and records its state. The
+// report in the spool is rewritten if counts were added to it. A failure was reported.
 CH_CHECKED enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
                                      json_t *report, struct queue_totals *totals);
 
-// queue_run makes one pass over the spool, oldest first. It fails only where the spool
-// cannot be listed or written to.
+// queue_run makes one pass over the spool, oldest report first. It fails only if the
+// spool cannot be listed or written.
 CH_CHECKED enum ch_status queue_run(struct queue *queue, struct queue_totals *out);

@@ -8,8 +8,9 @@
 
 enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600 };
 
-// backoff_s is how long to wait after this many failures: spread by half, so that
-// machines that failed together do not come back together.
+// backoff_s is how long to wait after this many failures, from three quarters to five
+// quarters of it at random, so that machines that failed together do not retry
+// together.
 static int64_t backoff_s(uint32_t attempts)
 {
     uint32_t random = 0;
@@ -43,7 +44,7 @@ bool retry_is_due(const struct target *target, const struct spool_target *waitin
     return any_report || spool_wait_over(&waiting->wait, now);
 }
 
-// wait_of is a wait of so many seconds from now, and not of a fraction less.
+// wait_of is a wait of that many seconds from now; one more second covers the fraction.
 static struct spool_wait wait_of(int64_t seconds)
 {
     int64_t now = time(NULL);
@@ -71,7 +72,7 @@ enum ch_status retry_keep(const struct spool *spool, struct target *target,
         target->rest = wait_of(verdict->wait_s);
     if (verdict->attachments_wait_s >= 0)
         target->attachments_rest = wait_of(verdict->attachments_wait_s);
-    // A collector that is brought up to date gets files as they are a day later.
+    // A collector that is updated gets version 2 of reports at most a day later.
     if (verdict->expanded)
         target->tables_rest = wait_of(SPOOL_WAIT_MAX_S);
     const struct spool_waits waits = { .reports = target->rest,

@@ -14,7 +14,7 @@
 enum {
     TOO_MANY = 429,
     TOO_LARGE = 413,
-    WAIT_UNSAID_S = 60, // after TOO_MANY, where nothing says how long
+    WAIT_UNSAID_S = 60, // after TOO_MANY without any time given
 };
 
 static void drop_json(json_t *const *value)
@@ -30,7 +30,7 @@ static void judge_sentry_answer(const json_t *answer, bool empty, const char *id
     const char *said = report_string(answer, "id");
     sentry_event_id(id, expected);
     sentry_event_id(said != NULL ? said : id, taken);
-    // Some servers that speak this protocol answer with nothing at all.
+    // Some servers that speak this protocol answer with an empty body.
     if ((empty || json_is_object(answer)) && strcasecmp(taken, expected) == 0)
         out->state = TARGET_SENT;
     else
@@ -65,7 +65,7 @@ void sentry_write_request(const struct target *target, struct text *out_url,
                  target->key);
 }
 
-// post sends the envelope, with the report in it or without.
+// post sends the envelope, with the report attached or without.
 static enum ch_status post(const struct target *target, const struct shipment *shipment,
                            bool attach, struct http_reply *reply)
 {

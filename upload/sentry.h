@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentry's side of an upload: POST BASE/api/PROJECT/envelope/ and what the answer
-// means. The event carries the report's id, by which Sentry knows one that was sent
-// twice. What Sentry says about its limits is part of the verdict, also where it took
-// the event; an envelope that is too large for it is sent again without the report.
+// Sentry's protocol: POST BASE/api/PROJECT/envelope/ and what the answer means. The
+// event carries the report's id, by which Sentry recognizes an event that was sent
+// twice. Sentry's rate limits are part of the verdict, even if it took the event; an
+// envelope that is too large for it is sent again without the report.
 #pragma once
 #include "upload/shipment.h"
 #include "upload/target.h"
@@ -12,8 +12,8 @@
 void sentry_send(const struct target *target, const struct shipment *shipment,
                  struct verdict *out);
 
-// sentry_write_request appends where target takes envelopes, and the header that lets
-// one in.
+// sentry_write_request appends the URL to which target's envelopes are posted, and the
+// header that authorizes them.
 void sentry_write_request(const struct target *target, struct text *out_url,
                           struct text *out_headers);
 

@@ -10,15 +10,15 @@
 #include "report/report.h"
 #include "upload/sentry_stack.h"
 
-// EVENT_MAX_BYTES is what Sentry takes, less some room for what a relay adds.
+// EVENT_MAX_BYTES is Sentry's limit, less some room for what a relay adds.
 enum { EVENT_MAX_BYTES = 1000000, GUID_BYTES = 16, BUILD_ID_MAX = 64 };
 
-// How much of a report goes into an event.
+// extent is how much of a report goes into an event.
 struct extent {
     size_t crashed_frames;
     size_t threads;
     size_t frames; // of each other thread
-    bool bare;     // no watches, breadcrumbs and problems
+    bool bare;     // without watches, breadcrumbs and problems
 };
 
 static void drop_json(json_t *const *value)
@@ -39,8 +39,8 @@ void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE
 enum ch_status sentry_event_debug_id(const char *build_id,
                                      char out[static SENTRY_DEBUG_ID_SIZE])
 {
-    // Sentry reads the first 16 bytes as a GUID whose first three fields are little
-    // endian.
+    // Sentry reads the first 16 bytes as a GUID whose first three fields are
+    // little-endian.
     static const uint8_t order[GUID_BYTES] = { 3, 2, 1,  0,  5,  4,  7,  6,
                                                8, 9, 10, 11, 12, 13, 14, 15 };
     uint8_t bytes[BUILD_ID_MAX] = { 0 };
@@ -82,7 +82,7 @@ static json_t *image_json(const json_t *image, const char *arch)
                      (json_int_t)(end > base ? end - base : 0), "arch", arch);
 }
 
-// images_json lists the images that symbols can be looked up for.
+// images_json lists the images that symbols can be found for.
 static json_t *images_json(const json_t *report)
 {
     const json_t *from = json_object_get(report, "images");
@@ -115,7 +115,7 @@ static int64_t crashed_tid(const json_t *report)
                           report_integer(crash, "thread", 0));
 }
 
-// find_crashed is the thread that crashed, or NULL: the report does not hold it, or
+// find_crashed is the thread that crashed, or NULL: the report does not contain it, or
 // nothing crashed.
 static const json_t *find_crashed(const json_t *report)
 {
@@ -153,7 +153,7 @@ static json_t *thread_json(const json_t *report, const json_t *thread, bool cras
 {
     int64_t pid = report_integer(json_object_get(report, "process"), "pid", 0);
     int64_t tid = report_integer(thread, "tid", 0);
-    // The crashed thread's stack is the exception's.
+    // The stack of the crashed thread is part of the exception.
     json_t *stack = crashed ? NULL : sentry_stack_make(report, thread, frames);
     if (stack != NULL)
         (void)json_object_set_new(stack, "snapshot", json_true());
@@ -163,7 +163,7 @@ static json_t *thread_json(const json_t *report, const json_t *thread, bool cras
                      report_string(thread, "state"), "stacktrace", stack);
 }
 
-// threads_json lists the crashed thread and as many others as there is room for.
+// threads_json lists the crashed thread and as many others as extent allows.
 static json_t *threads_json(const json_t *report, const struct extent *extent)
 {
     const json_t *from = json_object_get(report, "threads");
@@ -177,7 +177,8 @@ static json_t *threads_json(const json_t *report, const struct extent *extent)
                 threads,
                 thread_json(report, thread, thread == crashed, extent->frames));
     }
-    // Grouping there rests on one crashed thread, also where we could not read it.
+    // Sentry groups by the one crashed thread, so there must be one even if we could
+    // not read it.
     if (crashed == NULL && json_is_object(json_object_get(report, "crash")))
         (void)json_array_append_new(threads, json_pack("{s:I, s:b, s:b}", "id",
                                                        (json_int_t)crashed_tid(report),
@@ -232,7 +233,7 @@ static json_t *breadcrumbs_json(const json_t *report)
     return NULL;
 }
 
-// extra_json is what has no place of its own.
+// extra_json is what has no place of its own in an event.
 static json_t *extra_json(const json_t *report, bool bare)
 {
     json_t *extra =
@@ -262,7 +263,8 @@ static void describe_event(json_t *event, const json_t *report,
         return;
     }
     (void)json_object_set_new(event, "exception", exception_json(report, extent));
-    // Without names ours differs from build to build; Sentry may have the symbols.
+    // Without names our fingerprint differs from build to build; Sentry may have the
+    // symbols.
     if (fingerprint != NULL && report_integer(report, "revision", 0) > 0)
         (void)json_object_set_new(event, "fingerprint", json_pack("[s]", fingerprint));
 }
@@ -311,7 +313,7 @@ enum ch_status sentry_event_write(const json_t *report, struct text *out)
             return status;
         if (json.size > EVENT_MAX_BYTES && i + 1 < EXTENTS)
             continue;
-        // The attachment has all of it.
+        // The attached report has everything.
         text_append(out, json.bytes, json.size);
         break;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A report as Sentry's event: one exception with the stack of the crashed thread, the
-// other threads, the images with the debug ids that Sentry looks symbols up by, and
-// what else the report knows in the places Sentry shows it.
+// other threads, the images with the debug ids by which Sentry finds symbols, and
+// whatever else the report knows, in the places where Sentry shows it.
 //
-// A pure function of the report. The report's own members are believed to be of the
-// shape report_parse checks and no more.
+// A pure function of the report. It relies only on what report_parse checks of the
+// report's members.
 #pragma once
 #include <jansson.h>
 
@@ -18,11 +18,11 @@ enum { SENTRY_EVENT_ID_SIZE = 33, SENTRY_DEBUG_ID_SIZE = 37 };
 // sentry_event_id is the report's id as Sentry writes it, without dashes.
 void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE]);
 
-// sentry_event_debug_id turns a build ID in hex to the form of a GUID.
-// CH_ERR_MALFORMED: it is no build ID.
+// sentry_event_debug_id converts a build ID in hex to the form of a GUID.
+// CH_ERR_MALFORMED: it is not a build ID.
 CH_CHECKED enum ch_status sentry_event_debug_id(const char *build_id,
                                                 char out[static SENTRY_DEBUG_ID_SIZE]);
 
 // sentry_event_write appends the event as JSON on one line. Sentry takes a megabyte:
-// where that is not enough, the stacks of other threads are shortened, then left out.
+// for a larger event the stacks of other threads are shortened, then left out.
 CH_CHECKED enum ch_status sentry_event_write(const json_t *report, struct text *out);

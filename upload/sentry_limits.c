@@ -6,7 +6,7 @@
 
 #include "report/spool_wait.h"
 
-// read_seconds passes over digits, and over a fraction; false: there are none.
+// read_seconds advances past digits and a fraction; false: there are no digits.
 static bool read_seconds(const char **at, int64_t *out)
 {
     int64_t seconds = 0;
@@ -19,7 +19,7 @@ static bool read_seconds(const char **at, int64_t *out)
     return digits != 0;
 }
 
-// names is whether category is among those of a list that ends at `:` or `,`.
+// names says whether category is in a list that ends at `:` or `,`.
 static bool names(const char *list, const char *category)
 {
     size_t length = strlen(category);

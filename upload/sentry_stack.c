@@ -23,9 +23,9 @@ static bool same_address(const json_t *a, const json_t *b)
     return left != NULL && right != NULL && strcmp(left, right) == 0;
 }
 
-// returns_alone: every frame but the innermost is a return address, which is what
-// Sentry takes for granted. A stack that a signal interrupted has more frames that are
-// where they were.
+// returns_alone is true if every frame but the innermost is a return address, as Sentry
+// assumes. A stack that was interrupted by a signal has more frames that are at their
+// current instruction.
 static bool returns_alone(const json_t *frames)
 {
     const json_t *innermost = json_array_get(frames, 0);
@@ -80,8 +80,8 @@ static json_t *variables_of(const json_t *frame)
     return NULL;
 }
 
-// add_addresses adds where the frame is; call_site: as the address of the call, not of
-// the instruction after it.
+// add_addresses adds where the frame is; call_site: as an address inside the call
+// instruction, not of the instruction after it.
 static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
                           bool call_site)
 {
@@ -92,6 +92,7 @@ static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
     if (report_address(frame, "address", &address)) {
         bool back = call_site && frame_is_kind(frame, "ra") && address != 0;
         int64_t offset = report_integer(frame, "function_offset", -1);
+        // The last byte of the call is enough to find its line.
         set_frame_address(to, "instruction_addr", back ? address - 1 : address);
         if (offset >= 0 && (uint64_t)offset <= address)
             set_frame_address(to, "symbol_addr", address - (uint64_t)offset);

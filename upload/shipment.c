@@ -23,16 +23,19 @@ void verdict_down(struct verdict *out, const char *format, ...)
 
 static bool temporary(int status)
 {
+    // Request Timeout, Too Early and Too Many Requests ask the client to try again
+    // later.
     return status >= 500 || status == 408 || status == 425 || status == 429;
 }
 
-// refused_access: the token is wrong, which whoever runs this can put right.
+// refused_access is true where the token is wrong, which the user can correct: the
+// report waits.
 static bool refused_access(int status)
 {
     return status == 401 || status == 403 || status == 407;
 }
 
-// plain_body copies a server's own words, which nobody vouches for, into one plain
+// plain_body copies a server's message, which is not to be trusted, as one printable
 // line.
 static void plain_body(const char *words, char *to, size_t size)
 {

@@ -3,8 +3,9 @@
 // A report on its way to one target, and what the target's answer means for it.
 //
 // Each kind of target has a function that sends a shipment and judges the answer
-// (collector.h, sentry.h, otlp.h). They agree on what is the report's own trouble,
-// which it keeps, and what is the target's, which passes.
+// (collector.h, sentry.h, otlp.h). All follow one rule: a failure that is due to the
+// report is recorded with the report and final, a failure that is due to the target is
+// temporary.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,39 +18,39 @@
 struct shipment {
     const char *id;
     const json_t *report;
-    const char *json; // the same as it lies in the spool
+    const char *json; // the same, as it is in the spool
     size_t size;
-    const char *token;        // a collector's; "" or NULL: none
-    const char *otlp_headers; // a log intake's, as http_request takes them; NULL: none
-    bool expand;              // the target knows version 1 of reports alone
-    bool attach;              // where a report travels beside an event: send it too
+    const char *token;        // for collectors; "" or NULL: none
+    const char *otlp_headers; // for log intakes, in http_request's form; NULL: none
+    bool expand;              // the target accepts only version 1 of reports
+    bool attach; // send the report too, where it is an attachment of an event
     uint64_t timeout_ms;
-    http_progress_fn *progress; // NULL: nobody wants to know
+    http_progress_fn *progress; // NULL: not reported
     void *context;
 };
 
 struct verdict {
     enum spool_target_state state;
-    bool target_down;           // the trouble is the target's, not this report's
-    int64_t wait_s;             // how long it wants to be left alone; -1: not said
-    int64_t attachments_wait_s; // how long it wants no attachments; -1: not said
-    bool expanded;              // it knows version 1 of reports alone, as was found now
-    char why[256];              // "" where it was taken
+    bool target_down;           // the failure is due to the target, not to this report
+    int64_t wait_s;             // how long it wants no reports; -1: not given
+    int64_t attachments_wait_s; // how long it wants no attachments; -1: not given
+    bool expanded;              // this answer showed that it accepts only version 1
+    char why[256];              // "" if it took the report
 };
 
-// verdict_begin is the verdict while nothing is known.
+// verdict_begin sets the verdict while nothing is known.
 void verdict_begin(struct verdict *out);
 
-// verdict_down says why the target cannot be asked now; the report waits.
+// verdict_down says why the target cannot take reports now; the report waits.
 void verdict_down(struct verdict *out, const char *format, ...) CH_PRINTF(2, 3);
 
-// verdict_refused judges any answer but 2xx to what was sent, such as "the report".
-// words are the server's own, for the message; NULL: none.
+// verdict_refused judges any answer except 2xx to what was sent, such as "the report".
+// words is the server's own message; NULL: none.
 void verdict_refused(const struct http_reply *reply, const char *what,
                      const char *words, struct verdict *out);
 
-// verdict_rejected notes that the target will never take this report.
+// verdict_rejected records that the target will never take this report.
 void verdict_rejected(struct verdict *out, const char *words);
 
-// verdict_answer parses the JSON in an answer; NULL where it holds none.
+// verdict_answer parses an answer's JSON; NULL if it is not JSON.
 json_t *verdict_answer(const struct http_reply *reply);

@@ -6,7 +6,7 @@
 
 #include "report/report.h"
 
-// add_plain appends a stranger's string so that it stays on its line.
+// add_plain appends a string from outside so that it cannot leave its line.
 static void add_plain(struct text *out, const char *string)
 {
     size_t begin = out->size;

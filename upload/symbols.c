@@ -21,7 +21,7 @@ static struct http_request request_for(const struct symbols_sending *sending,
                                   .timeout_ms = sending->timeout_ms };
 }
 
-// is_known asks the collector for the size of what it has.
+// is_known asks the collector for the size of its file.
 static bool is_known(const struct symbols_sending *sending,
                      const struct symbols_file *file, const struct text *url)
 {
@@ -71,6 +71,7 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
     request.content_type = "application/octet-stream";
     request.file = file->file;
     request.size = file->size;
+    // Debug files can be large: the upload may take any time while it makes progress.
     request.stall_only = true;
     request.progress = sending->progress;
     request.context = sending->context;

@@ -18,7 +18,7 @@ static const struct {
     { "otlp+", TARGET_KIND_OTLP },
 };
 
-// match_url gives the http(s) URL that follows prefix in word, or NULL.
+// match_url returns the http(s) URL that follows prefix in word, or NULL.
 static const char *match_url(const char *word, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -40,7 +40,7 @@ static char *without_slash(const char *url)
     return strndup(url, length);
 }
 
-// masked is a copy of word without user and password.
+// masked copies word without user and password.
 static char *masked(const char *word)
 {
     struct text text = { 0 };
@@ -74,14 +74,15 @@ static bool plain_word(const char *text)
     return *text != 0 && text[strspn(text, letters)] == 0;
 }
 
-// split_dsn takes key and project out of a DSN's URL:
-// SCHEME://KEY[:SECRET]@REST/PROJECT becomes SCHEME://REST. The secret, which old DSNs
-// have, is asked for by nobody.
+// split_dsn extracts key and project from a DSN's URL:
+// SCHEME://KEY[:SECRET]@REST/PROJECT becomes SCHEME://REST. Old DSNs have a secret,
+// which no server asks for any more.
 static enum ch_status split_dsn(struct target *target)
 {
     char *authority = strstr(target->url, "://") + 3;
     char *at = strchr(authority, '@');
     char *slash = strrchr(authority, '/');
+    // The last slash, because the server may be below a path.
     if (at == NULL || slash == NULL || slash < at || slash == at + 1)
         return CH_ERR_MALFORMED;
     target->key = strndup(authority, strcspn(authority, ":@"));
@@ -95,8 +96,8 @@ static enum ch_status split_dsn(struct target *target)
     return CH_OK;
 }
 
-// parse_word reads one word; whatever it returns, out is to be deinited.
-// CH_ERR_MALFORMED: it is no target.
+// parse_word parses one word; out must be deinited whatever it returns.
+// CH_ERR_MALFORMED: the word is not a target.
 static enum ch_status parse_word(const char *word, struct target *out)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

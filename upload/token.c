@@ -15,7 +15,7 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// add_token_header appends what a token may hold: characters that can stand in a
+// add_token_header appends a token, which may hold only characters that can stand in a
 // header.
 static enum ch_status add_token_header(const char *token, size_t size, struct text *out,
                                        const char **out_why)
@@ -47,6 +47,7 @@ enum ch_status token_read(const char *file, const char *value, struct text *out,
         return value != NULL ? add_token_header(value, strlen(value), out, out_why)
                              : CH_OK;
 
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
     int CH_CLEANUP(close_fd) fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0) {
         *out_why = strerror(errno);
