@@ -83,7 +83,7 @@ const json_t *render_frames_place(const json_t *report, const json_t *thread)
     return innermost;
 }
 
-// append_place appends what stands behind a frame's name: where it is.
+// append_place appends what stands after a frame's name: where it is.
 static void append_place(const struct render_frames *frames, const json_t *frame,
                          struct text *out)
 {
@@ -207,7 +207,7 @@ static bool same_string(const json_t *a, const json_t *b, const char *key)
     return left != NULL && right != NULL && strcmp(left, right) == 0;
 }
 
-// repeats counts the frames behind list[at] that are the same call again: recursion.
+// repeats counts the frames after list[at] that are the same call again: recursion.
 static size_t repeats(const json_t *list, size_t at)
 {
     const json_t *frame = json_array_get(list, at);

@@ -60,7 +60,7 @@ static int compare_groups(const void *a, const void *b)
     return left->index < right->index ? -1 : 1;
 }
 
-// group_threads lists the threads but the crashed one, those of a group one behind the
+// group_threads lists the threads but the crashed one, those of a group one after the
 // other.
 static struct keyed *group_threads(const json_t *threads, const json_t *crashed,
                                    size_t *out_count)

@@ -2,7 +2,7 @@
 //
 // A table of a report under way (report_pack.h): rows of JSON, found again by a hash.
 //
-// Rows whose hashes fall together are a chain, the last one first. Who looks for a row
+// Rows whose hashes fall together are a chain, the last one first. A search
 // compares at most PACK_CANDIDATES of them, so that no input makes it slow.
 #pragma once
 #include <jansson.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-// bracket_end is the offset behind the '>' that closes the '<' at text[open]; 0: none
+// bracket_end is the offset after the '>' that closes the '<' at text[open]; 0: none
 // does. Arrows and operators are no brackets.
 static size_t bracket_end(const char *text, size_t open)
 {
@@ -104,7 +104,7 @@ void readable_name(const char *function, struct text *out)
 }
 
 // qualified_part finds the name in between what it returns and its parameters: the last
-// word that is in no brackets, up to the first parenthesis behind it.
+// word that is in no brackets, up to the first parenthesis after it.
 static void qualified_part(const char *name, size_t *out_start, size_t *out_end)
 {
     size_t start = 0;

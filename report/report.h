@@ -10,9 +10,10 @@
 //
 // Reports come from files anybody may have written and over the network: report_parse
 // bounds their size, refuses duplicate keys and checks the shape of every member that
-// the functions below and the renderers rely on, so that who holds a parsed report need
-// not check again what is there; what may be missing gives NULL. Users: symbolizer,
-// upload, cli, collector. The raw report is written without a tree by json_writer.h.
+// the functions below and the renderers rely on, so that a caller need not check
+// again what is there in a parsed report; what may be missing gives NULL. Users:
+// symbolizer, upload, cli, collector. The raw report is written without a tree by
+// json_writer.h.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

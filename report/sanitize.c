@@ -158,7 +158,7 @@ static enum secret_form name_form(const struct name *name, const char *value,
     return name->in_prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
 }
 
-// mask_value masks the value at at, behind a name and a separator.
+// mask_value masks the value at at, after a name and a separator.
 static bool mask_value(struct sanitizing *s, const char *at,
                        const struct secret_mark *separator)
 {
@@ -182,7 +182,7 @@ static bool mask_value(struct sanitizing *s, const char *at,
     return true;
 }
 
-// mask_login masks user:password behind "://", at at.
+// mask_login masks user:password after "://", at at.
 static bool mask_login(struct sanitizing *s, const char *at)
 {
     size_t authority = strcspn(at, "/?# \t\n\"'");
@@ -218,7 +218,7 @@ static bool mask_bare_login(struct sanitizing *s, const char *at)
     return true;
 }
 
-// mask_after_separator handles `=`, `:` and their like, at s->at, behind a name.
+// mask_after_separator handles `=`, `:` and their like, at s->at, after a name.
 static bool mask_after_separator(struct sanitizing *s, const struct secret_mark *mark)
 {
     const char *at = s->at + mark->length;

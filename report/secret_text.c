@@ -81,7 +81,7 @@ struct secret_mark secret_mark_at(const char *text)
     }
 }
 
-// Within "..." a quote behind one backslash belongs to the text, behind two it ends it;
+// Within "..." a quote after one backslash belongs to the text, after two it ends it;
 // within \"...\" whatever is quoted no deeper ends it.
 bool secret_mark_closes(const struct secret_mark *mark, const struct secret_mark *quote)
 {

@@ -253,8 +253,8 @@ static bool still_named(const struct spool *spool, const char *name, int fd)
            named.st_ino == held.st_ino;
 }
 
-// open_locked opens a report and locks it. For reading, so that who watches the folder
-// is not told of it as of a change; a network file system may want more for a lock.
+// open_locked opens a report and locks it. For reading, so that a watch on the folder
+// does not see a change; a network file system may want more for a lock.
 static enum ch_status open_locked(const struct spool *spool, const char *name,
                                   int *out_fd)
 {

@@ -4,11 +4,12 @@
 // `ID.state` (spool_state.h) says which targets have it, `.ID.tmp` is a report that
 // somebody is still writing and nobody else looks at.
 //
-// A report becomes visible by one rename, so what is visible is complete. Who works on
-// a report holds flock on the inode that ID.json names: the agent takes it before the
-// rename and its descriptor goes over exec into `crashhook finish`; a rewrite locks the
-// new file before it is renamed over the old one; who waited compares inodes after the
-// lock. A process that dies loses its lock, and the next one takes over.
+// A report becomes visible by one rename, so what is visible is complete. A process
+// that works on a report holds flock on the inode that ID.json names: the agent takes
+// it before the rename and its descriptor goes over exec into `crashhook finish`; a
+// rewrite locks the new file before it is renamed over the old one; who waited compares
+// inodes after the lock. A process that dies loses its lock, and the next one takes
+// over.
 //
 // The folder belongs to the user alone (0700): a folder of somebody else, one others
 // may write to, and a symbolic link are refused. Reports that are no plain files are

@@ -44,7 +44,7 @@ static int open_lock(const struct spool *spool, const char *name, int access)
 }
 
 // lock waits for whoever else writes; each does so for one small file. The lock is
-// opened for reading, so that who watches the folder is not told of it as of a change;
+// opened for reading, so that a watch on the folder does not see a change;
 // a network file system may want more.
 static enum ch_status lock(const struct spool *spool, const char *book, int *out_fd)
 {

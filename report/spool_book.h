@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A book is a small JSON object beside the reports, `NAME.json`, that everybody who
-// shares the spool writes in: who holds it open holds its lock (flock on `NAME.lock`),
-// so what was read is still true when it is written. A damaged book starts anew. Users:
-// spool_counts, spool_waits.
+// shares the spool writes in: a process that has it open holds its lock
+// (flock on `NAME.lock`), so what was read is still true when it is written. A damaged
+// book starts anew. Users: spool_counts, spool_waits.
 #pragma once
 #include <jansson.h>
 

@@ -10,8 +10,8 @@
 
 #include "report/spool.h"
 
-// A spool_record_fn makes a report of the record behind fd. True: it is done with, and
-// the record is deleted.
+// A spool_record_fn makes a report of the record that fd is open on. True: it is done
+// with, and the record is deleted.
 typedef bool spool_record_fn(void *context, const char *name, int fd);
 
 // spool_is_record is whether a file of that name is one.
