@@ -525,6 +525,9 @@ static int pack_members(struct pack *pack, const json_t *report, json_t *packed)
     int failed = packed == NULL;
     json_object_foreach((json_t *)(uintptr_t)report, key, value)
     {
+        // What has the name of a table in a file of version 1 is none.
+        if (strcmp(key, "stacks") == 0 || strcmp(key, "places") == 0)
+            continue;
         if (strcmp(key, "threads") != 0) {
             failed |= json_object_set(packed, key, value);
             continue;

@@ -197,6 +197,33 @@ static void tables_leave_a_crash_in_its_group(void **state)
     assert_true(each_file("version2", check_as_before) >= 15);
 }
 
+static void tables_are_not_what_version_1_called_so(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"schema\":\"crashhook.report/1\","
+        "\"id\":\"01928374-5566-7788-99aa-bbccddeeff00\",\"revision\":1,"
+        "\"time\":\"2024-10-12T22:13:50.758Z\",\"places\":7,\"stacks\":[5],"
+        "\"threads\":[{\"tid\":7,\"stack\":3,\"values\":[[1]],\"backtrace\":{"
+        "\"frames\":[{\"kind\":\"pc\",\"address\":\"0x1f\",\"inlined\":2,"
+        "\"variables\":\"x\",\"arguments\":[3],\"locals\":[{\"varies\":1}]}]}}],"
+        "\"images\":[]}";
+    json_t *report = open_text(text);
+    size_t size;
+    assert_non_null(report);
+    json_t *again = printed_and_read(report, &size);
+    const json_t *frame = frame_at(again, 0, 0);
+    json_t *lists = json_loads("[[3],[{\"varies\":1}]]", 0, NULL);
+    bool kept =
+        json_equal(json_object_get(frame, "arguments"), json_array_get(lists, 0)) ==
+            1 &&
+        json_equal(json_object_get(frame, "locals"), json_array_get(lists, 1)) == 1;
+    json_decref(lists);
+    json_decref(again);
+    json_decref(report);
+    assert_true(kept);
+}
+
 static void tables_say_each_stack_once(void **state)
 {
     (void)state;
@@ -435,6 +462,7 @@ int main(void)
         cmocka_unit_test(tables_are_written_as_they_were_read),
         cmocka_unit_test(tables_lose_nothing_of_any_report),
         cmocka_unit_test(tables_leave_a_crash_in_its_group),
+        cmocka_unit_test(tables_are_not_what_version_1_called_so),
         cmocka_unit_test(tables_say_each_stack_once),
         cmocka_unit_test(tables_take_few_bytes_for_a_value),
         cmocka_unit_test(tables_own_a_frame_of_one_thread_alone),
