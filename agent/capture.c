@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/image_frames.h"
-#include "agent/link_map.h"
+#include "agent/images/image_frames.h"
+#include "agent/images/link_map.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, short enough
 // that a thread asleep in a dead file system does not hold the process for long.

@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/facts.h"
-#include "agent/images.h"
-#include "agent/refusal.h"
-#include "agent/stop.h"
-#include "agent/target_memory.h"
+#include "agent/images/images.h"
+#include "agent/live/facts.h"
+#include "agent/live/refusal.h"
+#include "agent/live/stop.h"
+#include "agent/live/target_memory.h"
 #include "base/settings.h"
 #include "unwind/unwind.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/core_arguments.h"
-#include "agent/core_sections.h"
+#include "agent/core/core_arguments.h"
+#include "agent/core/core_sections.h"
 #include "formats/elf.h"
 
 static void copy_registers(const struct core_thread *thread,

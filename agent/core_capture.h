@@ -7,7 +7,7 @@
 // report; while the kernel still pipes the core to us, /proc has it.
 #pragma once
 #include "agent/capture.h"
-#include "agent/core_images.h"
+#include "agent/core/core_images.h"
 #include "agent/problem_texts.h"
 
 struct core_capture {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agent/assert_call.h"
-#include "agent/memory_limits.h"
+#include "agent/images/read_file.h"
+#include "agent/live/memory_limits.h"
 #include "agent/panic_words.h"
 #include "agent/raw_threads.h"
-#include "agent/read_file.h"
 #include "agent/runtime_places.h"
 #include "agent/sanitizer_words.h"
 #include "formats/elf.h"

@@ -3,7 +3,7 @@
 // The hand-over from the held phase to the free one: `crashhook finish` takes the
 // report on, with its lock, in a session of its own.
 #pragma once
-#include "agent/images.h"
+#include "agent/images/images.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "report/report_id.h"

@@ -12,7 +12,7 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/flight_source.h"
-#include "agent/touched_pages.h"
+#include "agent/live/touched_pages.h"
 
 enum {
     FLIGHT_SCAN_BUFFERS = 4096, // that are listed

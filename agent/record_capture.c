@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/core_sections.h"
+#include "agent/core/core_sections.h"
 #include "agent/request.h"
 #include "formats/elf.h"
 

@@ -8,9 +8,9 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/context.h"
-#include "agent/core_images.h"
+#include "agent/core/core_images.h"
+#include "agent/core/record_file.h"
 #include "agent/problem_texts.h"
-#include "agent/record_file.h"
 
 struct record_capture {
     struct capture capture;

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/permitted.h"
-#include "agent/target_memory.h"
+#include "agent/live/permitted.h"
+#include "agent/live/target_memory.h"
 
 static enum ch_status receive_message(int channel, struct request_message *out)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/image_symbol.h"
+#include "agent/images/image_symbol.h"
 #include "base/cursor.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "agent/stop_registers.h"
+#include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
 
 enum {

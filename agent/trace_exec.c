@@ -12,7 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "agent/read_file.h"
+#include "agent/images/read_file.h"
 #include "agent/trace_state.h"
 #include "report/signal_name.h"
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/stop_registers.h"
+#include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
 
 // The tracer attends to nobody else while a process is being stopped.

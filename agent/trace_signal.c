@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "agent/read_file.h"
-#include "agent/stop_registers.h"
+#include "agent/images/read_file.h"
+#include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "agent/stop.h"
+#include "agent/live/stop.h"
 #include "agent/trace.h"
 
 enum {

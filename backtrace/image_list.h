@@ -5,7 +5,7 @@
 #pragma once
 #include <stdatomic.h>
 
-#include "agent/images.h"
+#include "agent/images/images.h"
 #include "crashhook/backtrace_values.h"
 
 // IMAGE_LIST_MAX is the greatest number of images accepted in a list that is read.

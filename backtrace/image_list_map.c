@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/facts.h"
+#include "agent/live/facts.h"
 #include "backtrace/image_list.h"
 #include "formats/image_map.h"
 

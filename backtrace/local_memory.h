@@ -10,7 +10,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "agent/images.h"
+#include "agent/images/images.h"
 #include "base/memory_reader.h"
 
 enum { LOCAL_PAGES = 64, LOCAL_PAGE_BYTES = 4096 };

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/link_map.h"
+#include "agent/images/link_map.h"
 #include "backtrace/image_list.h"
 
 // If more threads than this capture at once, the others create spaces and free them.

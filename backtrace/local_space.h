@@ -8,7 +8,7 @@
 // leave held, and threads that capture in turn share what was found. A space that is
 // older than the last dlopen or dlclose is discarded when it is taken.
 #pragma once
-#include "agent/images.h"
+#include "agent/images/images.h"
 #include "backtrace/local_memory.h"
 #include "crashhook/backtrace_values.h"
 #include "unwind/backtrace_limit.h"

@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/link_map.h"
-#include "agent/stop.h"
-#include "agent/target_memory.h"
+#include "agent/images/link_map.h"
+#include "agent/live/stop.h"
+#include "agent/live/target_memory.h"
 #include "backtrace/capture_options.h"
 #include "backtrace/stored.h"
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/core/core_input.h"
 #include "agent/core_capture.h"
-#include "agent/core_input.h"
 #include "agent/raw_report.h"
 #include "cli/command.h"
 #include "cli/confine.h"

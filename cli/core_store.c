@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/core_input.h"
+#include "agent/core/core_input.h"
+#include "agent/images/read_file.h"
 #include "agent/raw_report.h"
-#include "agent/read_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/delivery.h"

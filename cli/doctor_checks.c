@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "agent/attach.h"
-#include "agent/read_file.h"
+#include "agent/images/read_file.h"
 #include "cli/installed.h"
 
 enum { LOW_SPACE_BYTES = 64 << 20, SMALL_LIMIT_BYTES = 16 << 10 };

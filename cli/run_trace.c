@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/refusal.h"
+#include "agent/live/refusal.h"
 #include "cli/command.h"
 #include "cli/run_program.h"
 

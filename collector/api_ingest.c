@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/api.h"
-#include "collector/collector.h"
-#include "collector/moment.h"
-#include "collector/opened_report.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/opened_report.h"
+#include "collector/store/moment.h"
 
 enum { RETRY_AFTER_S = 1 };
 

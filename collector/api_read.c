@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/api.h"
-#include "collector/collector.h"
-#include "collector/filter.h"
-#include "collector/moment.h"
-#include "collector/page_sections.h"
-#include "collector/viewed_report.h"
+#include "collector/pages/page_sections.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/filter.h"
+#include "collector/server/viewed_report.h"
+#include "collector/store/moment.h"
 
 enum { LIST_LIMIT = 50 };
 

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/api.h"
-#include "collector/collector.h"
-#include "collector/symbol_folder.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/symbol_folder.h"
 
 static void release_upload(void *state)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "collector/api.h"
-#include "collector/triage.h"
+#include "collector/server/api.h"
+#include "collector/server/triage.h"
 
 // read_triage_text reads a member that is a string or absent; false: it has another
 // type.

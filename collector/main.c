@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "base/standard_files.h"
-#include "collector/access.h"
-#include "collector/collector.h"
-#include "collector/listener.h"
-#include "collector/moment.h"
 #include "collector/options.h"
-#include "collector/pages.h"
-#include "collector/request_log.h"
-#include "collector/retention.h"
+#include "collector/pages/pages.h"
 #include "collector/routes.h"
+#include "collector/server/access.h"
+#include "collector/server/collector.h"
+#include "collector/server/listener.h"
+#include "collector/server/request_log.h"
+#include "collector/server/retention.h"
+#include "collector/store/moment.h"
 
 enum {
     EXIT_FAILED = 1,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/routes.h"
 
-#include "collector/api.h"
-#include "collector/collector.h"
-#include "collector/pages.h"
+#include "collector/pages/pages.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
 #include "formats/source_bundle.h"
 
 enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 }; // 1 GB and 64 KB

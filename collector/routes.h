@@ -4,7 +4,7 @@
 // method, the path, who has access and the limit of the body; http.c answers everything
 // else with 404 or 405.
 #pragma once
-#include "collector/http.h"
+#include "collector/server/http.h"
 
 extern const struct http_route routes_table[];
 extern const size_t routes_count;

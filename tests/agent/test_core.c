@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/core_arguments.h"
-#include "agent/core_input.h"
-#include "agent/link_map.h"
+#include "agent/core/core_arguments.h"
+#include "agent/core/core_input.h"
+#include "agent/images/link_map.h"
 #include "agent/raw_report.h"
 #include "support/bytes.h"
 #include "support/core_builder.h"

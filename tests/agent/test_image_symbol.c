@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/image_symbol.h"
+#include "agent/images/image_symbol.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 
-#include "agent/target_memory.h"
+#include "agent/live/target_memory.h"
 #include "formats/elf_hash.h"
 #include "support/child.h"
 #include "support/fake_memory.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/images.h"
+#include "agent/images/images.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "agent/link_map.h"
-#include "agent/stop.h"
-#include "agent/target_memory.h"
+#include "agent/images/link_map.h"
+#include "agent/live/stop.h"
+#include "agent/live/target_memory.h"
 #include "support/child.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/place_note.h"
+#include "agent/images/place_note.h"
 
 #include "support/bytes.h"
 #include "support/test.h"

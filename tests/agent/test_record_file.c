@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/record_file.h"
+#include "agent/core/record_file.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

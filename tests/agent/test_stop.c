@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/stop.h"
+#include "agent/live/stop.h"
 
 #include <errno.h>
 #include <pthread.h>

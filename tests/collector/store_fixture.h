@@ -4,9 +4,9 @@
 // remember. It is a SQLite file, or, where CRASHHOOK_TEST_POSTGRESQL names a database,
 // a schema in there: every test of stores is run over both.
 #pragma once
-#include "collector/moment.h"
-#include "collector/sql.h"
-#include "collector/store.h"
+#include "collector/store/moment.h"
+#include "collector/store/sql.h"
+#include "collector/store/store.h"
 #include "support/folder.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/access.h"
+#include "collector/server/access.h"
 
 #include "support/folder.h"
 #include "support/test.h"

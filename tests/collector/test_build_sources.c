@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/build_sources.h"
+#include "collector/server/build_sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>

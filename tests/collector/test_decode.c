@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/decode.h"
+#include "collector/store/decode.h"
 
 #include <stdlib.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/form.h"
+#include "collector/server/form.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/html.h"
+#include "collector/pages/html.h"
 
 #include <stdio.h>
 

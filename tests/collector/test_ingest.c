@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/ingest.h"
+#include "collector/server/ingest.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

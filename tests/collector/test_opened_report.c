@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/opened_report.h"
+#include "collector/server/opened_report.h"
 
 #include <stdlib.h>
 

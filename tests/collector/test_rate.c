@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/rate.h"
+#include "collector/server/rate.h"
 
 #include "support/test.h"
 

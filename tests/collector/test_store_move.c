@@ -4,9 +4,9 @@
 // happen to a collector that is killed there.
 #include <stdlib.h>
 
+#include "collector/store/store_move.h"
+#include "collector/store/store_schema.h"
 #include "collector/store_fixture.h"
-#include "collector/store_move.h"
-#include "collector/store_schema.h"
 
 enum { MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4, BATCH = 125, OLD_FIRST = 50000 };
 

@@ -39,7 +39,7 @@ CLEAN = {
 # lint, file, its text, what the lint must say of it
 CASES = [
     ("include_rules", "base/a.c", '#include "report/json.h"\n', "may not include"),
-    ("include_rules", "report/a.c", '#include "agent/stop.h"\n', "may not include"),
+    ("include_rules", "report/a.c", '#include "agent/live/stop.h"\n', "may not include"),
     ("include_rules", "agent/a.c", '#include "upload/post.h"\n', "may not include"),
     ("include_rules", "handler/a.c", '#include "base/cursor.h"\n', "may not include"),
     ("include_rules", "agent/a.c", '#include "handler/crash.h"\n', "may not include"),

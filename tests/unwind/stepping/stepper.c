@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/image_frames.h"
-#include "agent/images.h"
+#include "agent/images/image_frames.h"
+#include "agent/images/images.h"
 #include "unwind/unwind.h"
 
 struct stepper {

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/core_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "formats/elf.h"
+
+enum { MANY_SEGMENTS = 0xffff, SECTION_SIZE = 64, SECTION_INFO = 44 };
+
+// read_core_at appends up to size bytes at offset, and returns how many there were.
+static size_t read_core_at(int fd, uint64_t offset, size_t size, struct text *out)
+{
+    uint8_t block[16 << 10];
+    size_t done = 0;
+    while (done < size) {
+        size_t wanted = size - done < sizeof(block) ? size - done : sizeof(block);
+        ssize_t count = pread(fd, block, wanted, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        text_append(out, block, (size_t)count);
+        done += (size_t)count;
+    }
+    return text_ok(out) ? done : 0;
+}
+
+// segment_count is how many program headers there are: with very many, section 0 says.
+static uint32_t segment_count(const struct core_file *core,
+                              const struct elf_header *header)
+{
+    CH_CLEANUP(text_deinit) struct text section = { 0 };
+    if (header->segment_count != MANY_SEGMENTS)
+        return header->segment_count;
+    if (read_core_at(core->fd, header->section_offset, SECTION_SIZE, &section) !=
+        SECTION_SIZE)
+        return MANY_SEGMENTS;
+    struct cursor c = cursor_over(section.bytes, section.size);
+    c.big_endian = core->big_endian;
+    cursor_seek(&c, SECTION_INFO);
+    return cursor_u32(&c);
+}
+
+// in_file is how many of the size bytes at offset the file has.
+static uint64_t in_file(struct core_file *core, uint64_t offset, uint64_t size)
+{
+    uint64_t left = offset < core->size ? core->size - offset : 0;
+    if (size > left)
+        core->truncated = true;
+    return size < left ? size : left;
+}
+
+static void add_core_segment(struct core_file *core, const struct elf_segment *segment)
+{
+    uint64_t end;
+    uint64_t size = in_file(core, segment->offset, segment->file_size);
+    if (!checked_add_u64(segment->vaddr, segment->memory_size, &end) ||
+        segment->memory_size == 0) {
+        core->damaged = core->damaged || segment->memory_size != 0;
+        return;
+    }
+    core->segments[core->segment_count++] = (struct core_segment){
+        .start = segment->vaddr,
+        .end = end,
+        .offset = segment->offset,
+        .size = size < segment->memory_size ? size : segment->memory_size,
+        .flags = segment->flags,
+    };
+}
+
+static void add_notes(struct core_file *core, const struct elf_segment *segment)
+{
+    uint64_t size = in_file(core, segment->offset, segment->file_size);
+    if (core->notes.size != 0)
+        return; // one segment holds them all
+    if (size > CORE_NOTES_LIMIT_BYTES) {
+        size = CORE_NOTES_LIMIT_BYTES;
+        core->truncated = true;
+    }
+    (void)read_core_at(core->fd, segment->offset, (size_t)size, &core->notes);
+}
+
+static int by_segment_start(const void *left, const void *right)
+{
+    const struct core_segment *a = left;
+    const struct core_segment *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return 0;
+}
+
+static enum ch_status read_core_segments(struct core_file *core,
+                                         struct elf_header *header)
+{
+    CH_CLEANUP(text_deinit) struct text table = { 0 };
+    uint32_t count = segment_count(core, header);
+    if (header->segment_size != ELF_SEGMENT_SIZE)
+        return CH_ERR_MALFORMED;
+    if (count > CORE_SEGMENTS_MAX) {
+        count = CORE_SEGMENTS_MAX;
+        core->truncated = true;
+    }
+    size_t size = (size_t)count * header->segment_size;
+    size_t got = read_core_at(core->fd, header->segment_offset, size, &table);
+    core->truncated = core->truncated || got != size;
+    core->segments = calloc((size_t)count + 1, sizeof(*core->segments));
+    if (core->segments == NULL)
+        return CH_ERR_NO_MEMORY;
+
+    header->segment_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct elf_segment segment;
+        if (elf_read_segment(header, table.bytes, got, i, &segment) != CH_OK)
+            break;
+        if (segment.type == ELF_PT_LOAD)
+            add_core_segment(core, &segment);
+        if (segment.type == ELF_PT_NOTE)
+            add_notes(core, &segment);
+    }
+    qsort(core->segments, core->segment_count, sizeof(*core->segments),
+          by_segment_start);
+    return CH_OK;
+}
+
+static enum ch_status add_core_thread(struct core_file *core,
+                                      const struct core_thread *thread)
+{
+    // Room doubles at each power of two.
+    size_t count = core->thread_count;
+    if (count == CORE_THREADS_MAX) {
+        core->truncated = true;
+        return CH_OK;
+    }
+    if ((count & (count - 1)) == 0) {
+        size_t room = count != 0 ? count * 2 : 1;
+        struct core_thread *threads =
+            realloc(core->threads, room * sizeof(*core->threads));
+        if (threads == NULL)
+            return CH_ERR_NO_MEMORY;
+        core->threads = threads;
+    }
+    core->threads[core->thread_count++] = *thread;
+    return CH_OK;
+}
+
+// keep_note takes what a note says. Of notes that come once the first counts; a signal
+// belongs to the thread before it, and the first thread is the one that crashed.
+static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
+{
+    switch (note->kind) {
+    case CORE_NOTE_THREAD:
+        return add_core_thread(core, &note->thread);
+    case CORE_NOTE_PROCESS:
+        if (!core->has_process)
+            core->process = note->process;
+        core->has_process = true;
+        return CH_OK;
+    case CORE_NOTE_SIGNAL:
+        if (!core->has_signal && core->thread_count == 1) {
+            core->signal = note->signal;
+            core->has_signal = true;
+        }
+        return CH_OK;
+    case CORE_NOTE_AUXV:
+        if (cursor_left(&core->auxv) == 0)
+            core->auxv = note->auxv;
+        return CH_OK;
+    case CORE_NOTE_FILES:
+        if (!core->has_files)
+            core->files = note->files;
+        core->has_files = true;
+        return CH_OK;
+    default:
+        return CH_OK;
+    }
+}
+
+static enum ch_status read_core_notes(struct core_file *core)
+{
+    struct cursor notes = cursor_over(core->notes.bytes, core->notes.size);
+    notes.big_endian = core->big_endian;
+    for (;;) {
+        struct core_note note;
+        enum ch_status status = core_notes_next(&notes, core->machine, &note);
+        if (status == CH_END)
+            return CH_OK;
+        if (status == CH_OK)
+            status = keep_note(core, &note);
+        if (status == CH_ERR_NO_MEMORY || status == CH_ERR_UNSUPPORTED)
+            return status;
+        if (status != CH_OK)
+            core->damaged = true;
+        if (status == CH_ERR_TRUNCATED)
+            return CH_OK;
+    }
+}
+
+static enum ch_status read_core_header(struct core_file *core, struct elf_header *out)
+{
+    uint8_t bytes[ELF_HEADER_SIZE];
+    ssize_t size = pread(core->fd, bytes, sizeof(bytes), 0);
+    if (size < 0)
+        return CH_ERR_IO;
+    enum ch_status status = elf_read_header(bytes, (size_t)size, out);
+    if (status != CH_OK)
+        return status;
+    if (out->type != ELF_CORE)
+        return CH_ERR_MALFORMED;
+    bool known = out->machine == ELF_X86_64 || out->machine == ELF_AARCH64;
+    return known && out->is_64 ? CH_OK : CH_ERR_UNSUPPORTED;
+}
+
+enum ch_status core_file_open(struct core_file *core, int fd)
+{
+    struct stat info;
+    struct elf_header header;
+    if (fstat(fd, &info) != 0)
+        return CH_ERR_IO;
+    *core = (struct core_file){ .fd = fd, .size = (uint64_t)info.st_size };
+    enum ch_status status = read_core_header(core, &header);
+    if (status != CH_OK)
+        return status;
+    core->machine = header.machine;
+    core->big_endian = header.big_endian;
+    status = read_core_segments(core, &header);
+    if (status == CH_OK)
+        status = read_core_notes(core);
+    if (status != CH_OK)
+        core_file_close(core);
+    return status;
+}
+
+void core_file_close(struct core_file *core)
+{
+    free(core->segments);
+    free(core->threads);
+    text_deinit(&core->notes);
+    *core = (struct core_file){ .fd = -1 };
+}
+
+enum ch_status core_file_auxv(const struct core_file *core, uint64_t type,
+                              uint64_t *out)
+{
+    struct cursor auxv = core->auxv;
+    uint64_t entry;
+    uint64_t value;
+    while (core_auxv_next(&auxv, &entry, &value) == CH_OK) {
+        if (entry != type)
+            continue;
+        *out = value;
+        return CH_OK;
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
+const struct core_segment *core_file_segment(const struct core_file *core,
+                                             uint64_t address)
+{
+    size_t low = 0;
+    size_t high = core->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (core->segments[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address >= core->segments[low - 1].end)
+        return NULL;
+    return &core->segments[low - 1];
+}
+
+size_t core_file_read(const struct core_file *core, struct file_blocks *cache,
+                      uint64_t address, void *to, size_t length)
+{
+    const struct core_segment *segment = core_file_segment(core, address);
+    if (segment == NULL || address - segment->start >= segment->size)
+        return 0;
+    uint64_t skip = address - segment->start;
+    uint64_t left = segment->size - skip;
+    return file_blocks_read(cache, core->fd, segment->offset + skip, to,
+                            left < length ? (size_t)left : length);
+}

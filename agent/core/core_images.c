@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/core_images.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/core/core_mappings.h"
+#include "agent/images/image_outline.h"
+#include "agent/images/link_map.h"
+#include "base/hex.h"
+#include "formats/elf.h"
+#include "formats/maps.h"
+
+enum {
+    FILES_MAX = 1 << 16,
+    SHOWN_ID_BYTES = 8,
+    SHOWN_ID_SIZE = 2 * SHOWN_ID_BYTES + 1
+};
+_Static_assert((int)IMAGE_BUILD_ID_MAX <= (int)OUTLINE_BUILD_ID_MAX, "a build ID fits");
+
+// What the core itself says of an image whose file is to be found.
+struct wanted {
+    const char *path; // as the core has it
+    bool program;
+    uint8_t build_id[OUTLINE_BUILD_ID_MAX];
+    size_t build_id_size; // 0: the core does not have it
+};
+
+// keep_name copies a string that images refer to; NULL: no memory.
+static const char *keep_name(struct core_images *all, const char *name, size_t size)
+{
+    char **names = realloc(all->names, (all->name_count + 1) * sizeof(*names));
+    if (names == NULL)
+        return NULL;
+    all->names = names;
+    char *copy = strndup(name, size);
+    if (copy != NULL)
+        all->names[all->name_count++] = copy;
+    return copy;
+}
+
+// keep_file remembers an open file until the end; false, and it is closed: no memory.
+static bool keep_file(struct core_images *all, const char *path, int fd)
+{
+    struct core_image_file *files = NULL;
+    if (all->file_count < FILES_MAX)
+        files = realloc(all->files, (all->file_count + 1) * sizeof(*files));
+    if (files == NULL) {
+        close(fd);
+        return false;
+    }
+    all->files = files;
+    files[all->file_count++] = (struct core_image_file){ .path = path, .fd = fd };
+    return true;
+}
+
+// show_id writes enough of a build ID to tell two builds apart.
+static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZE])
+{
+    if (size == 0)
+        (void)snprintf(out, SHOWN_ID_SIZE, "none");
+    else
+        hex_encode(id, size < SHOWN_ID_BYTES ? size : SHOWN_ID_BYTES, out);
+}
+
+// image_is_wanted compares what file is with what the core says, and says where they
+// differ.
+static bool image_is_wanted(const struct core_images *all, const struct wanted *wanted,
+                            const char *file, const struct image_outline *outline)
+{
+    char theirs[SHOWN_ID_SIZE];
+    char its[SHOWN_ID_SIZE];
+    if (outline->machine != all->core->machine) {
+        all->say(all->say_context, "'%s' is of another machine than the core", file);
+        return false;
+    }
+    if (wanted->build_id_size == 0)
+        return true;
+    if (outline->build_id_size == wanted->build_id_size &&
+        memcmp(outline->build_id, wanted->build_id, wanted->build_id_size) == 0)
+        return true;
+    show_id(wanted->build_id, wanted->build_id_size, theirs);
+    show_id(outline->build_id, outline->build_id_size, its);
+    all->say(all->say_context,
+             "'%s' is another build than the core's '%s': its build ID begins with %s, "
+             "the core's with %s",
+             file, wanted->path, its, theirs);
+    return false;
+}
+
+// try_file opens file if it is what is wanted. It says why it is not used.
+static bool try_file(struct core_images *all, const struct wanted *wanted,
+                     const char *file, struct image_outline *outline, int *fd)
+{
+    enum ch_status status = image_outline_open(file, outline, fd);
+    if (status == CH_ERR_IO) {
+        all->say(all->say_context, "cannot open '%s': %s", file, strerror(errno));
+        return false;
+    }
+    if (status != CH_OK) {
+        all->say(all->say_context, "'%s' is no program or library that can be read",
+                 file);
+        return false;
+    }
+    if (image_is_wanted(all, wanted, file, outline))
+        return true;
+    close(*fd);
+    return false;
+}
+
+// find_image_file opens the file of an image: --exe for the program, else the core's
+// path under the sysroot. out_path is what the image is called from then on.
+static bool find_image_file(struct core_images *all, const struct wanted *wanted,
+                            struct image_outline *outline, int *fd,
+                            const char **out_path)
+{
+    const struct core_places *places = all->places;
+    char file[PATH_MAX];
+    *out_path = wanted->path;
+    if (wanted->program && places->exe != NULL &&
+        try_file(all, wanted, places->exe, outline, fd)) {
+        *out_path = places->exe;
+        return keep_file(all, *out_path, *fd);
+    }
+    // A path that is relative meant a folder we do not know.
+    if (wanted->path[0] != '/')
+        return false;
+    int length = snprintf(file, sizeof(file), "%s%s",
+                          places->sysroot != NULL ? places->sysroot : "", wanted->path);
+    if (length <= 0 || (size_t)length >= sizeof(file) ||
+        !try_file(all, wanted, file, outline, fd))
+        return false;
+    return keep_file(all, *out_path, *fd);
+}
+
+// A run of mappings of one file.
+struct run {
+    size_t begin;
+    size_t end;
+    bool has_code;
+};
+
+static struct run next_run(const struct target_images *images, size_t at)
+{
+    const struct target_mapping *mappings = images->mappings;
+    struct run run = { .begin = at, .end = at };
+    for (; run.end < images->mapping_count; run.end++) {
+        const struct target_mapping *mapping = &mappings[run.end];
+        // Anonymous memory within an image is its own.
+        if (mapping->inode == 0)
+            continue;
+        if (mapping->inode != mappings[run.begin].inode)
+            break;
+        run.has_code = run.has_code || (mapping->permissions & MAPS_EXECUTE);
+    }
+    return run;
+}
+
+// deny_code takes back that a mapping has code, which is guessed where the core has
+// only its file's name: its file's program headers say.
+static void deny_code(const struct core_images *all, struct target_mapping *mapping,
+                      const struct image_outline *outline, uint64_t bias)
+{
+    if (!all->core->has_files || core_file_segment(all->core, mapping->start) != NULL)
+        return;
+    for (size_t i = 0; i < outline->load_count; i++) {
+        const struct elf_segment *load = &outline->loads[i];
+        uint64_t start = bias + load->vaddr;
+        if (load->flags & ELF_PF_X && start < mapping->end &&
+            start + load->memory_size > mapping->start)
+            return;
+    }
+    mapping->permissions &= ~(unsigned)MAPS_EXECUTE;
+}
+
+static enum ch_status add_run(struct core_images *all, const struct run *run, int fd,
+                              const char *path, const struct image_outline *outline)
+{
+    const struct target_mapping *first = &all->images->mappings[run->begin];
+    uint64_t bias = first->start - first->offset - outline->low;
+    for (size_t i = run->begin; i < run->end; i++) {
+        struct target_mapping *mapping = &all->images->mappings[i];
+        if (mapping->inode == 0)
+            continue;
+        mapping->path = path;
+        mapping->path_size = strlen(path);
+        deny_code(all, mapping, outline, bias);
+        if (mapping->permissions & MAPS_WRITE)
+            continue;
+        enum ch_status status =
+            core_memory_add(all->memory, &(struct core_region){
+                                             .start = mapping->start,
+                                             .end = mapping->end,
+                                             .offset = mapping->offset,
+                                             .fd = fd,
+                                         });
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+// is_image_entry checks the program's entry point against what the kernel noted: that
+// holds where there is no build ID to compare.
+static bool is_image_entry(const struct core_images *all,
+                           const struct image_outline *outline, uint64_t bias,
+                           const char *file)
+{
+    uint64_t entry;
+    if (core_file_auxv(all->core, CORE_AT_ENTRY, &entry) != CH_OK ||
+        entry == outline->entry + bias)
+        return true;
+    all->say(all->say_context,
+             "'%s' is not the program of the core: it starts elsewhere", file);
+    return false;
+}
+
+static enum ch_status use_run(struct core_images *all, const struct run *run)
+{
+    const struct target_mapping *first = &all->images->mappings[run->begin];
+    const struct target_image *image = images_find(all->images, first->start);
+    uint64_t headers;
+    const char *path = keep_name(all, first->path, first->path_size);
+    struct wanted wanted = { .path = path };
+    struct image_outline outline;
+    int fd;
+    if (path == NULL)
+        return CH_ERR_NO_MEMORY;
+    if (core_file_auxv(all->core, CORE_AT_PHDR, &headers) == CH_OK)
+        wanted.program = headers >= first->start &&
+                         headers < all->images->mappings[run->end - 1].end;
+    if (wanted.program)
+        all->executable = path;
+    if (image != NULL) {
+        memcpy(wanted.build_id, image->build_id, image->build_id_size);
+        wanted.build_id_size = image->build_id_size;
+    }
+    if (first->deleted && wanted.build_id_size == 0) {
+        all->say(all->say_context, "'%s' was deleted", path);
+        return CH_OK;
+    }
+    if (!find_image_file(all, &wanted, &outline, &fd, &path))
+        return CH_OK;
+    if (wanted.program &&
+        !is_image_entry(all, &outline, first->start - outline.low, path))
+        return CH_OK;
+    if (wanted.program)
+        all->executable = path;
+    return add_run(all, run, fd, path, &outline);
+}
+
+// use_table opens the files that the core's own table names.
+static enum ch_status use_table(struct core_images *all)
+{
+    // What the core has of the images themselves tells which files are theirs.
+    enum ch_status status = images_build(all->images, &all->reader);
+    for (size_t i = 0; status == CH_OK && i < all->images->mapping_count;) {
+        struct run run = { .end = i + 1 };
+        if (all->images->mappings[i].inode != 0)
+            run = next_run(all->images, i);
+        if (run.has_code)
+            status = use_run(all, &run);
+        i = run.end;
+    }
+    return status;
+}
+
+// An image found by following pointers.
+struct found {
+    struct wanted wanted;
+    struct image_outline outline; // of its file, else of what the core has
+    uint64_t bias;
+};
+
+// use_found names the mappings of an image and puts its file behind them.
+static enum ch_status use_found(struct core_images *all, const struct found *found,
+                                const char *path, int fd)
+{
+    const struct image_outline *outline = &found->outline;
+    core_mappings_name(all->images, path, found->bias + outline->low,
+                       found->bias + outline->high);
+    for (size_t i = 0; fd >= 0 && i < outline->load_count; i++) {
+        const struct elf_segment *load = &outline->loads[i];
+        uint64_t skip = load->vaddr & (OUTLINE_PAGE_BYTES - 1);
+        uint64_t start = found->bias + load->vaddr - skip;
+        if (load->flags & ELF_PF_W || load->offset < skip ||
+            start + skip + load->file_size < start)
+            continue;
+        enum ch_status status = core_memory_add(
+            all->memory, &(struct core_region){ .start = start,
+                                                .end = start + skip + load->file_size,
+                                                .offset = load->offset - skip,
+                                                .fd = fd });
+        if (status != CH_OK)
+            return status;
+    }
+    return CH_OK;
+}
+
+// want_header reads the image's header where the core has it, and wants its build ID.
+static bool want_header(const struct core_images *all, uint64_t base,
+                        struct found *found, struct image_outline *in_core)
+{
+    if (image_outline_read(&all->reader, base, true, in_core) != CH_OK)
+        return false;
+    found->bias = base - in_core->low;
+    memcpy(found->wanted.build_id, in_core->build_id, in_core->build_id_size);
+    found->wanted.build_id_size = in_core->build_id_size;
+    return true;
+}
+
+// program_path is where the core says the program was: AT_EXECFN, else the name in the
+// process's note.
+static const char *program_path(struct core_images *all)
+{
+    char path[PATH_MAX];
+    uint64_t address;
+    if (core_file_auxv(all->core, CORE_AT_EXECFN, &address) == CH_OK &&
+        memory_read_string(&all->reader, address, path, sizeof(path)) == CH_OK &&
+        path[0] != 0)
+        return keep_name(all, path, strlen(path));
+    const char *name = all->core->process.name;
+    return keep_name(all, name, strlen(name));
+}
+
+// find_core_program finds the program by the address of its program headers.
+// CH_ERR_NOT_FOUND: nothing more can be found without it, and it has been said.
+static enum ch_status find_core_program(struct core_images *all, struct found *out)
+{
+    struct image_outline in_core;
+    uint64_t headers;
+    const char *path = program_path(all);
+    int fd = -1;
+    *out = (struct found){ .wanted = { .path = path, .program = true } };
+    if (path == NULL)
+        return CH_ERR_NO_MEMORY;
+    all->executable = path;
+    if (core_file_auxv(all->core, CORE_AT_PHDR, &headers) != CH_OK) {
+        all->say(all->say_context,
+                 "the core has neither a table of files nor the address of the "
+                 "program's headers");
+        return CH_ERR_NOT_FOUND;
+    }
+    uint64_t page = headers & ~(uint64_t)(OUTLINE_PAGE_BYTES - 1);
+    bool has_header = want_header(all, page, out, &in_core);
+    if (find_image_file(all, &out->wanted, &out->outline, &fd, &path)) {
+        out->bias = headers - out->outline.headers;
+        if (!is_image_entry(all, &out->outline, out->bias, path))
+            fd = -1;
+    }
+    if (fd < 0 && !has_header) {
+        all->say(all->say_context,
+                 "the program's headers are not in the core: name its file by --exe");
+        return CH_ERR_NOT_FOUND;
+    }
+    if (fd < 0)
+        out->outline = in_core;
+    else
+        all->executable = path;
+    return use_found(all, out, all->executable, fd);
+}
+
+// use_entry takes an image of the dynamic linker's list.
+static enum ch_status use_entry(void *context, const struct link_map_entry *entry)
+{
+    struct core_images *all = context;
+    struct image_outline in_core;
+    struct found found = { .bias = entry->bias };
+    char name[PATH_MAX];
+    const char *path;
+    int fd = -1;
+    // The program has no name here, the vDSO none with a folder.
+    if (memory_read_string(&all->reader, entry->name, name, sizeof(name)) != CH_OK ||
+        name[0] != '/')
+        return CH_OK;
+    const struct target_mapping *mapping = images_mapping(all->images, entry->bias);
+    if (mapping == NULL || mapping->inode != 0)
+        return CH_OK;
+    path = keep_name(all, name, strlen(name));
+    if (path == NULL)
+        return CH_ERR_NO_MEMORY;
+    found.wanted.path = path;
+    bool has_header = want_header(all, entry->bias, &found, &in_core);
+    bool has_file = find_image_file(all, &found.wanted, &found.outline, &fd, &path);
+    if (has_file && found.outline.dynamic + found.bias != entry->dynamic) {
+        all->say(all->say_context, "'%s' is another build than the core's", path);
+        has_file = false;
+    }
+    if (!has_file && !has_header)
+        return CH_OK;
+    if (!has_file) {
+        found.outline = in_core;
+        fd = -1;
+    }
+    return use_found(all, &found, path, fd);
+}
+
+// follow_pointers finds the images of a core without a table of files.
+static enum ch_status follow_pointers(struct core_images *all)
+{
+    struct found program;
+    enum ch_status status = find_core_program(all, &program);
+    if (status == CH_ERR_NOT_FOUND)
+        return CH_OK;
+    if (status != CH_OK || program.outline.dynamic == 0)
+        return status;
+    status = link_map_walk(&all->reader, program.bias + program.outline.dynamic,
+                           use_entry, all);
+    if (status == CH_ERR_NO_MEMORY || status == CH_ERR_NOT_FOUND)
+        return status == CH_ERR_NOT_FOUND ? CH_OK : status;
+    if (status != CH_OK)
+        all->say(all->say_context, "the dynamic linker's list of images is damaged: %s",
+                 ch_status_name(status));
+    return CH_OK;
+}
+
+enum ch_status core_images_find(struct core_images *all)
+{
+    all->reader = core_memory_reader(all->memory);
+    enum ch_status status = CH_OK;
+    bool listed = all->core->has_files || all->images->mapping_count != 0;
+    if (all->images->mapping_count == 0)
+        status = core_mappings_read(all->core, all->images);
+    if (status == CH_OK)
+        status = listed ? use_table(all) : follow_pointers(all);
+    if (status == CH_OK)
+        status = images_build(all->images, &all->reader);
+    if (status == CH_ERR_LIMIT) {
+        all->say(all->say_context, "there are more images than can be listed");
+        status = CH_OK;
+    }
+    if (status == CH_OK)
+        status = images_list_for_unwinder(all->images);
+    return status;
+}
+
+void core_images_deinit(struct core_images *all)
+{
+    for (size_t i = 0; i < all->file_count; i++) {
+        close(all->files[i].fd);
+        text_deinit(&all->files[i].bytes);
+    }
+    for (size_t i = 0; i < all->name_count; i++)
+        free(all->names[i]);
+    free(all->files);
+    free(all->names);
+    *all = (struct core_images){ 0 };
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mappings and images of a core, and the files that stand in for memory it lacks.
+//
+// Kernels write a table of mapped files into a core. Where there is none (qemu-user)
+// the images are found as a debugger would: the program by its program headers, the
+// rest by the dynamic linker's list. A file is used only when it is the image's: by
+// build ID, where the core has one to compare; the program given by --exe also by its
+// entry point, and a library without a build ID by where its dynamic section lies. What
+// is refused is told (say), and the report goes on without it.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/core/core_file.h"
+#include "agent/core/core_memory.h"
+#include "agent/images/images.h"
+
+// A core_say_fn hears, as printf would print it, what could not be had.
+typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3);
+
+// Where the files of the core's images are looked for.
+struct core_places {
+    const char *exe;     // the program; NULL: where the core says it was
+    const char *sysroot; // the folder that was the core's /; NULL: our own
+};
+
+// An image's file, opened.
+struct core_image_file {
+    const char *path; // as the core has it, or --exe
+    int fd;
+    struct text bytes; // of the whole file, where its sections are needed
+};
+
+struct core_images {
+    const struct core_file *core;
+    const struct core_places *places;
+    struct core_memory *memory;
+    struct memory_reader reader;
+    core_say_fn *say;
+    void *say_context;
+    struct target_images *images; // what is filled
+    struct core_image_file *files;
+    size_t file_count;
+    char **names; // strings that images refer to
+    size_t name_count;
+    const char *executable; // the program's path; NULL: not known
+};
+
+// core_images_find fills images with the mappings and images of core, and puts their
+// files behind memory. The caller has set core, places, memory, say and images; they,
+// and the core_images, must outlive images. Mappings that are in images already, with
+// their files, are used in place of the core's.
+CH_CHECKED enum ch_status core_images_find(struct core_images *all);
+void core_images_deinit(struct core_images *all);

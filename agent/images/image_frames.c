@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/images/image_frames.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/elf.h"
+
+static uint8_t *read_whole(int fd, size_t size)
+{
+    uint8_t *bytes = malloc(size);
+    size_t done = 0;
+    while (bytes != NULL && done < size) {
+        ssize_t count = pread(fd, bytes + done, size - done, (off_t)done);
+        if (count <= 0) {
+            free(bytes);
+            return NULL;
+        }
+        done += (size_t)count;
+    }
+    return bytes;
+}
+
+// read_regular reads the regular file at path; NULL when it is none, or too large.
+static uint8_t *read_regular(const char *path, size_t *out_size)
+{
+    // Opening a pipe or a device must neither block nor touch it.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat info;
+    uint8_t *bytes = NULL;
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
+        info.st_size <= IMAGE_FRAMES_FILE_MAX) {
+        *out_size = (size_t)info.st_size;
+        bytes = read_whole(fd, *out_size);
+    }
+    close(fd);
+    return bytes;
+}
+
+static bool same_build(const struct elf_view *file, const struct target_image *image)
+{
+    const uint8_t *id;
+    size_t size;
+    if (elf_view_build_id(file, &id, &size) != CH_OK)
+        return image->build_id_size == 0;
+    if (size > IMAGE_BUILD_ID_MAX)
+        size = IMAGE_BUILD_ID_MAX;
+    return size == image->build_id_size && memcmp(id, image->build_id, size) == 0;
+}
+
+void image_frames_take(const struct elf_view *file, const struct target_image *image,
+                       struct unwind_image *unwind)
+{
+    enum { COMPRESSED = 0x800 };
+    struct elf_section section;
+    if (elf_view_find_section(file, ".eh_frame", &section, NULL) == CH_OK &&
+        section.flags & ELF_SHF_ALLOC) {
+        unwind->eh_frame = image->bias + section.vaddr;
+        unwind->eh_frame_size = section.size;
+    }
+    if (elf_view_find_section(file, ".debug_frame", &section, NULL) != CH_OK ||
+        section.flags & COMPRESSED)
+        return;
+    struct cursor bytes = elf_section_cursor(file, &section);
+    size_t size = cursor_left(&bytes);
+    unwind->debug_frame = cursor_take(&bytes, size);
+    unwind->debug_frame_size = unwind->debug_frame != NULL ? size : 0;
+}
+
+static void find_one(struct target_image *image, struct unwind_image *unwind)
+{
+    struct elf_view file;
+    char path[4096];
+    size_t size;
+    if (image->eh_frame_hdr_size != 0 || image->deleted || image->path_size == 0 ||
+        image->path[0] != '/' || image->path_size >= sizeof(path))
+        return;
+    memcpy(path, image->path, image->path_size);
+    path[image->path_size] = 0;
+    free(image->file);
+    image->file = read_regular(path, &size);
+    if (image->file != NULL && elf_view_init(&file, image->file, size) == CH_OK &&
+        same_build(&file, image))
+        image_frames_take(&file, image, unwind);
+}
+
+void image_frames_find(struct target_images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        find_one(&images->images[i], &images->unwind[i]);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/images/image_symbol.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "agent/images/link_map.h"
+#include "base/cursor.h"
+#include "formats/elf_hash.h"
+
+enum { DYNAMIC_MAX = 256, CHAIN_MAX = 4096, NAME_MAX_BYTES = 128 };
+
+// Where the tables of an image are.
+struct tables {
+    uint64_t hash;
+    uint64_t symbols;
+    uint64_t strings;
+};
+
+// place_of_symbol gives the address of what a dynamic entry leads to: glibc writes
+// addresses over the vaddrs, others leave them.
+static uint64_t place_of_symbol(const struct target_image *image, uint64_t value)
+{
+    return value < image->base ? value + image->bias : value;
+}
+
+static enum ch_status find_tables(const struct memory_reader *reader,
+                                  const struct target_image *image, struct tables *out)
+{
+    struct tables found = { 0 };
+    for (unsigned i = 0; i < DYNAMIC_MAX && image->dynamic != 0; i++) {
+        uint64_t tag;
+        uint64_t value;
+        enum ch_status status =
+            link_map_dynamic(reader, image->dynamic, i, &tag, &value);
+        if (status != CH_OK)
+            return status;
+        if (tag == DT_NULL)
+            break;
+        if (tag == DT_GNU_HASH)
+            found.hash = place_of_symbol(image, value);
+        if (tag == DT_SYMTAB)
+            found.symbols = place_of_symbol(image, value);
+        if (tag == DT_STRTAB)
+            found.strings = place_of_symbol(image, value);
+    }
+    if (found.hash == 0 || found.symbols == 0 || found.strings == 0)
+        return CH_ERR_NOT_FOUND;
+    *out = found;
+    return CH_OK;
+}
+
+static enum ch_status read_symbol_u32(const struct memory_reader *reader,
+                                      uint64_t address, uint32_t *out)
+{
+    uint8_t bytes[4];
+    enum ch_status status = memory_read(reader, address, bytes, sizeof(bytes));
+    if (status != CH_OK)
+        return status;
+    struct cursor c = cursor_over(bytes, sizeof(bytes));
+    c.big_endian = reader->big_endian;
+    *out = cursor_u32(&c);
+    return CH_OK;
+}
+
+// read_image_symbol reads symbol number and whether it is called name.
+static enum ch_status read_image_symbol(const struct memory_reader *reader,
+                                        const struct tables *tables, uint32_t number,
+                                        const char *name, struct elf_hash_symbol *out)
+{
+    uint8_t bytes[ELF_HASH_SYMBOL_BYTES];
+    char found[NAME_MAX_BYTES];
+    uint64_t at = tables->symbols + (uint64_t)number * sizeof(bytes);
+    enum ch_status status = memory_read(reader, at, bytes, sizeof(bytes));
+    if (status == CH_OK)
+        status = elf_hash_read_symbol(bytes, sizeof(bytes), reader->big_endian, out);
+    if (status == CH_OK)
+        status = memory_read_string(reader, tables->strings + out->name, found,
+                                    sizeof(found));
+    if (status == CH_OK && (!out->defined || strcmp(found, name) != 0))
+        status = CH_ERR_NOT_FOUND;
+    return status == CH_ERR_TRUNCATED ? CH_ERR_NOT_FOUND : status;
+}
+
+// search_symbols goes through the symbols of one bucket, the first of which is number.
+static enum ch_status search_symbols(const struct memory_reader *reader,
+                                     const struct tables *tables,
+                                     const struct elf_hash_table *table,
+                                     uint32_t number, const char *name, uint64_t *out)
+{
+    uint32_t hash = elf_hash_name(name);
+    if (number < table->first_symbol)
+        return CH_ERR_NOT_FOUND;
+    for (unsigned i = 0; i < CHAIN_MAX; i++, number++) {
+        uint32_t word;
+        struct elf_hash_symbol symbol;
+        enum ch_status status = read_symbol_u32(
+            reader, tables->hash + elf_hash_chain(table, number), &word);
+        if (status != CH_OK)
+            return status;
+        if ((word | 1) == (hash | 1) &&
+            read_image_symbol(reader, tables, number, name, &symbol) == CH_OK) {
+            *out = symbol.value;
+            return CH_OK;
+        }
+        if ((word & 1) != 0)
+            return CH_ERR_NOT_FOUND;
+    }
+    return CH_ERR_LIMIT;
+}
+
+enum ch_status image_symbol_find(const struct memory_reader *reader,
+                                 const struct target_image *image, const char *name,
+                                 uint64_t *out)
+{
+    struct tables tables;
+    struct elf_hash_table table;
+    uint8_t header[ELF_HASH_HEADER_BYTES];
+    uint32_t number;
+    uint64_t vaddr;
+    enum ch_status status = find_tables(reader, image, &tables);
+    if (status == CH_OK)
+        status = memory_read(reader, tables.hash, header, sizeof(header));
+    if (status == CH_OK)
+        status =
+            elf_hash_read_table(header, sizeof(header), reader->big_endian, &table);
+    if (status == CH_OK)
+        status = read_symbol_u32(
+            reader, tables.hash + elf_hash_bucket(&table, elf_hash_name(name)),
+            &number);
+    if (status == CH_OK)
+        status = search_symbols(reader, &tables, &table, number, name, &vaddr);
+    if (status != CH_OK)
+        return status;
+    *out = image->bias + vaddr;
+    return CH_OK;
+}
+
+uint64_t image_symbol_find_in(const struct memory_reader *reader,
+                              const struct target_images *images, const char *library,
+                              const char *name)
+{
+    uint64_t address = 0;
+    for (size_t i = 0; i < images->count; i++) {
+        const struct target_image *image = &images->images[i];
+        if (memmem(image->path, image->path_size, library, strlen(library)) != NULL &&
+            image_symbol_find(reader, image, name, &address) == CH_OK)
+            return address;
+    }
+    return 0;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/facts.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/images/read_file.h"
+
+enum {
+    ARGUMENTS_LIMIT_BYTES = 128 << 10,
+    SMALL_LIMIT_BYTES = 16 << 10,
+};
+
+// Fields of /proc/PID/stat, counted from 3 behind the command's closing bracket
+// (proc(5)): the command may hold brackets and spaces of its own.
+enum { STAT_FIRST = 3, STAT_PPID = 4, STAT_START_TIME = 22, STAT_RSS = 24 };
+
+static uint64_t stat_field(const struct text *stat, int number)
+{
+    const char *at = stat->bytes != NULL ? strrchr(stat->bytes, ')') : NULL;
+    if (at == NULL)
+        return 0;
+    at++;
+    for (int field = STAT_FIRST; *at != 0; field++) {
+        at += strspn(at, " ");
+        if (field == number)
+            return strtoull(at, NULL, 10);
+        at += strcspn(at, " ");
+    }
+    return 0;
+}
+
+static uint64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void read_times(struct process_facts *out, uint64_t start_ticks)
+{
+    uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t up_ms = clock_ms(CLOCK_BOOTTIME);
+    if (start_ticks == 0 || ticks_per_second == 0 || start_ticks > UINT64_MAX / 1000)
+        return;
+    uint64_t start_ms = start_ticks * 1000 / ticks_per_second;
+    if (start_ms > up_ms)
+        return;
+    out->uptime_ms = up_ms - start_ms;
+    out->started_ms = clock_ms(CLOCK_REALTIME) - out->uptime_ms;
+}
+
+static uint32_t read_uid(pid_t pid)
+{
+    struct text status = { 0 };
+    const char *line = NULL;
+    if (read_process_file(pid, "status", SMALL_LIMIT_BYTES, &status) == CH_OK)
+        line = strstr(status.bytes, "\nUid:");
+    uint32_t uid = line != NULL ? (uint32_t)strtoul(line + 5, NULL, 10) : 0;
+    text_deinit(&status);
+    return uid;
+}
+
+// read_fact_text takes what could be read of a file and forgets that the rest could
+// not.
+static void read_fact_text(pid_t pid, const char *name, size_t limit_bytes,
+                           struct text *out)
+{
+    if (read_process_file(pid, name, limit_bytes, out) == CH_ERR_IO)
+        text_clear(out);
+}
+
+void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
+{
+    static const char deleted[] = " (deleted)";
+    size_t suffix = sizeof(deleted) - 1;
+    struct text stat = { 0 };
+
+    *out = (struct process_facts){ .pid = pid };
+    read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
+    out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
+    read_times(out, stat_field(&stat, STAT_START_TIME));
+    text_clear(&stat);
+    read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+    out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
+    text_deinit(&stat);
+
+    out->uid = read_uid(pid);
+    read_fact_text(tid, "cmdline", ARGUMENTS_LIMIT_BYTES, &out->arguments);
+    read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &out->cgroup);
+    if (read_process_link(tid, "cwd", &out->working_directory) != CH_OK)
+        text_clear(&out->working_directory);
+    if (read_process_link(tid, "exe", &out->executable) != CH_OK)
+        text_clear(&out->executable);
+    struct text *exe = &out->executable;
+    if (exe->size > suffix &&
+        memcmp(exe->bytes + exe->size - suffix, deleted, suffix) == 0) {
+        out->executable_deleted = true;
+        exe->size -= suffix;
+        exe->bytes[exe->size] = 0;
+    }
+}
+
+void facts_deinit_process(struct process_facts *facts)
+{
+    text_deinit(&facts->executable);
+    text_deinit(&facts->arguments);
+    text_deinit(&facts->working_directory);
+    text_deinit(&facts->cgroup);
+}
+
+// read_os takes PRETTY_NAME out of the os-release that the process itself would see.
+static void read_os(struct text *out, pid_t tid)
+{
+    static const char key[] = "\nPRETTY_NAME=";
+    struct text release = { 0 };
+    text_append(&release, "\n", 1);
+    if (read_process_file(tid, "root/etc/os-release", SMALL_LIMIT_BYTES, &release) ==
+        CH_OK) {
+        const char *line = strstr(release.bytes, key);
+        const char *value = line != NULL ? line + sizeof(key) - 1 : "";
+        value += *value == '"';
+        text_append(out, value, strcspn(value, "\"\n"));
+    }
+    text_deinit(&release);
+}
+
+// read_container guesses the container runtime from the names it gives its cgroups.
+static void read_container(struct text *out, pid_t tid)
+{
+    static const char *const marks[][2] = {
+        { "kubepods", "kubernetes" },
+        { "libpod", "podman" },
+        { "docker", "docker" },
+        { "containerd", "containerd" },
+        { "/lxc", "lxc" },
+        { "/machine.slice", "machine" },
+    };
+    struct text cgroup = { 0 };
+    read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && cgroup.size != 0; i++) {
+        if (strstr(cgroup.bytes, marks[i][0]) != NULL) {
+            text_append_string(out, marks[i][1]);
+            break;
+        }
+    }
+    text_deinit(&cgroup);
+}
+
+void facts_read_host(struct host_facts *out, pid_t tid)
+{
+    struct sysinfo info;
+    cpu_set_t cpus;
+
+    *out = (struct host_facts){ 0 };
+    uname(&out->names);
+    if (sysinfo(&info) == 0)
+        out->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+        out->cpus = (uint32_t)CPU_COUNT(&cpus);
+    read_os(&out->os, tid);
+    read_container(&out->container, tid);
+}
+
+void facts_deinit_host(struct host_facts *facts)
+{
+    text_deinit(&facts->os);
+    text_deinit(&facts->container);
+}

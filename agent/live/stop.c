@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/stop.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/images/read_file.h"
+#include "agent/live/permitted.h"
+#include "agent/live/stop_registers.h"
+
+// Threads that appear while others are being seized are found by listing again; a
+// process that makes them faster than this many listings is stopped as far as it goes.
+enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10 };
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool stop_knows(const struct stop *stop, pid_t tid)
+{
+    // Listings are in order of age, so a thread seen before is most often near.
+    for (size_t i = stop->count; i > 0; i--) {
+        if (stop->threads[i - 1].tid == tid)
+            return true;
+    }
+    return false;
+}
+
+static struct stopped_thread *append_stopped_thread(struct stop *stop, pid_t tid)
+{
+    if (stop->count == stop->capacity) {
+        size_t capacity = stop->capacity != 0 ? stop->capacity * 2 : 64;
+        struct stopped_thread *threads =
+            realloc(stop->threads, capacity * sizeof(*threads));
+        if (threads == NULL)
+            return NULL;
+        stop->threads = threads;
+        stop->capacity = capacity;
+    }
+    struct stopped_thread *thread = &stop->threads[stop->count++];
+    *thread =
+        (struct stopped_thread){ .tid = tid, .state = STOP_ASKED, .run_state = 'S' };
+    return thread;
+}
+
+// thread_state is a thread's state as /proc names it; X where there is none any more.
+static char thread_state(pid_t pid, pid_t tid)
+{
+    char name[32];
+    struct text stat = { 0 };
+    snprintf(name, sizeof(name), "task/%d/stat", tid);
+    bool there = read_process_file(pid, name, STATUS_LIMIT_BYTES, &stat) == CH_OK;
+    // The name before the bracket may hold brackets of its own.
+    const char *bracket = there ? strrchr(stat.bytes, ')') : NULL;
+    char state = bracket != NULL && bracket[1] == ' ' ? bracket[2] : 'X';
+    text_deinit(&stat);
+    return state;
+}
+
+// seize asks one new thread to stop. One that cannot be had stays in the list, so that
+// it is not tried again.
+static void seize(struct stop *stop, pid_t tid)
+{
+    struct stopped_thread *thread = append_stopped_thread(stop, tid);
+    if (thread == NULL)
+        return;
+    errno = EPERM;
+    bool ours = stop->traced || (permitted(PERMITTED_PTRACE) &&
+                                 ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0);
+    if (ours && (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || !stop->traced))
+        return;
+    int error = errno;
+    thread->run_state = thread_state(stop->pid, tid);
+    // A main thread that has exited stays in the list until the others have.
+    bool gone = error == ESRCH || thread->run_state == 'Z' || thread->run_state == 'X';
+    thread->state = gone ? STOP_GONE : STOP_REFUSED;
+    if (!gone && stop->refused == 0)
+        stop->refused = error;
+}
+
+// note_listed takes a thread of the list, and returns 1 where it was not known yet.
+static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool first)
+{
+    if (tid <= 0 || (!first && stop_knows(stop, tid)))
+        return 0;
+    if (tid != free_tid) {
+        seize(stop, tid);
+        return 1;
+    }
+    struct stopped_thread *thread = append_stopped_thread(stop, tid);
+    if (thread != NULL)
+        *thread =
+            (struct stopped_thread){ .tid = tid, .state = STOP_FREE, .run_state = 'R' };
+    return 1;
+}
+
+// seize_listed seizes the threads not known yet, and returns how many there were. The
+// list is read in large pieces, for which readdir has no way to ask.
+static size_t seize_listed(struct stop *stop, pid_t free_tid)
+{
+    static _Alignas(struct dirent) char list[32 << 10];
+    size_t found = 0;
+    bool first = stop->count == 0;
+    ssize_t size;
+    lseek(stop->tasks_fd, 0, SEEK_SET);
+    while ((size = syscall(SYS_getdents64, stop->tasks_fd, list, sizeof(list))) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct dirent *entry = (const void *)(list + at);
+            pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+            found += note_listed(stop, tid, free_tid, first);
+            at += entry->d_reclen;
+        }
+    }
+    return found;
+}
+
+// note_stop records how a thread was found: its registers, and what it did before.
+static void note_stop(struct stopped_thread *thread, int status)
+{
+    bool event = status >> 16 == PTRACE_EVENT_STOP;
+    int signal = WSTOPSIG(status);
+
+    thread->state = STOP_STOPPED;
+    thread->wait_status = status;
+    if (!stop_registers_read(thread))
+        thread->state = STOP_GONE;
+    // PTRACE_INTERRUPT reports SIGTRAP; a job-control stop reports its own signal.
+    if (event && signal != SIGTRAP)
+        thread->run_state = 'T';
+    if (!event)
+        thread->pending_signal = signal;
+}
+
+// take_stopped_thread notes that a thread has stopped, or is gone. False: neither, so
+// far.
+static bool take_stopped_thread(struct stopped_thread *thread)
+{
+    int status;
+    pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+    if (tid == thread->tid && WIFSTOPPED(status))
+        note_stop(thread, status);
+    if ((tid == thread->tid && !WIFSTOPPED(status)) || (tid < 0 && errno == ECHILD))
+        thread->state = STOP_GONE;
+    return thread->state != STOP_ASKED;
+}
+
+// wait_for_child sleeps until a thread changes state or deadline_ms has come.
+static bool wait_for_child(uint64_t deadline_ms)
+{
+    uint64_t now = now_ms();
+    sigset_t child;
+    if (now >= deadline_ms)
+        return false;
+    uint64_t left = deadline_ms - now;
+    struct timespec timeout = { .tv_sec = (time_t)(left / 1000),
+                                .tv_nsec = (long)(left % 1000) * 1000000 };
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &timeout);
+    return true;
+}
+
+// collect_stops waits for each thread in turn: most have stopped by the time they are
+// asked for, so that this is one call a thread. After the deadline it takes those that
+// have.
+static void collect_stops(struct stop *stop, uint64_t deadline_ms)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->state != STOP_ASKED)
+            continue;
+        while (!take_stopped_thread(thread) && wait_for_child(deadline_ms))
+            continue;
+    }
+}
+
+// running_count is how many threads the process has, as the kernel counts them.
+static size_t running_count(pid_t pid)
+{
+    struct text status = { 0 };
+    const char *line = NULL;
+    if (read_process_file(pid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK)
+        line = strstr(status.bytes, "\nThreads:");
+    size_t count = line != NULL ? strtoul(line + 9, NULL, 10) : 0;
+    text_deinit(&status);
+    return count;
+}
+
+// missed_some: a thread that was not stopped yet may have made another after it was
+// listed. Counting is cheaper than listing again, and tells.
+static bool missed_some(const struct stop *stop)
+{
+    size_t present = 0;
+    for (size_t i = 0; i < stop->count; i++)
+        present += stop->threads[i].state != STOP_GONE;
+    return running_count(stop->pid) > present;
+}
+
+static void mark_stuck(struct stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_ASKED)
+            stop->threads[i].run_state = 'D';
+    }
+}
+
+static int open_thread_folder(pid_t pid)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
+                               unsigned budget_ms)
+{
+    uint64_t deadline = now_ms() + budget_ms;
+    sigset_t child;
+
+    int tasks_fd = open_thread_folder(pid);
+    if (tasks_fd < 0)
+        return CH_ERR_IO;
+    stop->tasks_fd = tasks_fd;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    (void)signal(SIGCHLD, SIG_DFL); // ignored, it would not tell of a stop
+
+    for (int i = 0; i < MAX_LISTINGS; i++) {
+        size_t found = seize_listed(stop, free_tid);
+        collect_stops(stop, deadline);
+        if (found == 0 || !missed_some(stop))
+            break;
+    }
+    mark_stuck(stop);
+
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state == STOP_STOPPED ||
+            stop->threads[i].state == STOP_ASKED)
+            return CH_OK;
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
+enum ch_status stop_threads(struct stop *stop, pid_t pid, pid_t free_tid,
+                            unsigned budget_ms)
+{
+    *stop = (struct stop){ .pid = pid };
+    return stop_all(stop, pid, free_tid, budget_ms);
+}
+
+enum ch_status stop_traced(struct stop *stop, pid_t pid, pid_t free_tid,
+                           unsigned budget_ms)
+{
+    *stop = (struct stop){ .pid = pid, .traced = true };
+    return stop_all(stop, pid, free_tid, budget_ms);
+}
+
+void stop_release(struct stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->state != STOP_STOPPED)
+            continue;
+        if (thread->restart)
+            stop_registers_restart(thread);
+        ptrace(PTRACE_DETACH, thread->tid, NULL,
+               (void *)(intptr_t)thread->pending_signal);
+        thread->state = STOP_GONE;
+    }
+}
+
+// interrupt_wait does nothing, but a wait that it interrupts returns.
+static void interrupt_wait(int signal)
+{
+    (void)signal;
+}
+
+// interrupt_waits_every has every wait return after interval_ms, until it is 0.
+static void interrupt_waits_every(unsigned interval_ms)
+{
+    const struct sigaction action = { .sa_handler = interrupt_wait };
+    struct timeval interval = { .tv_sec = interval_ms / 1000,
+                                .tv_usec = (suseconds_t)(interval_ms % 1000) * 1000 };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){ interval, interval }, NULL);
+}
+
+// await_exit waits for one thread and reaps it. False: it was not in time.
+static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
+{
+    if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
+        return true;
+    while (now_ms() < deadline_ms) {
+        int status;
+        pid_t tid = waitpid(thread->tid, &status, __WALL);
+        if ((tid == thread->tid && !WIFSTOPPED(status)) ||
+            (tid < 0 && errno == ECHILD)) {
+            thread->state = STOP_GONE;
+            return true;
+        }
+    }
+    return false;
+}
+
+void stop_await_death(struct stop *stop, unsigned limit_ms)
+{
+    enum { LOOK_EVERY_MS = 100 };
+    uint64_t deadline = now_ms() + limit_ms;
+    struct stopped_thread *main_thread = NULL;
+    bool in_time = true;
+
+    interrupt_waits_every(LOOK_EVERY_MS);
+    for (size_t i = 0; i < stop->count && in_time; i++) {
+        struct stopped_thread *thread = &stop->threads[i];
+        if (thread->tid == stop->pid)
+            main_thread = thread;
+        else
+            in_time = await_exit(thread, deadline);
+    }
+    // The kernel tells of the main thread when all others have been reaped.
+    if (in_time && main_thread != NULL)
+        in_time = await_exit(main_thread, deadline);
+    interrupt_waits_every(0);
+    if (!in_time)
+        stop_release(stop);
+}
+
+void stop_deinit(struct stop *stop)
+{
+    free(stop->threads);
+    if (stop->tasks_fd != 0)
+        close(stop->tasks_fd);
+    *stop = (struct stop){ 0 };
+}

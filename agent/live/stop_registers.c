@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/stop_registers.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+// What the kernel leaves in the result register of a system call it means to restart
+// (include/linux/errno.h); user space never sees these.
+enum {
+    ERESTARTSYS = 512,
+    ERESTARTNOINTR = 513,
+    ERESTARTNOHAND = 514,
+    ERESTART_RESTARTBLOCK = 516,
+};
+
+static bool will_restart(int64_t result)
+{
+    return result == -ERESTARTSYS || result == -ERESTARTNOINTR ||
+           result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
+}
+
+// answers_eintr: calls that fail with EINTR after a stop without having done anything,
+// so that running them again is what would have happened without us.
+static bool answers_eintr(int64_t number)
+{
+    switch (number) {
+    case SYS_epoll_pwait:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_io_uring_enter:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+// note_call says whether the thread slept in a system call, and whether the call needs
+// our help to go on.
+static void note_call(struct stopped_thread *thread, int64_t number, int64_t result)
+{
+    bool in_call = number >= 0;
+    thread->call = number;
+    thread->call_result = (uint64_t)result;
+    thread->restart = in_call && result == -EINTR && answers_eintr(number);
+    thread->run_state =
+        in_call && (will_restart(result) || thread->restart) ? 'S' : 'R';
+}
+
+#if defined(__x86_64__)
+
+// What the kernel gives of a program of 32 bits (struct user_regs_struct32).
+struct narrow_registers {
+    uint32_t ebx, ecx, edx, esi, edi, ebp, eax, segments[4], orig_eax, eip, cs, eflags,
+        esp, ss;
+};
+
+// note_narrow_call: its calls have other numbers, and none of them is helped.
+static void note_narrow_call(struct stopped_thread *thread,
+                             const struct narrow_registers *r)
+{
+    int32_t number = (int32_t)r->orig_eax;
+    int32_t result = (int32_t)r->eax;
+    note_call(thread, number, result);
+    thread->restart = false;
+}
+
+static void note_narrow(struct stopped_thread *thread, const void *bytes)
+{
+    struct narrow_registers r;
+    memcpy(&r, bytes, sizeof(r));
+    thread->narrow = true;
+    thread->registers =
+        (struct unwind_registers){ { r.eax, r.edx, r.ecx, r.ebx, r.esi, r.edi, r.ebp,
+                                     r.esp, [16] = r.eip } };
+    thread->flags = r.eflags;
+    note_narrow_call(thread, &r);
+}
+
+bool stop_registers_read(struct stopped_thread *thread)
+{
+    struct user_regs_struct r;
+    struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
+        return false;
+    if (vector.iov_len == sizeof(struct narrow_registers)) {
+        note_narrow(thread, &r);
+        return true;
+    }
+
+    thread->registers =
+        (struct unwind_registers){ { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp,
+                                     r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13,
+                                     r.r14, r.r15, r.rip } };
+    thread->flags = r.eflags;
+    thread->thread_pointer = r.fs_base;
+    note_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
+    return true;
+}
+
+void stop_registers_restart(struct stopped_thread *thread)
+{
+    ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
+           (void *)(intptr_t)-ERESTARTNOHAND);
+}
+
+bool stop_registers_interrupted(pid_t tid)
+{
+    return ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rax), NULL) ==
+           -EINTR;
+}
+
+#elif defined(__aarch64__)
+
+bool stop_registers_interrupted(pid_t tid)
+{
+    struct stopped_thread thread = { .tid = tid };
+    return stop_registers_read(&thread) && thread.restart;
+}
+
+bool stop_registers_read(struct stopped_thread *thread)
+{
+    struct user_regs_struct r;
+    struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    int number = -1;
+    struct iovec call = { .iov_base = &number, .iov_len = sizeof(number) };
+    if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
+        return false;
+
+    for (int i = 0; i < 31; i++)
+        thread->registers.value[i] = r.regs[i];
+    thread->registers.value[UNWIND_SP] = r.sp;
+    thread->registers.value[UNWIND_PC] = r.pc;
+    thread->flags = r.pstate;
+    ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_SYSTEM_CALL, &call);
+    note_call(thread, number, (int64_t)r.regs[0]);
+    return true;
+}
+
+void stop_registers_restart(struct stopped_thread *thread)
+{
+    struct user_regs_struct r;
+    struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
+        return;
+    r.regs[0] = (uint64_t)-ERESTARTNOHAND;
+    ptrace(PTRACE_SETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector);
+}
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/target_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/live/permitted.h"
+#include "agent/live/target_server.h"
+
+// No page begins at this address, so it marks an empty place of the cache.
+#define NO_PAGE UINT64_C(1)
+
+// map_anonymous: fresh pages cost nothing until they are touched.
+static void *map_anonymous(size_t size)
+{
+    void *bytes =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static size_t arena_bytes(void)
+{
+    return TARGET_CACHE_PAGES *
+               (TARGET_PAGE_BYTES + sizeof(uint64_t) + sizeof(uint16_t)) +
+           TARGET_WINDOW_BYTES + (size_t)TARGET_ENDS * TARGET_END_BYTES;
+}
+
+enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
+{
+    uint8_t *arena = map_anonymous(arena_bytes());
+    if (arena == NULL)
+        return CH_ERR_NO_MEMORY;
+
+    *memory = (struct target_memory){ .pid = pid, .mem_fd = -1 };
+    memory->way = permitted(PERMITTED_READV) ? TARGET_READV : TARGET_FILE;
+    memory->pages = arena;
+    memory->fill = memory->pages + (size_t)TARGET_CACHE_PAGES * TARGET_PAGE_BYTES;
+    uint8_t *end = memory->fill + TARGET_WINDOW_BYTES;
+    for (size_t i = 0; i < TARGET_ENDS; i++, end += TARGET_END_BYTES)
+        memory->ends[i].bytes = end;
+    memory->page_address = (uint64_t *)(void *)end;
+    memory->page_size = (uint16_t *)(void *)(memory->page_address + TARGET_CACHE_PAGES);
+    for (size_t i = 0; i < TARGET_CACHE_PAGES; i++)
+        memory->page_address[i] = NO_PAGE;
+    return CH_OK;
+}
+
+void target_memory_deinit(struct target_memory *memory)
+{
+    if (memory->pages != NULL)
+        munmap(memory->pages, arena_bytes());
+    libunwind_peek_destroy(memory->peek);
+    if (memory->mem_fd >= 0)
+        close(memory->mem_fd);
+    *memory = (struct target_memory){ .mem_fd = -1 };
+}
+
+void target_memory_expect(struct target_memory *memory,
+                          const struct target_stack *stacks, size_t count)
+{
+    memory->expected = stacks;
+    memory->expected_count = count;
+}
+
+void target_memory_set_stack(struct target_memory *memory, uint64_t start, uint64_t end)
+{
+    memory->stack_start = start;
+    memory->stack_end = end;
+    memory->window.size = 0;
+    memory->next_fill = 0;
+}
+
+void target_memory_set_thread(struct target_memory *memory, pid_t tid)
+{
+    memory->stopped_tid = tid;
+}
+
+void target_memory_set_server(struct target_memory *memory, int channel)
+{
+    memory->server = channel;
+}
+
+// is_refusal tells what we may not do from what is not there.
+static bool is_refusal(int error)
+{
+    return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+static ssize_t copy_by_readv(struct target_memory *memory, uint64_t address, void *to,
+                             size_t length)
+{
+    struct iovec local = { .iov_base = to, .iov_len = length };
+    struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = length };
+    return process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+}
+
+static ssize_t copy_by_file(struct target_memory *memory, uint64_t address, void *to,
+                            size_t length)
+{
+    if (memory->mem_fd < 0) {
+        char path[32];
+        snprintf(path, sizeof(path), "/proc/%d/mem", memory->pid);
+        memory->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (memory->mem_fd < 0)
+        return -1;
+    if (address > INT64_MAX)
+        return 0;
+    return pread(memory->mem_fd, to, length, (off_t)address);
+}
+
+static ssize_t copy_by_peeks(struct target_memory *memory, uint64_t address, void *to,
+                             size_t length)
+{
+    errno = ENOSYS;
+    if (memory->peek == NULL &&
+        (memory->stopped_tid == 0 ||
+         libunwind_peek_create(memory->stopped_tid, &memory->peek) != CH_OK))
+        return -1;
+    return libunwind_peek_read(memory->peek, address, to, length);
+}
+
+static ssize_t copy_by_server(struct target_memory *memory, uint64_t address, void *to,
+                              size_t length)
+{
+    errno = ENOSYS;
+    return memory->server > 0 ? target_server_read(memory->server, address, to, length)
+                              : -1;
+}
+
+static ssize_t copy_by_no_way(struct target_memory *memory, uint64_t address, void *to,
+                              size_t length)
+{
+    (void)memory;
+    (void)address;
+    (void)to;
+    (void)length;
+    return 0;
+}
+
+size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *to,
+                          size_t length)
+{
+    static ssize_t (*const ways[])(struct target_memory *, uint64_t, void *, size_t) = {
+        [TARGET_READV] = copy_by_readv,   [TARGET_FILE] = copy_by_file,
+        [TARGET_PEEK] = copy_by_peeks,    [TARGET_SERVER] = copy_by_server,
+        [TARGET_NO_WAY] = copy_by_no_way,
+    };
+    for (;;) {
+        ssize_t count = ways[memory->way](memory, address, to, length);
+        if (count >= 0)
+            return (size_t)count;
+        if (!is_refusal(errno))
+            return 0;
+        memory->way++;
+    }
+}
+
+// find_expected passes over the stacks that were expected and do not come, to the one
+// that is walked now and whose part in use has address.
+static bool find_expected(struct target_memory *memory, uint64_t address)
+{
+    for (size_t i = 0; i < memory->expected_count; i++) {
+        const struct target_stack *stack = &memory->expected[i];
+        if (stack->end != memory->stack_end || address < stack->start)
+            continue;
+        memory->expected += i;
+        memory->expected_count -= i;
+        return true;
+    }
+    return false;
+}
+
+// read_ends reads the inner ends of the stack that is walked now and of those expected
+// after it, with one call.
+static void read_ends(struct target_memory *memory)
+{
+    struct iovec local[TARGET_ENDS];
+    struct iovec remote[TARGET_ENDS];
+    size_t count = memory->expected_count;
+    if (count > TARGET_ENDS)
+        count = TARGET_ENDS;
+    for (size_t i = 0; i < TARGET_ENDS; i++)
+        memory->ends[i].size = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct target_stack *stack = &memory->expected[i];
+        uint64_t size = stack->end - stack->start;
+        if (size > TARGET_END_BYTES)
+            size = TARGET_END_BYTES;
+        memory->ends[i].address = stack->start;
+        local[i] = (struct iovec){ memory->ends[i].bytes, (size_t)size };
+        remote[i] = (struct iovec){ (void *)(uintptr_t)stack->start, (size_t)size };
+    }
+    ssize_t copied = process_vm_readv(memory->pid, local, count, remote, count, 0);
+    for (size_t i = 0; i < count && copied > 0; i++) {
+        size_t size = local[i].iov_len;
+        memory->ends[i].size = (size_t)copied < size ? (size_t)copied : size;
+        copied -= (ssize_t)memory->ends[i].size;
+    }
+}
+
+// use_end makes the end that has address the window.
+static bool use_end(struct target_memory *memory, uint64_t address)
+{
+    for (size_t i = 0; i < TARGET_ENDS; i++) {
+        if (address - memory->ends[i].address >= memory->ends[i].size)
+            continue;
+        memory->window = memory->ends[i];
+        return true;
+    }
+    return false;
+}
+
+// fill_window has the window begin at address. Walks go outward, so what lies before
+// is not wanted again; each fill is larger, for deep stacks.
+static void fill_window(struct target_memory *memory, uint64_t address)
+{
+    if (memory->next_fill == 0) {
+        memory->next_fill = TARGET_END_BYTES;
+        if (use_end(memory, address))
+            return;
+        if (memory->way == TARGET_READV && find_expected(memory, address))
+            read_ends(memory);
+        if (use_end(memory, address))
+            return;
+    }
+    uint64_t start = address & ~UINT64_C(63);
+    size_t size = memory->next_fill;
+    if (start < memory->stack_start)
+        start = memory->stack_start;
+    if (size > memory->stack_end - start)
+        size = (size_t)(memory->stack_end - start);
+    memory->window.bytes = memory->fill;
+    memory->window.address = start;
+    memory->window.size = target_memory_copy(memory, start, memory->fill, size);
+    if (memory->next_fill < TARGET_WINDOW_BYTES)
+        memory->next_fill *= 4;
+}
+
+static size_t copy_from(const struct target_piece *piece, uint64_t address, void *to,
+                        size_t length)
+{
+    size_t skip = (size_t)(address - piece->address);
+    if (skip >= piece->size)
+        return 0;
+    size_t count = piece->size - skip < length ? piece->size - skip : length;
+    memcpy(to, piece->bytes + skip, count);
+    return count;
+}
+
+static size_t read_stopped_target(void *source, uint64_t address, void *to,
+                                  size_t length)
+{
+    struct target_memory *memory = source;
+
+    if (address >= memory->stack_start && address < memory->stack_end) {
+        if (address - memory->window.address >= memory->window.size)
+            fill_window(memory, address);
+        return copy_from(&memory->window, address, to, length);
+    }
+
+    uint64_t page = address & ~(uint64_t)(TARGET_PAGE_BYTES - 1);
+    size_t slot = (size_t)(page / TARGET_PAGE_BYTES) % TARGET_CACHE_PAGES;
+    uint8_t *bytes = memory->pages + slot * TARGET_PAGE_BYTES;
+    if (memory->page_address[slot] != page) {
+        memory->page_address[slot] = page;
+        memory->page_size[slot] =
+            (uint16_t)target_memory_copy(memory, page, bytes, TARGET_PAGE_BYTES);
+    }
+    const struct target_piece piece = { bytes, page, memory->page_size[slot] };
+    return copy_from(&piece, address, to, length);
+}
+
+struct memory_reader target_memory_reader(struct target_memory *memory)
+{
+    return (struct memory_reader){ .read = read_stopped_target, .source = memory };
+}

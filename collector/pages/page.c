@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/pages.h"
+#include "collector/pages/style.h"
+#include "collector/store/moment.h"
+#include "report/readable_name.h"
+
+enum {
+    BAR = 6, // of a trend, in its own units
+    GAP = 2,
+    LONG_HEADING = 120,
+};
+
+void page_begin(struct text *out, const char *title, const char *crumb)
+{
+    html_write(out,
+               "<!doctype html>\n"
+               "<html lang=\"en\"><head><meta charset=\"utf-8\">"
+               "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+               "<meta name=\"color-scheme\" content=\"light dark\">"
+               "<title>%.*s \u00b7 crashhook</title>"
+               "<link rel=\"stylesheet\" href=\"/style.css?%s\"></head>\n"
+               "<body><a class=\"skip\" href=\"#content\">Skip to content</a>"
+               "<header class=\"top\"><div class=\"wide\">"
+               "<a class=\"brand\" href=\"/\">crashhook</a>",
+               PAGE_SHORT, title, style_version);
+    if (crumb != NULL)
+        html_write(out,
+                   "<nav aria-label=\"Where you are\"><a href=\"/\">Groups</a>"
+                   "<span>%.*s</span></nav>",
+                   PAGE_SHORT, crumb);
+    html_write(out, "</div></header>\n<main id=\"content\" class=\"wide\">\n");
+}
+
+void page_end(struct text *out)
+{
+    html_write(out, "</main>\n</body></html>\n");
+}
+
+bool page_is_full(const struct text *out)
+{
+    return out->size >= PAGE_BYTES;
+}
+
+void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
+{
+    char exact[MOMENT_SIZE];
+    char ago[MOMENT_SIZE];
+    moment_write(moment_ms, exact);
+    moment_write_ago(moment_ms, now_ms, ago);
+    html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
+}
+
+void page_write_said(struct text *out, const char *sentence, int limit)
+{
+    struct text said = { 0 };
+    readable_name(sentence, &said);
+    html_write(out, "%.*s", limit, said.bytes);
+    text_deinit(&said);
+}
+
+void page_write_summary(struct text *out, const char *summary)
+{
+    bool is_long = strlen(summary) > LONG_HEADING;
+    html_write(out, is_long ? "<h1 class=\"long\">" : "<h1>");
+    page_write_said(out, summary, PAGE_NAME);
+    html_write(out, "</h1>");
+}
+
+void page_write_number(struct text *out, int64_t number)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%lld", (long long)number);
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            text_append_string(out, "\u2009"); // a thin space
+        text_append(out, &digits[i], 1);
+    }
+}
+
+// write_bar draws one day; a day with any report is visible, however small its share.
+static void write_bar(struct text *out, const struct store_group *group, size_t i,
+                      int64_t most, int height)
+{
+    char day[MOMENT_SIZE];
+    int64_t count = group->trend[i];
+    int tall = count == 0 ? 1 : (int)(count * (height - 3) / most) + 3;
+    moment_write((group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * MOMENT_DAY_MS,
+                 day);
+    html_write(out,
+               "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
+               " rx=\"1\"><title>%.*s: %lld</title></rect>",
+               count == 0 ? "none" : "some", (int)i * (BAR + GAP), height - tall, BAR,
+               tall, 10, day, (long long)count);
+}
+
+void page_write_trend(struct text *out, const struct store_group *group, bool large)
+{
+    int64_t most = 1;
+    int64_t sum = 0;
+    int height = large ? 64 : 28;
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
+        most = group->trend[i] > most ? group->trend[i] : most;
+        sum += group->trend[i];
+    }
+    html_write(
+        out,
+        "<svg class=\"trend%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\""
+        " role=\"img\" aria-label=\"%lld reports in the last %d days\">",
+        large ? " large" : "", STORE_TREND_DAYS * (BAR + GAP) - GAP, height,
+        (long long)sum, STORE_TREND_DAYS);
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++)
+        write_bar(out, group, i, most, height);
+    html_write(out, "</svg>");
+}
+
+void page_style(struct http_request *request)
+{
+    request->answer.status = 200;
+    request->answer.content_type = "text/css; charset=utf-8";
+    request->answer.cacheable = true;
+    text_append(&request->answer.body, style_bytes, style_size);
+}

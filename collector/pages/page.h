@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all pages are made of: the frame around them, times, trends, and the limits on
+// what one page prints. A page says where something was left out.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "collector/store/store.h"
+
+enum {
+    PAGE_BYTES = 4 << 20, // a page of this size lists nothing more
+    PAGE_NAME = 1500,     // bytes of a function's name that are shown
+    PAGE_SHORT = 200,     // bytes of text that are shown in a narrow place
+};
+
+// page_begin writes everything up to the page's own content. title is shown in the tab;
+// crumb, where not NULL, names the page after the link back to the groups.
+void page_begin(struct text *out, const char *title, const char *crumb);
+
+// page_end closes what page_begin opened.
+void page_end(struct text *out);
+
+// page_is_full says whether a page must stop listing.
+bool page_is_full(const struct text *out);
+
+// page_write_time writes how long ago moment_ms was, with the exact time as its hint.
+void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
+
+// page_write_trend draws a group's reports a day as bars.
+void page_write_trend(struct text *out, const struct store_group *group, bool large);
+
+// page_write_said writes at most limit bytes of a sentence, with readable names in it;
+// page_write_summary writes it as the heading.
+void page_write_said(struct text *out, const char *sentence, int limit);
+void page_write_summary(struct text *out, const char *summary);
+
+// page_write_number writes a count with its thousands separated.
+void page_write_number(struct text *out, int64_t number);

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page_sections.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "report/readable_name.h"
+#include "report/report.h"
+
+enum {
+    FRAMES_SHOWN = 300,
+    ARGUMENTS_SHOWN = 24,
+    NAMES_IN_A_FOLD = 4,
+    REPEATS_FOLDED = 3
+};
+
+// endings explains why an unwind ended before the end of the stack.
+static const struct {
+    const char *ended;
+    const char *sentence;
+} endings[] = {
+    { "no-rule", "Nothing known says how to find the caller of the last frame." },
+    { "fault", "The stack memory of the next frame could not be read." },
+    { "no-progress", "The next frame did not lie further up the stack." },
+    { "limit", "The limit of frames was reached." },
+};
+
+// trusts says how reliable a frame is that was found in this way.
+static const struct {
+    const char *trust;
+    const char *hint;
+    bool weak;
+} trusts[] = {
+    { "sframe", "by the image's SFrame section", false },
+    { "cfi", "by the image's DWARF call frame information", false },
+    { "fp", "by frame pointers: right where the code keeps them", true },
+    { "scan", "by looking for return addresses: may be left over from before", true },
+};
+
+// frame_list is the frames of one thread and what they are written with.
+struct frame_list {
+    struct text *out;
+    const json_t *report;
+    const json_t *frames;
+    struct page_sources *sources; // NULL: no sources are shown
+};
+
+static bool frame_is_system(const json_t *frame)
+{
+    return report_flag(frame, "system") && report_frame_is_code(frame);
+}
+
+const char *page_frames_headline(const json_t *thread)
+{
+    const char *first = NULL;
+    size_t i;
+    json_t *frame;
+    json_array_foreach(report_frames(thread), i, frame)
+    {
+        const char *function = report_string(frame, "function");
+        if (function != NULL && !frame_is_system(frame))
+            return function;
+        if (first == NULL)
+            first = function;
+    }
+    return first;
+}
+
+static void write_trust(struct text *out, const json_t *frame)
+{
+    const char *trust = report_string(frame, "trust");
+    for (size_t i = 0; trust != NULL && i < sizeof(trusts) / sizeof(trusts[0]); i++) {
+        if (strcmp(trusts[i].trust, trust) == 0)
+            html_write(out, "<span class=\"trust%s\" title=\"Found %s\">%s</span>",
+                       trusts[i].weak ? " weak" : "", trusts[i].hint, trust);
+    }
+}
+
+static void write_frame_place(struct text *out, const json_t *report,
+                              const json_t *frame)
+{
+    const char *file = report_string(frame, "file");
+    long long line = report_integer(frame, "line", 0);
+    long long column = report_integer(frame, "column", 0);
+    const char *image = report_string(report_image(report, frame), "name");
+    html_write(out, "<div class=\"place\">");
+    if (file != NULL) {
+        html_write(out, "<span class=\"file\">%.*s", PAGE_NAME, file);
+        if (line > 0)
+            html_write(out, "<b>:%lld</b>", line);
+        if (line > 0 && column > 0)
+            html_write(out, "<i>:%lld</i>", column);
+        html_write(out, "</span>");
+    }
+    if (image != NULL && report_string(frame, "function") != NULL)
+        html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
+                   image, 20, report_string(frame, "image_offset"));
+    html_write(out, "<span class=\"address\">%.*s</span>", 20,
+               report_string(frame, "address"));
+    write_trust(out, frame);
+    html_write(out, "</div>");
+}
+
+// write_frame_value writes any JSON value on one line.
+static void write_frame_value(struct text *out, const json_t *value)
+{
+    if (json_is_string(value)) {
+        html_write(out, "%.*s", PAGE_SHORT, json_string_value(value));
+        return;
+    }
+    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    html_write(out, "%.*s", PAGE_SHORT, dumped);
+    free(dumped);
+}
+
+// reason_of_end says why there is no value, in words where we have them.
+static const char *reason_of_end(const json_t *argument)
+{
+    static const struct {
+        const char *reason;
+        const char *words;
+    } reasons[] = {
+        { "clobbered", "its register was overwritten" },
+        { "optimized-out", "the compiler left it out" },
+        { "unreadable", "its memory could not be read" },
+        { "aggregate-split", "it is passed in several places" },
+        { "clone", "the compiler changed the function's parameters" },
+        { "ambiguous-symbol", "several functions have this name" },
+        { "ambiguous-type", "several types have this name" },
+    };
+    const char *reason = report_string(argument, "reason");
+    for (size_t i = 0; reason != NULL && i < sizeof(reasons) / sizeof(reasons[0]);
+         i++) {
+        if (strcmp(reasons[i].reason, reason) == 0)
+            return reasons[i].words;
+    }
+    return reason;
+}
+
+static void write_frame_arguments(struct text *out, const json_t *frame)
+{
+    const json_t *arguments = json_object_get(frame, "arguments");
+    if (json_array_size(arguments) == 0)
+        return;
+    html_write(out, "<ul class=\"arguments\">");
+    for (size_t i = 0; i < json_array_size(arguments) && i < ARGUMENTS_SHOWN; i++) {
+        const json_t *argument = json_array_get(arguments, i);
+        const char *confidence = report_string(argument, "confidence");
+        const json_t *value = json_object_get(argument, "value");
+        html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = ", PAGE_SHORT,
+                   report_string(argument, "type"), PAGE_SHORT,
+                   report_string(argument, "name"));
+        if (value != NULL)
+            write_frame_value(out, value);
+        else
+            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of_end(argument));
+        if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
+            html_write(out, " <i>%.*s</i>", 16, confidence);
+        html_write(out, "</li>");
+    }
+    html_write(out, "</ul>");
+}
+
+// write_gap writes an entry that stands for frames and is no frame itself.
+static void write_gap(struct text *out, const json_t *frame)
+{
+    const char *kind = report_string(frame, "kind");
+    if (kind != NULL && strcmp(kind, "omit") == 0) {
+        html_write(out, "<li class=\"gap\">");
+        page_write_number(out, report_integer(frame, "count", 0));
+        html_write(out, " frames left out</li>\n");
+        return;
+    }
+    html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
+}
+
+// write_frame_function writes a function's name, with its parameters set apart.
+static void write_frame_function(struct text *out, const char *function)
+{
+    struct text name = { 0 };
+    readable_name(function, &name);
+    if (name.size != 0) {
+        size_t end = readable_name_parameters(name.bytes);
+        struct text head = { 0 };
+        text_append(&head, name.bytes, end);
+        html_write(out, "<code title=\"%.*s\">%.*s<span>%.*s</span></code>", PAGE_NAME,
+                   function, PAGE_NAME, head.bytes, PAGE_NAME, name.bytes + end);
+        text_deinit(&head);
+    }
+    text_deinit(&name);
+}
+
+// write_frame_name writes the function of a frame, or else its offset in an image or
+// its address.
+static void write_frame_name(struct text *out, const json_t *report,
+                             const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    const char *image = report_string(report_image(report, frame), "name");
+    if (function != NULL)
+        write_frame_function(out, function);
+    else if (image != NULL)
+        html_write(out, "<code class=\"nameless\">%.*s+%.*s</code>", PAGE_SHORT, image,
+                   20, report_string(frame, "image_offset"));
+    else
+        html_write(out, "<code class=\"nameless\">%.*s</code>", 20,
+                   report_string(frame, "address"));
+}
+
+// frame_number is the distance of the frame at index from the innermost one, including
+// the frames that were left out.
+static uint64_t frame_number(const json_t *frames, size_t index)
+{
+    uint64_t number = index;
+    for (size_t i = 0; i < index; i++) {
+        int64_t left_out = report_integer(json_array_get(frames, i), "count", 1);
+        number += left_out > 1 ? (uint64_t)left_out - 1 : 0;
+    }
+    return number;
+}
+
+// frame_look is how a frame is shown.
+enum frame_look {
+    FRAME_FAULT, // the one to look at first
+    FRAME_OPEN,
+    FRAME_FOLDED,
+    FRAME_REPEATED, // repeats another frame; its source lines are not repeated
+};
+
+static void write_frame_row(const struct frame_list *list, size_t index,
+                            enum frame_look look)
+{
+    struct text *out = list->out;
+    const json_t *frame = json_array_get(list->frames, index);
+    if (!report_frame_is_code(frame)) {
+        write_gap(out, frame);
+        return;
+    }
+    bool is_inline = report_flag(frame, "inline");
+    html_write(out,
+               "<li class=\"frame%s%s\"><span class=\"index\">%llu</span><div>"
+               "<div class=\"function\">",
+               frame_is_system(frame) ? " system" : "",
+               look == FRAME_FAULT ? " fault" : "",
+               (unsigned long long)frame_number(list->frames, index));
+    write_frame_name(out, list->report, frame);
+    if (is_inline)
+        html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
+                        " below\">inline</span>");
+    html_write(out, "</div>");
+    write_frame_place(out, list->report, frame);
+    write_frame_arguments(out, frame);
+    if (look != FRAME_REPEATED)
+        page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
+    html_write(out, "</div></li>\n");
+}
+
+// fold_end is the index after the run of system frames that begins at start.
+static size_t fold_end(const json_t *frames, size_t start)
+{
+    size_t i = start;
+    while (i < json_array_size(frames) && frame_is_system(json_array_get(frames, i)))
+        i++;
+    return i;
+}
+
+static void write_fold_names(struct text *out, const json_t *frames, size_t start,
+                             size_t end)
+{
+    size_t named = 0;
+    for (size_t i = start; i < end && named < NAMES_IN_A_FOLD; i++) {
+        const char *function = report_string(json_array_get(frames, i), "function");
+        if (function != NULL)
+            html_write(out, "%s<code>%.*s</code>", named++ == 0 ? "" : " ", 60,
+                       function);
+    }
+    if (named == NAMES_IN_A_FOLD && end - start > NAMES_IN_A_FOLD)
+        html_write(out, " \u2026");
+}
+
+static void write_fold(const struct frame_list *list, size_t start, size_t end)
+{
+    struct text *out = list->out;
+    html_write(out,
+               "<li class=\"fold\"><details><summary><span>%zu system %s</span>"
+               "<span class=\"names\">",
+               end - start, end - start == 1 ? "frame" : "frames");
+    write_fold_names(out, list->frames, start, end);
+    html_write(out, "</span></summary><ol class=\"frames\">\n");
+    for (size_t i = start; i < end; i++)
+        write_frame_row(list, i, FRAME_FOLDED);
+    html_write(out, "</ol></details></li>\n");
+}
+
+// repeat_end is the index after the run of frames with the same address that begins at
+// start.
+static size_t repeat_end(const json_t *frames, size_t start)
+{
+    const char *address = report_string(json_array_get(frames, start), "address");
+    size_t i = start;
+    while (address != NULL && i < json_array_size(frames)) {
+        const char *next = report_string(json_array_get(frames, i), "address");
+        if (next == NULL || strcmp(next, address) != 0)
+            break;
+        i++;
+    }
+    return i;
+}
+
+// write_repeat writes a frame once and folds its repetitions when there are enough of
+// them; it returns the index after the frames that it wrote.
+static size_t write_repeat(const struct frame_list *list, size_t start, size_t shown,
+                           bool fault)
+{
+    struct text *out = list->out;
+    size_t end = repeat_end(list->frames, start);
+    end = end < shown ? end : shown;
+    write_frame_row(list, start, fault ? FRAME_FAULT : FRAME_OPEN);
+    if (end < start + 1 + REPEATS_FOLDED)
+        return start + 1;
+    html_write(out,
+               "<li class=\"fold\"><details><summary><span>the same call %zu times"
+               " more</span></summary><ol class=\"frames\">\n",
+               end - start - 1);
+    for (size_t i = start + 1; i < end; i++)
+        write_frame_row(list, i, FRAME_REPEATED);
+    html_write(out, "</ol></details></li>\n");
+    return end;
+}
+
+static bool has_own_frames(const json_t *frames)
+{
+    size_t i;
+    json_t *frame;
+    json_array_foreach(frames, i, frame)
+    {
+        if (report_frame_is_code(frame) && !frame_is_system(frame))
+            return true;
+    }
+    return false;
+}
+
+static void write_ending(struct text *out, const json_t *thread)
+{
+    const char *ended = report_string(json_object_get(thread, "backtrace"), "ended");
+    for (size_t i = 0; ended != NULL && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (strcmp(endings[i].ended, ended) == 0)
+            html_write(out,
+                       "<p class=\"ending\"><b>The stack goes on.</b> %s"
+                       " <code>%s</code></p>",
+                       endings[i].sentence, ended);
+    }
+}
+
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread,
+                       struct page_sources *sources)
+{
+    const json_t *frames = report_frames(thread);
+    const struct frame_list list = { out, report, frames, sources };
+    size_t count = json_array_size(frames);
+    size_t shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    bool folding = has_own_frames(frames);
+    size_t open = 0;
+    if (count == 0)
+        html_write(out, "<p class=\"cut\">No frames were recorded.</p>");
+    html_write(out, "<ol class=\"frames\">\n");
+    for (size_t i = 0; i < shown && !page_is_full(out);) {
+        size_t end = folding ? fold_end(frames, i) : i;
+        end = end < shown ? end : shown;
+        if (end > i) {
+            write_fold(&list, i, end);
+            i = end;
+        } else {
+            i = write_repeat(&list, i, shown, open++ == 0);
+        }
+    }
+    html_write(out, "</ol>\n");
+    if (shown < count)
+        html_write(out, "<p class=\"cut\">%zu more frames are in the JSON.</p>",
+                   count - shown);
+    write_ending(out, thread);
+}

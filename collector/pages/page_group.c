@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/pages.h"
+
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/filter.h"
+#include "collector/store/moment.h"
+
+enum { REPORTS_ON_A_PAGE = 50 };
+
+struct group_page {
+    struct text *out;
+    struct store *store;
+    int64_t now_ms;
+};
+
+static void write_figure(struct text *out, const char *name)
+{
+    html_write(out, "<div><dt>%s</dt><dd>", name);
+}
+
+static void write_figures(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
+    html_write(out, "<dl class=\"figures\">");
+    write_figure(out, "Reports");
+    page_write_number(out, group->count);
+    html_write(out, "</dd></div>");
+    if (group->held_back != 0) {
+        write_figure(out, "Held back");
+        page_write_number(out, group->held_back);
+        html_write(out, "<small>not sent, past the senders' rate</small></dd></div>");
+    }
+    write_figure(out, "Last seen");
+    page_write_time(out, group->last_seen_ms, page->now_ms);
+    html_write(out, "</dd></div>");
+    write_figure(out, "First seen");
+    page_write_time(out, group->first_seen_ms, page->now_ms);
+    html_write(out, "</dd></div></dl>");
+}
+
+static void write_group_releases(struct text *out, const struct store_group *group)
+{
+    int64_t most = 1;
+    if (group->release_count == 0)
+        return;
+    for (size_t i = 0; i < group->release_count; i++)
+        most = group->release_counts[i] > most ? group->release_counts[i] : most;
+    html_write(out, "<section class=\"card\"><h2>Releases</h2><ul class=\"bars\">");
+    for (size_t i = 0; i < group->release_count; i++) {
+        html_write(out,
+                   "<li><span class=\"name\">%.*s</span>"
+                   "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
+                   PAGE_SHORT, group->releases[i], (long long)most,
+                   (long long)group->release_counts[i]);
+        page_write_number(out, group->release_counts[i]);
+        html_write(out, "</b></li>");
+    }
+    html_write(out, "</ul>");
+    if (group->release_count == STORE_RELEASES)
+        html_write(out, "<p class=\"cut\">The %d seen last.</p>", STORE_RELEASES);
+    html_write(out, "</section>\n");
+}
+
+// write_decision writes what people decided, and whether a resolved group came back.
+static void write_decision(struct group_page *page, const struct store_group *group)
+{
+    struct text *out = page->out;
+    bool resolved = strcmp(group->status, "resolved") == 0;
+    bool regressed = strcmp(group->status, "regressed") == 0;
+    if (group->status_time_ms != 0) {
+        html_write(out, "<p class=\"decision%s\">", regressed ? " back" : "");
+        html_write(out, "%s ",
+                   regressed  ? "It was resolved, and is back:"
+                   : resolved ? "Resolved"
+                              : "Changed");
+        page_write_time(out, group->status_time_ms, page->now_ms);
+        if (group->status_release[0] != 0)
+            html_write(out, " in release <b>%.*s</b>", PAGE_SHORT,
+                       group->status_release);
+        html_write(out, "</p>");
+    }
+    if (group->assignee[0] != 0)
+        html_write(out, "<p class=\"decision\">Assigned to <b>%.*s</b></p>",
+                   STORE_ASSIGNEE_SIZE, group->assignee);
+    if (group->note[0] != 0)
+        html_write(out, "<pre class=\"note-text\">%.*s</pre>", STORE_NOTE_SIZE,
+                   group->note);
+    if (group->kept < group->count)
+        html_write(out, "<p class=\"decision\">%lld of %lld reports are kept here.</p>",
+                   (long long)group->kept, (long long)group->count);
+}
+
+static void write_group_head(void *context, const struct store_group *group)
+{
+    struct group_page *page = context;
+    struct text *out = page->out;
+    page_begin(out, group->title, group->title);
+    html_write(out,
+               "<section class=\"hero\"><p class=\"kicker\"><span class=\"status %s\">"
+               "%s</span>Group %.*s</p>",
+               group->status, group->status, 12, group->id);
+    page_write_summary(out, group->title);
+    html_write(out, "<p class=\"lead\">");
+    page_write_said(out, group->summary, PAGE_NAME);
+    html_write(out, "</p>");
+    write_decision(page, group);
+    write_figures(page, group);
+    html_write(out,
+               "</section>\n<div class=\"pair\"><section class=\"card\">"
+               "<h2>The last %d days</h2>",
+               STORE_TREND_DAYS);
+    page_write_trend(out, group, true);
+    html_write(out, "</section>\n");
+    write_group_releases(out, group);
+    html_write(out, "</div>\n");
+    page_triage_write(out, page->store, group);
+    html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
+                    "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
+                    " c\">Compare two</button></h2><ol class=\"reports\">\n");
+}
+
+static void write_report_row(void *context, const struct store_report *report)
+{
+    struct group_page *page = context;
+    struct text *out = page->out;
+    html_write(out,
+               "<li><input type=\"checkbox\" name=\"r\" value=\"%s\""
+               " aria-label=\"Compare this report\"><a href=\"/reports/%s\">",
+               report->id, report->id);
+    page_write_time(out, report->time_ms, page->now_ms);
+    html_write(out, "</a><span class=\"path\">%.*s</span>", PAGE_SHORT,
+               report->executable);
+    if (report->release[0] != 0)
+        html_write(out, "<span class=\"chip\">%.*s</span>", 60, report->release);
+    if (report->environment[0] != 0)
+        html_write(out, "<span class=\"chip quiet\">%.*s</span>", 60,
+                   report->environment);
+    html_write(out, "<span class=\"host\">%.*s</span></li>\n", 80, report->hostname);
+}
+
+void page_group(struct http_request *request)
+{
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    if (!filter_read(request, REPORTS_ON_A_PAGE, &filter))
+        return;
+    filter.store.group = request->id;
+
+    struct text *out = &request->answer.body;
+    struct store *store = collector_of(request)->store;
+    struct group_page page = { .out = out, .store = store, .now_ms = moment_now() };
+    enum ch_status status =
+        store_find_group(store, request->id, write_group_head, &page);
+    if (status == CH_OK)
+        status =
+            store_list_reports(store, &filter.store, write_report_row, &page, next);
+    if (status != CH_OK) {
+        api_fail_store(request, status, "group");
+        return;
+    }
+    html_write(out, "</ol></form></section>\n");
+    if (next[0] != 0)
+        html_write(out,
+                   "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?cursor=%s\">"
+                   "Older reports</a></nav>",
+                   request->id, next);
+    page_end(out);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page_sections.h"
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/server/symbol_folder.h"
+#include "report/report.h"
+
+enum { IMAGES_SHOWN = 400 };
+
+// write_sent marks what was uploaded of a build; folder may be NULL.
+static void write_sent(struct text *out, const char *folder, const char *build_id)
+{
+    if (folder == NULL || build_id == NULL)
+        return;
+    if (symbol_folder_has(folder, SYMBOL_DEBUG_FILE, build_id))
+        html_write(out, "<span class=\"mark\" title=\"Its debug file was sent to this"
+                        " collector\">debug file</span>");
+    if (symbol_folder_has(folder, SYMBOL_SOURCES, build_id))
+        html_write(out, "<span class=\"mark\" title=\"Its sources were sent to this"
+                        " collector\">sources</span>");
+}
+
+static void write_image_row(struct text *out, const char *folder, const json_t *image)
+{
+    const char *build_id = report_string(image, "build_id");
+    const char *path = report_string(image, "path");
+    html_write(out, "<tr><td><b>%.*s</b>", PAGE_SHORT, report_string(image, "name"));
+    if (report_flag(image, "has_sframe"))
+        html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
+                        "SFrame</span>");
+    write_sent(out, folder, build_id);
+    html_write(out,
+               "<span class=\"path\">%.*s</span></td><td class=\"id\">%.*s</td>"
+               "<td class=\"id\">%.*s</td></tr>\n",
+               PAGE_SHORT, path, 128, build_id != NULL ? build_id : "no build ID", 20,
+               report_string(image, "base"));
+}
+
+void page_images_write(struct text *out, const struct viewed_report *viewed)
+{
+    const json_t *report = viewed->opened.json;
+    const json_t *images = json_object_get(report, "images");
+    size_t count = json_array_size(images);
+    size_t shown = 0;
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"images\"><details><summary><h2>Images"
+               " <small>%zu loaded</small></h2></summary><div class=\"scroll\"><table>"
+               "<thead><tr><th>Image</th><th>Build ID</th><th>Base</th></tr></thead>"
+               "<tbody>\n",
+               count);
+    while (shown < count && shown < IMAGES_SHOWN && !page_is_full(out))
+        write_image_row(out, viewed->symbols, json_array_get(images, shown++));
+    html_write(out, "</tbody></table></div>");
+    if (shown < count)
+        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
+                   count - shown);
+    html_write(out, "</details></section>\n");
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/pages.h"
+#include "collector/server/access.h"
+#include "collector/server/collector.h"
+#include "collector/server/form.h"
+
+enum { LOGIN_S = 30 * 86400 };
+
+void page_login_write(struct text *out, const char *to, const char *complaint)
+{
+    page_begin(out, "Log in", NULL);
+    html_write(out,
+               "<form class=\"card login\" method=\"post\" action=\"/login\">"
+               "<h1>Log in</h1><p>%s</p><input type=\"hidden\" name=\"to\""
+               " value=\"%.*s\"><label><span>Token</span><input type=\"password\""
+               " name=\"token\" required autofocus autocomplete=\"current-password\">"
+               "</label><button>Log in</button></form>",
+               complaint, HTTP_TARGET_SIZE - 1, to);
+    page_end(out);
+}
+
+// is_here is true for a path of this collector, and false for what leads to another
+// site.
+static bool is_here(const char *to)
+{
+    // Browsers read `//host` and `/\host` as the address of another host.
+    if (to[0] != '/' || to[1] == '/' || to[1] == '\\' || strlen(to) >= HTTP_TARGET_SIZE)
+        return false;
+    for (; *to != 0; to++) {
+        if ((unsigned char)*to <= ' ' || (unsigned char)*to > '~')
+            return false;
+    }
+    return true;
+}
+
+static void lead_to(struct http_request *request, const char *to)
+{
+    snprintf(request->answer.location, sizeof(request->answer.location), "%s", to);
+    request->answer.status = 303;
+    request->answer.content_type = "text/html; charset=utf-8";
+}
+
+static void set_cookie(struct http_request *request, const char *value, int seconds)
+{
+    text_appendf(&request->answer.cookie,
+                 ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                 value, seconds, request->secure ? "; Secure" : "");
+}
+
+void page_post_login(struct http_request *request)
+{
+    const char *const *tokens = collector_of(request)->tokens;
+    char value[2 * ACCESS_TOKEN_SIZE + 1];
+    struct form form;
+    size_t token = 0;
+    if (form_read(&request->body, &form) != CH_OK) {
+        http_fail(request, 400, "this is not the form of this page");
+        return;
+    }
+    const char *to = form_value(&form, "to");
+    const char *sent = form_value(&form, "token");
+    to = to != NULL && is_here(to) ? to : "/";
+    if (tokens[0] == NULL || sent == NULL || !access_is_token(tokens, sent, &token)) {
+        request->answer.status = 401;
+        request->answer.content_type = "text/html; charset=utf-8";
+        page_login_write(&request->answer.body, to, "This token is not known here.");
+        return;
+    }
+    access_write_cookie(tokens[token], value);
+    set_cookie(request, value, LOGIN_S);
+    lead_to(request, to);
+}
+
+void page_post_logout(struct http_request *request)
+{
+    set_cookie(request, "", 0);
+    lead_to(request, "/");
+}

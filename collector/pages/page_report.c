@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/pages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
+#include "collector/store/moment.h"
+#include "report/readable_name.h"
+
+enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
+
+static void write_report_fact(struct text *out, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != 0)
+        html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
+}
+
+// write_path allows a line break after each slash of a path.
+static void write_path(struct text *out, const char *name, const char *path)
+{
+    if (path == NULL || path[0] == 0)
+        return;
+    html_write(out, "<div><dt>%s</dt><dd>", name);
+    for (size_t shown = 0; *path != 0 && shown < PAGE_NAME;) {
+        size_t part = strcspn(path + 1, "/") + 1;
+        char piece[256];
+        snprintf(piece, sizeof(piece), "%.*s", part < 255 ? (int)part : 255, path);
+        part = strlen(piece);
+        html_write(out, "%s<wbr>", piece);
+        path += part;
+        shown += part;
+    }
+    html_write(out, "%s</dd></div>", *path != 0 ? "\u2026" : "");
+}
+
+// write_signal writes `SIGSEGV (11), SEGV_MAPERR`.
+static void write_signal(struct text *out, const json_t *crash)
+{
+    const char *code = report_string(crash, "code_name");
+    if (crash == NULL)
+        return;
+    html_write(out, "<div><dt>Signal</dt><dd>%.*s <i>%lld</i>", 24,
+               report_string(crash, "name"),
+               (long long)report_integer(crash, "signal", 0));
+    if (code != NULL)
+        html_write(out, " %.*s", 40, code);
+    html_write(out, "</dd></div>");
+}
+
+static void write_time_fact(struct text *out, const json_t *report)
+{
+    int64_t at = 0;
+    const char *time = report_string(report, "time");
+    int64_t now_ms = moment_now();
+    if (time == NULL)
+        return;
+    html_write(out, "<div><dt>Time</dt><dd>");
+    if (moment_read(time, now_ms, &at) == CH_OK) {
+        char utc[MOMENT_SIZE];
+        moment_write(at, utc);
+        utc[10] = ' ';
+        utc[19] = 0;
+        html_write(out, "%s UTC <i>", utc);
+        page_write_time(out, at, now_ms);
+        html_write(out, "</i>");
+    }
+    html_write(out, "</dd></div>");
+}
+
+static void write_argument_list(struct text *out, const json_t *process)
+{
+    const json_t *arguments = json_object_get(process, "arguments");
+    if (json_array_size(arguments) == 0)
+        return;
+    html_write(out, "<div class=\"wide-fact\"><dt>Command</dt><dd><code>");
+    for (size_t i = 0; i < json_array_size(arguments) && i < 64; i++)
+        html_write(out, "%s%.*s", i == 0 ? "" : " ", PAGE_SHORT,
+                   json_string_value(json_array_get(arguments, i)));
+    html_write(out, "</code></dd></div>");
+}
+
+static void write_uptime(struct text *out, const json_t *process)
+{
+    long long s = report_integer(process, "uptime_ms", -1) / 1000;
+    if (report_integer(process, "uptime_ms", -1) < 0)
+        return;
+    html_write(out, "<div><dt>Ran for</dt><dd>");
+    if (s >= 86400)
+        html_write(out, "%lld d %lld h", s / 86400, s / 3600 % 24);
+    else if (s >= 3600)
+        html_write(out, "%lld h %lld min", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        html_write(out, "%lld min %lld s", s / 60, s % 60);
+    else
+        html_write(out, "%lld s", s);
+    html_write(out, "</dd></div>");
+}
+
+static void write_report_facts(struct text *out, const json_t *report)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *process = json_object_get(report, "process");
+    const json_t *host = json_object_get(report, "host");
+    html_write(out, "<dl class=\"facts\">");
+    write_signal(out, crash);
+    write_report_fact(out, "Address", report_string(crash, "address"));
+    write_path(out, "Program", report_string(process, "executable"));
+    write_report_fact(out, "Release", report_string(report, "release"));
+    write_report_fact(out, "Environment", report_string(report, "environment"));
+    write_report_fact(out, "Host", report_string(host, "hostname"));
+    write_time_fact(out, report);
+    write_uptime(out, process);
+    write_report_fact(out, "System", report_string(host, "os"));
+    write_report_fact(out, "Kernel", report_string(host, "kernel"));
+    write_report_fact(out, "Architecture", report_string(host, "arch"));
+    write_argument_list(out, process);
+    html_write(out, "</dl>");
+}
+
+// write_spool says how many crashes the sender counted and did not send.
+static void write_spool(struct text *out, const json_t *report, const char *group)
+{
+    const json_t *spool = json_object_get(report, "spool");
+    int64_t held_back = report_integer(spool, "held_back", 0);
+    int64_t dropped = report_integer(spool, "dropped", 0);
+    int64_t here =
+        report_integer(json_object_get(spool, "held_back_by_fingerprint"), group, 0);
+    if (held_back > 0) {
+        html_write(out, "<p class=\"cut\">Before this report the sender held back ");
+        page_write_number(out, held_back);
+        html_write(out, " more %s of this program, past its rate (CRASHHOOK_RATE)",
+                   held_back == 1 ? "crash" : "crashes");
+        if (here > 0 && here < held_back) {
+            html_write(out, "; ");
+            page_write_number(out, here);
+            html_write(out, " of them in this group");
+        }
+        html_write(out, ".</p>");
+    }
+    if (dropped > 0) {
+        html_write(out, "<p class=\"cut\">The sender's spool was full: ");
+        page_write_number(out, dropped);
+        html_write(out, " %s deleted unsent.</p>",
+                   dropped == 1 ? "report was" : "reports were");
+    }
+}
+
+static void write_hero(struct text *out, const struct viewed_report *viewed,
+                       const char *id)
+{
+    const json_t *report = viewed->opened.json;
+    const json_t *crash = json_object_get(report, "crash");
+    const char *kind = report_string(crash, "kind");
+    const char *summary = report_string(crash, "summary");
+    const char *message = report_unsaid_message(crash);
+    html_write(out, "<section class=\"hero\"><p class=\"kicker\">");
+    if (kind != NULL)
+        html_write(out, "<span class=\"kind\">%.*s</span>", 40, kind);
+    html_write(out, "<a href=\"/groups/%s\">%.*s</a></p>", viewed->group, PAGE_SHORT,
+               viewed->title);
+    page_write_summary(out, summary != NULL ? summary : viewed->title);
+    if (message != NULL)
+        html_write(out, "<pre class=\"message\">%s</pre>", message);
+    struct text CH_CLEANUP(text_deinit) then = { 0 };
+    report_then(crash, &then);
+    if (then.size != 0)
+        html_write(out, "<p>%s.</p>", then.bytes);
+    write_report_facts(out, report);
+    html_write(out,
+               "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""
+               " accesskey=\"t\" title=\"To paste elsewhere; access key t\">Text</a>"
+               "<a href=\"/api/v1/reports/%s\" accesskey=\"j\""
+               " title=\"Access key j\">JSON</a>"
+               "<a href=\"/api/v1/reports/%s?form=sent\">JSON as sent</a></p>",
+               id, id, id);
+    if (viewed->renamed)
+        html_write(out, "<p class=\"cut\">Some names come from debug files that were"
+                        " sent to this collector.</p>");
+    else if (report_integer(report, "revision", 1) == 0)
+        html_write(out, "<p class=\"cut\">This report was sent before it had names."
+                        " They appear when the sender adds them, or when debug files"
+                        " are sent here.</p>");
+    write_spool(out, report, viewed->group);
+    html_write(out, "</section>\n");
+}
+
+static void write_problem_list(struct text *out, const json_t *report)
+{
+    const json_t *problems = json_object_get(report, "problems");
+    size_t count = json_array_size(problems);
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"problems\"><h2>What could not be read"
+               " <small>%zu</small></h2><ul class=\"problems\">\n",
+               count);
+    for (size_t i = 0; i < count && i < PROBLEMS_SHOWN; i++) {
+        const json_t *problem = json_array_get(problems, i);
+        html_write(out, "<li><b>%.*s</b> %.*s <code>%.*s</code> %.*s</li>\n", 60,
+                   report_string(problem, "stage"), PAGE_SHORT,
+                   report_string(problem, "status"), 24,
+                   report_string(problem, "address"), PAGE_SHORT,
+                   report_string(problem, "detail"));
+    }
+    html_write(out, "</ul>");
+    if (count > PROBLEMS_SHOWN)
+        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
+                   count - PROBLEMS_SHOWN);
+    html_write(out, "</section>\n");
+}
+
+static void write_tag_list(struct text *out, const json_t *report)
+{
+    const json_t *tags = json_object_get(report, "tags");
+    const char *key;
+    json_t *value;
+    size_t shown = 0;
+    if (json_object_size(tags) == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"tags\"><h2>Tags</h2>"
+                    "<dl class=\"tags\">\n");
+    json_object_foreach((json_t *)(uintptr_t)tags, key, value)
+    {
+        if (shown++ == TAGS_SHOWN)
+            break;
+        html_write(out, "<div><dt>%.*s</dt><dd>%.*s</dd></div>", 64, key, PAGE_SHORT,
+                   json_string_value(value));
+    }
+    html_write(out, "</dl></section>\n");
+}
+
+static void write_breadcrumb_list(struct text *out, const json_t *report)
+{
+    const json_t *crumbs = json_object_get(report, "breadcrumbs");
+    size_t count = json_array_size(crumbs);
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"breadcrumbs\"><h2>Before the crash</h2>"
+               "<ol class=\"crumbs\">\n");
+    for (size_t i = count > CRUMBS_SHOWN ? count - CRUMBS_SHOWN : 0; i < count; i++) {
+        const json_t *crumb = json_array_get(crumbs, i);
+        html_write(out, "<li><time>%.*s</time><span>%.*s</span></li>\n", 40,
+                   report_string(crumb, "time"), PAGE_NAME,
+                   report_string(crumb, "message"));
+    }
+    html_write(out, "</ol></section>\n");
+}
+
+static void write_agent_facts(struct text *out, const json_t *report)
+{
+    const json_t *agent = json_object_get(report, "agent");
+    const json_t *timings = json_object_get(agent, "timings_us");
+    const char *stage;
+    json_t *us;
+    size_t shown = 0;
+    html_write(out, "<footer class=\"agent\"><p>crashhook %.*s, captured by %.*s", 40,
+               report_string(agent, "version"), 24, report_string(agent, "tier"));
+    json_object_foreach((json_t *)(uintptr_t)timings, stage, us)
+    {
+        if (shown++ == 12)
+            break;
+        html_write(out, "<span>%.*s %lld\u2009\u00b5s</span>", 24, stage,
+                   (long long)json_integer_value(us));
+    }
+    html_write(out, "</p></footer>\n");
+}
+
+void page_report_write(struct text *out, const struct viewed_report *viewed,
+                       const char *id, const char *address)
+{
+    const json_t *report = viewed->opened.json;
+    page_begin(out, viewed->title, "Report");
+    write_hero(out, viewed, id);
+    page_threads_write_crashed(out, viewed, address);
+    page_missing_write(out, report, address);
+    page_watches_write(out, report);
+    page_flight_write(out, report);
+    page_threads_write_others(out, report);
+    page_memory_write(out, report);
+    write_breadcrumb_list(out, report);
+    write_problem_list(out, report);
+    write_tag_list(out, report);
+    page_images_write(out, viewed);
+    write_agent_facts(out, report);
+    page_end(out);
+}
+
+void page_report(struct http_request *request)
+{
+    struct viewed_report viewed;
+    if (!viewed_report_open(request, request->id, &viewed))
+        return;
+    char address[300];
+    snprintf(address, sizeof(address), "%s://%.*s", request->secure ? "https" : "http",
+             200, request->host != NULL ? request->host : "THIS-ADDRESS");
+    page_report_write(&request->answer.body, &viewed, request->id, address);
+    viewed_report_close(&viewed);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sections of a report's page, in the order of the page. Each function writes one
+// section, or nothing when the report has nothing for it.
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "collector/pages/page_source.h"
+#include "collector/server/viewed_report.h"
+
+// page_report_write writes the whole page of report id; address is the collector's own
+// URL as the reader's browser reached it.
+void page_report_write(struct text *out, const struct viewed_report *viewed,
+                       const char *id, const char *address);
+
+// page_text_write writes the report as plain text, without control characters.
+void page_text_write(struct text *out, const struct viewed_report *viewed,
+                     const char *id);
+
+// page_missing_write says which debug files would name the nameless frames, and how to
+// upload them.
+void page_missing_write(struct text *out, const json_t *report, const char *address);
+
+// page_flight_write draws and lists what each thread ran before the crash.
+void page_flight_write(struct text *out, const json_t *report);
+
+// page_watches_write writes the values that the program asked to have watched.
+void page_watches_write(struct text *out, const json_t *report);
+
+// page_memory_write writes the memory that registers pointed at.
+void page_memory_write(struct text *out, const json_t *report);
+
+// page_frames_write writes a thread's frames: the program's own open, runs of system
+// frames folded (unless there are no others), inlined calls marked, source lines where
+// there are sources (NULL: none), and why the unwind ended.
+void page_frames_write(struct text *out, const json_t *report, const json_t *thread,
+                       struct page_sources *sources);
+
+// page_frames_headline is the function that best names a thread, or NULL: that of the
+// innermost frame of the program's own, else of the innermost frame.
+const char *page_frames_headline(const json_t *thread);
+
+// page_threads_write_crashed writes the crashed thread, with source lines, and its
+// registers; address is as in page_report_write.
+void page_threads_write_crashed(struct text *out, const struct viewed_report *viewed,
+                                const char *address);
+
+// page_threads_write_others writes the other threads, each distinct stack once.
+void page_threads_write_others(struct text *out, const json_t *report);
+
+// page_triage_write writes the forms in which people decide about a group.
+void page_triage_write(struct text *out, struct store *store,
+                       const struct store_group *group);
+
+// page_images_write writes the loaded images, and what was uploaded of each.
+void page_images_write(struct text *out, const struct viewed_report *viewed);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A report as plain text, short enough to be pasted into an issue or a chat.
+#include <string.h>
+
+#include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
+#include "report/readable_name.h"
+#include "report/report.h"
+
+enum { FRAMES_WRITTEN = 200 };
+
+// append_plain appends a value on one line, without control characters, which a
+// terminal would obey.
+static void append_plain(struct text *out, const char *value, size_t limit)
+{
+    size_t length = value != NULL ? strnlen(value, limit) : 0;
+    for (size_t i = 0; i < length; i++) {
+        // C1 controls, U+0080 to U+009F, are 0xc2 and a byte below 0xa0 in UTF-8.
+        unsigned char byte = (unsigned char)value[i];
+        bool control = byte < ' ' || byte == 0x7f ||
+                       (byte == 0xc2 && (unsigned char)value[i + 1] < 0xa0);
+        text_append(out, control ? "." : value + i, 1);
+    }
+}
+
+static void write_text_line(struct text *out, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == 0)
+        return;
+    text_appendf(out, "%-12s ", name);
+    append_plain(out, value, PAGE_NAME);
+    text_append_string(out, "\n");
+}
+
+static void write_text_function(struct text *out, const json_t *report,
+                                const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    struct text name = { 0 };
+    if (function != NULL)
+        readable_name(function, &name);
+    if (name.bytes != NULL) {
+        append_plain(out, name.bytes, PAGE_NAME);
+    } else {
+        const char *image = report_string(report_image(report, frame), "name");
+        append_plain(out, image != NULL ? image : "?", PAGE_SHORT);
+        text_append_string(out, "+");
+        append_plain(out, report_string(frame, "image_offset"), 24);
+    }
+    text_deinit(&name);
+}
+
+// write_text_source writes the frame's source line below it.
+static void write_text_source(struct text *out, struct page_sources *sources,
+                              const json_t *frame)
+{
+    struct text line = { 0 };
+    page_source_line(&line, sources, frame);
+    if (line.size != 0) {
+        text_append_string(out, "       > ");
+        append_plain(out, line.bytes, PAGE_SHORT);
+        text_append_string(out, "\n");
+    }
+    text_deinit(&line);
+}
+
+static void write_text_frame(struct text *out, const json_t *report,
+                             const json_t *frame, size_t number)
+{
+    if (!report_frame_is_code(frame)) {
+        text_appendf(out, "     ... %lld frames left out\n",
+                     (long long)report_integer(frame, "count", 0));
+        return;
+    }
+    text_appendf(out, "%4zu ", number);
+    write_text_function(out, report, frame);
+    if (report_string(frame, "file") != NULL) {
+        text_append_string(out, " at ");
+        append_plain(out, report_string(frame, "file"), PAGE_NAME);
+        text_appendf(out, ":%lld", (long long)report_integer(frame, "line", 0));
+    }
+    text_append_string(out, report_flag(frame, "inline") ? " (inline)\n" : "\n");
+}
+
+void page_text_write(struct text *out, const struct viewed_report *viewed,
+                     const char *id)
+{
+    const json_t *report = viewed->opened.json;
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thread = report_crashed_thread(report);
+    const json_t *frames = report_frames(thread);
+    CH_CLEANUP(page_sources_deinit) struct page_sources sources;
+    page_sources_init(&sources, viewed->symbols, report);
+    bool sourced = false;
+    write_text_line(out, "crash", viewed->title);
+    write_text_line(out, "summary", report_string(crash, "summary"));
+    write_text_line(out, "message", report_unsaid_message(crash));
+    write_text_line(out, "address", report_string(crash, "address"));
+    write_text_line(out, "program",
+                    report_string(json_object_get(report, "process"), "executable"));
+    write_text_line(out, "release", report_string(report, "release"));
+    write_text_line(out, "environment", report_string(report, "environment"));
+    write_text_line(out, "host",
+                    report_string(json_object_get(report, "host"), "hostname"));
+    write_text_line(out, "time", report_string(report, "time"));
+    write_text_line(out, "report", id);
+    write_text_line(out, "group", viewed->group);
+    int64_t held_back =
+        report_integer(json_object_get(report, "spool"), "held_back", 0);
+    if (held_back > 0)
+        text_appendf(out, "%-12s %lld more crashes of this program\n", "held back",
+                     (long long)held_back);
+    if (thread != NULL)
+        text_appendf(out, "\nthread %lld crashed\n",
+                     (long long)report_integer(thread, "tid", 0));
+    size_t count = json_array_size(frames);
+    for (size_t i = 0; i < count && i < FRAMES_WRITTEN; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        write_text_frame(out, report, frame, i);
+        if (sourced || report_frame_is_system(report, frame))
+            continue;
+        sourced = true;
+        write_text_source(out, &sources, frame);
+    }
+    if (count > FRAMES_WRITTEN)
+        text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);
+}

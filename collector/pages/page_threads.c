@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page_sections.h"
+
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "report/report.h"
+
+enum { STACKS_SHOWN = 100, NAMES_SHOWN = 12, REGISTERS_SHOWN = 128 };
+
+// stack is a group of threads with the same functions, and the first of these threads.
+struct stack {
+    const json_t *thread;
+    uint64_t hash;
+    size_t count;
+    struct text names; // of the first NAMES_SHOWN threads, escaped
+};
+
+struct stacks {
+    struct stack stacks[STACKS_SHOWN];
+    size_t count;
+    size_t left_out; // threads whose stacks did not fit
+};
+
+// hash_thread_text continues a 64-bit FNV-1a hash; 0xff, which UTF-8 never contains,
+// ends each string.
+static uint64_t hash_thread_text(uint64_t hash, const char *string)
+{
+    for (; string != NULL && *string != 0; string++)
+        hash = (hash ^ (unsigned char)*string) * 0x100000001b3;
+    return (hash ^ 0xff) * 0x100000001b3;
+}
+
+// thread_frame_key is what a reader compares frames by: the function, else the address.
+static const char *thread_frame_key(const json_t *frame)
+{
+    const char *function = report_string(frame, "function");
+    return function != NULL ? function : report_string(frame, "address");
+}
+
+static bool thread_frames_alike(const json_t *a, const json_t *b)
+{
+    size_t count = json_array_size(a);
+    if (count != json_array_size(b))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *first = thread_frame_key(json_array_get(a, i));
+        const char *second = thread_frame_key(json_array_get(b, i));
+        if (first == NULL || second == NULL ? first != second
+                                            : strcmp(first, second) != 0)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t hash_frames(const json_t *frames)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    size_t i;
+    json_t *frame;
+    json_array_foreach(frames, i, frame)
+    {
+        hash = hash_thread_text(hash, thread_frame_key(frame));
+    }
+    return hash;
+}
+
+static void add_name(struct stack *stack, const json_t *thread)
+{
+    const char *name = report_string(thread, "name");
+    if (stack->count > NAMES_SHOWN)
+        return;
+    if (stack->count > 1)
+        text_append_string(&stack->names, ", ");
+    html_write(&stack->names, "%.*s <i>%lld</i>", 40, name != NULL ? name : "thread",
+               (long long)report_integer(thread, "tid", 0));
+}
+
+static void add_listed_thread(struct stacks *stacks, const json_t *thread)
+{
+    const json_t *frames = report_frames(thread);
+    uint64_t hash = hash_frames(frames);
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct stack *stack = &stacks->stacks[i];
+        if (stack->hash != hash ||
+            !thread_frames_alike(report_frames(stack->thread), frames))
+            continue;
+        stack->count++;
+        add_name(stack, thread);
+        return;
+    }
+    if (stacks->count == STACKS_SHOWN) {
+        stacks->left_out++;
+        return;
+    }
+    struct stack *stack = &stacks->stacks[stacks->count++];
+    *stack = (struct stack){ .thread = thread, .hash = hash, .count = 1 };
+    add_name(stack, thread);
+}
+
+static void stacks_deinit(struct stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        text_deinit(&stacks->stacks[i].names);
+}
+
+static void write_page_stack(struct text *out, const json_t *report,
+                             const struct stack *stack)
+{
+    const char *state = report_string(stack->thread, "state");
+    html_write(out, "<li><details class=\"stack\"><summary><span class=\"threads\">");
+    if (stack->count > 1)
+        html_write(out, "%zu threads like this", stack->count);
+    else
+        html_write(out, "1 thread");
+    html_write(out, "</span><code>%.*s</code><span class=\"who\">", PAGE_SHORT,
+               page_frames_headline(stack->thread));
+    text_append(out, stack->names.bytes, stack->names.size);
+    if (stack->count > NAMES_SHOWN)
+        html_write(out, " and %zu more", stack->count - NAMES_SHOWN);
+    html_write(out, "%s%.*s</span></summary>\n",
+               state != NULL && stack->count == 1 ? " \u00b7 state " : "",
+               stack->count == 1 ? 8 : 0, state);
+    page_frames_write(out, report, stack->thread, NULL);
+    if (stack->count > 1)
+        html_write(out,
+                   "<p class=\"cut\">Lines and addresses are those of thread %lld.</p>",
+                   (long long)report_integer(stack->thread, "tid", 0));
+    html_write(out, "</details></li>\n");
+}
+
+void page_threads_write_others(struct text *out, const json_t *report)
+{
+    const json_t *crashed = report_crashed_thread(report);
+    const json_t *threads = json_object_get(report, "threads");
+    CH_CLEANUP(stacks_deinit) struct stacks stacks = { .count = 0 };
+    size_t others = 0;
+    size_t i;
+    json_t *thread;
+    json_array_foreach(threads, i, thread)
+    {
+        if (thread == crashed)
+            continue;
+        others++;
+        add_listed_thread(&stacks, thread);
+    }
+    if (others == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"threads\"><h2>%s <small>%zu",
+               crashed != NULL ? "Other threads" : "Threads", others);
+    if (others > 1)
+        html_write(out, " in %zu%s %s", stacks.count,
+                   stacks.left_out != 0 ? " or more" : "",
+                   stacks.count == 1 ? "stack" : "different stacks");
+    html_write(out, "</small></h2><ol class=\"stacks\">\n");
+    size_t shown = 0;
+    while (shown < stacks.count && !page_is_full(out))
+        write_page_stack(out, report, &stacks.stacks[shown++]);
+    html_write(out, "</ol>");
+    if (shown < stacks.count || stacks.left_out != 0)
+        html_write(out,
+                   "<p class=\"cut\">%zu stacks are shown here; the rest is in the"
+                   " JSON.</p>",
+                   shown);
+    html_write(out, "</section>\n");
+}
+
+static void write_register_table(struct text *out, const json_t *thread)
+{
+    const json_t *registers = json_object_get(thread, "registers");
+    const char *name;
+    json_t *value;
+    size_t shown = 0;
+    if (json_object_size(registers) == 0)
+        return;
+    html_write(out, "<details class=\"inner\"><summary>Registers</summary>"
+                    "<dl class=\"registers\">");
+    json_object_foreach((json_t *)(uintptr_t)registers, name, value)
+    {
+        if (shown++ == REGISTERS_SHOWN)
+            break;
+        html_write(out, "<div><dt>%.*s</dt><dd>%.*s</dd></div>", 16, name, 70,
+                   json_string_value(value));
+    }
+    html_write(out, "</dl></details>");
+}
+
+void page_threads_write_crashed(struct text *out, const struct viewed_report *viewed,
+                                const char *address)
+{
+    const json_t *report = viewed->opened.json;
+    const json_t *thread = report_crashed_thread(report);
+    CH_CLEANUP(page_sources_deinit) struct page_sources sources;
+    page_sources_init(&sources, viewed->symbols, report);
+    if (thread == NULL)
+        return;
+    const char *name = report_string(thread, "name");
+    html_write(out,
+               "<section class=\"card crashed\" id=\"crashed\"><h2>Crashed thread"
+               " <small>%.*s %lld</small></h2>\n",
+               40, name, (long long)report_integer(thread, "tid", 0));
+    page_frames_write(out, report, thread, &sources);
+    page_source_write_missing(out, &sources, address);
+    write_register_table(out, thread);
+    html_write(out, "</section>\n");
+}

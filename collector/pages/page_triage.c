@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
+#include "collector/pages/pages.h"
+#include "collector/server/collector.h"
+#include "collector/server/form.h"
+#include "collector/server/triage.h"
+
+// choices holds the statuses that a group can get, as buttons; key is pressed together
+// with the browser's modifier.
+static const struct {
+    const char *status;
+    const char *label;
+    const char *key;
+} choices[] = {
+    { "resolved", "Resolve", "r" },
+    { "ignored", "Ignore", "i" },
+    { "open", "Reopen", "o" },
+};
+
+static void write_choices(struct text *out, const struct store_group *group)
+{
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        bool resolves = strcmp(choices[i].status, "resolved") == 0;
+        bool reopens = strcmp(choices[i].status, "open") == 0;
+        if (strcmp(choices[i].status, group->status) == 0 ||
+            (reopens && strcmp(group->status, "regressed") == 0))
+            continue;
+        html_write(out,
+                   "<button class=\"%s\" name=\"status\" value=\"%s\" accesskey=\"%s\""
+                   " title=\"Access key %s\">%s</button>",
+                   resolves ? "main" : "quiet", choices[i].status, choices[i].key,
+                   choices[i].key, choices[i].label);
+    }
+}
+
+static void write_merged_form(void *context, const struct store_merged *merged)
+{
+    struct text *out = context;
+    html_write(
+        out,
+        "<li><code>%.*s</code> <i>%lld</i>"
+        "<button class=\"quiet\" name=\"split\" value=\"%s\">Split</button></li>",
+        16, merged->fingerprint, (long long)merged->kept, merged->fingerprint);
+}
+
+void page_triage_write(struct text *out, struct store *store,
+                       const struct store_group *group)
+{
+    html_write(
+        out,
+        "<section class=\"card triage\" id=\"triage\"><h2>Decide</h2>"
+        "<form method=\"post\" action=\"/groups/%s\">"
+        "<label><span>Assigned to</span><input name=\"assignee\" value=\"%.*s\""
+        " maxlength=\"100\" autocomplete=\"off\"></label>"
+        "<label class=\"note\"><span>Note</span><textarea name=\"note\" rows=\"2\""
+        " maxlength=\"1000\">%.*s</textarea></label>",
+        group->id, STORE_ASSIGNEE_SIZE, group->assignee, STORE_NOTE_SIZE, group->note);
+    html_write(out, "<label><span>Resolved in release</span><input name=\"release\""
+                    " placeholder=\"the newest seen\" autocomplete=\"off\"></label>"
+                    "<p class=\"buttons\"><button name=\"save\" value=\"1\""
+                    " accesskey=\"s\" title=\"Access key s\">Save note</button>");
+    write_choices(out, group);
+    html_write(out, "</p></form><details class=\"inner\"><summary>Merge and split"
+                    "</summary>");
+    html_write(
+        out,
+        "<form method=\"post\" action=\"/groups/%s\"><label><span>Merge this group"
+        " into</span><input name=\"merge_into\" placeholder=\"id of the other"
+        " group\" pattern=\"[0-9a-f]{8,64}\" required autocomplete=\"off\">"
+        "</label><p class=\"buttons\"><button>Merge</button></p></form>",
+        group->id);
+    struct text list = { 0 };
+    enum ch_status status =
+        store_list_merged(store, group->id, write_merged_form, &list);
+    if (status == CH_OK && list.size != 0) {
+        html_write(out,
+                   "<form method=\"post\" action=\"/groups/%s\"><p>Merged into this"
+                   " group:</p><ul class=\"merged\">",
+                   group->id);
+        text_append(out, list.bytes, list.size);
+        html_write(out, "</ul></form>");
+    }
+    text_deinit(&list);
+    html_write(out,
+               "<p class=\"cut\">The id of this group: <code>%s</code></p>"
+               "</details></section>\n",
+               group->id);
+}
+
+// field_is_given is the value of a field that is not empty, or NULL.
+static const char *field_is_given(const struct form *form, const char *name)
+{
+    const char *value = form_value(form, name);
+    return value != NULL && value[0] != 0 ? value : NULL;
+}
+
+void page_post_group(struct http_request *request)
+{
+    struct form form;
+    char id[ENTRY_GROUP_SIZE];
+    if (form_read(&request->body, &form) != CH_OK) {
+        http_fail(request, 400, "this is not a form of this page");
+        return;
+    }
+    struct triage triage = {
+        .decision = { .status = field_is_given(&form, "status"),
+                      .release = field_is_given(&form, "release"),
+                      .note = form_value(&form, "note"),
+                      .assignee = form_value(&form, "assignee") },
+        .merge_into = field_is_given(&form, "merge_into"),
+        .split = field_is_given(&form, "split"),
+    };
+    if (!triage_do(request, &triage, id))
+        return;
+    snprintf(request->answer.location, sizeof(request->answer.location), "/groups/%s",
+             id);
+    request->answer.status = 303;
+    request->answer.content_type = "text/html; charset=utf-8";
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The review pages: rendered here, complete without JavaScript, and without a byte from
+// another site. These are the handlers for the table of routes.
+#pragma once
+#include "collector/server/http.h"
+
+// page_groups lists groups, filtered by the URL's parameters.
+void page_groups(struct http_request *request);
+
+// page_group shows one group and lists its reports.
+void page_group(struct http_request *request);
+
+// page_post_group does what a form of a group's page requests, and redirects to the
+// page.
+void page_post_group(struct http_request *request);
+
+// page_post_login sets a cookie with the token of the form, or shows the form again;
+// page_post_logout removes the cookie.
+void page_post_login(struct http_request *request);
+void page_post_logout(struct http_request *request);
+
+// page_login_write writes the form that asks for a token; to is the page it leads to.
+void page_login_write(struct text *out, const char *to, const char *complaint);
+
+// page_report shows one report.
+void page_report(struct http_request *request);
+
+// page_compare shows what differs between two reports, `?r=ID&r=ID`.
+void page_compare(struct http_request *request);
+
+// page_style answers with the style sheet.
+void page_style(struct http_request *request);
+
+// page_failure turns the sentence in the answer's body into a page that shows it.
+void page_failure(struct http_request *request);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handlers of /api/v1, /metrics and /healthz, for the table of routes. What each of
+// them takes and answers is described in docs/collector.md.
+#pragma once
+#include <jansson.h>
+
+#include "collector/server/http.h"
+
+// api_begin_report refuses, before its body, a report of a token that sent too many.
+void api_begin_report(struct http_request *request);
+
+// api_post_report takes a report into the store.
+void api_post_report(struct http_request *request);
+
+// api_list_reports lists reports as JSON.
+void api_list_reports(struct http_request *request);
+
+// api_get_report answers with one report: as sent, or with every name that can be
+// found.
+void api_get_report(struct http_request *request);
+
+// api_list_groups lists groups as JSON.
+void api_list_groups(struct http_request *request);
+
+// api_get_group gives one group with its trend.
+void api_get_group(struct http_request *request);
+
+// api_post_group applies what people decided about a group, and answers with the group.
+void api_post_group(struct http_request *request);
+
+// api_get_symbols sends a debug file back; a HEAD request learns its size.
+void api_get_symbols(struct http_request *request);
+
+// api_begin_symbols, api_take_symbols and api_put_symbols receive a debug file: before
+// its body, for each piece of it, and once it is complete.
+void api_begin_symbols(struct http_request *request);
+void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
+void api_put_symbols(struct http_request *request);
+
+// api_get_sources and api_begin_sources do the same for a build's source bundle, whose
+// body is received by the functions above.
+void api_get_sources(struct http_request *request);
+void api_begin_sources(struct http_request *request);
+
+// api_metrics and api_health answer with the counters and with whether the store works.
+void api_metrics(struct http_request *request);
+void api_health(struct http_request *request);
+
+// api_answer_json answers with a value, which it releases.
+void api_answer_json(struct http_request *request, unsigned status, json_t *json);
+
+// api_fail_store answers for a store that returned status; what names what was
+// requested.
+void api_fail_store(struct http_request *request, enum ch_status status,
+                    const char *what);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the handlers of all requests share: the store and the queue in front of it, the
+// folder of debug files, the counters. main makes it once, and each handler gets it as
+// request->context; every part of it is safe to use from many threads.
+// request->context; every part is safe to use from many threads.
+#pragma once
+#include <pthread.h>
+
+#include "collector/server/http.h"
+#include "collector/server/ingest.h"
+#include "collector/server/metrics.h"
+#include "collector/server/rate.h"
+#include "collector/store/store.h"
+
+enum {
+    COLLECTOR_BODY_MAX = 16 << 20,    // bytes of a report as sent
+    COLLECTOR_DECODED_MAX = 64 << 20, // bytes of a report once decoded
+    COLLECTOR_LARGE = 1 << 20, // decoded bytes from which reports open one at a time
+};
+
+struct collector {
+    struct store *store;
+    struct ingest *ingest;
+    const char *symbols; // folder; made when the first file arrives
+    struct metrics metrics;
+    struct rate rate; // limit of reports per token
+    const char *const *tokens;
+    bool log_requests;
+    pthread_mutex_t large; // held while a large report is open
+};
+
+// collector_of is the collector that received a request.
+static inline struct collector *collector_of(const struct http_request *request)
+{
+    return request->context;
+}

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/http.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "collector/server/access.h"
+#include "collector/server/connections.h"
+#include "collector/store/moment.h"
+
+enum {
+    THREADS = 4,
+    CONNECTION_LIMIT = 4096,
+    IDLE_TIMEOUT_S = 60,
+    HEAD_MS = 30000, // for a request's head, from the connection or the last answer
+    BODY_MS = 30000, // for a body, and again what came of it earns at
+    BODY_BYTES_PER_MS = 16,
+    ANSWER_MS = 120000,     // to make an answer and have it fetched
+    DISCARD_MAX = 64 << 20, // bytes of a refused body that are read before closing
+};
+
+// content_policy allows no script and nothing from elsewhere: markup that got past
+// every escape is inert.
+static const char content_policy[] =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'";
+
+struct http_server {
+    const struct http_options *options;
+    struct MHD_Daemon *daemon;
+    struct connections connections;
+    pthread_mutex_t lock; // guards under_way
+    pthread_cond_t idle;
+    size_t under_way; // requests begun and not finished
+};
+
+// call is a request and what only this file knows about it.
+struct call {
+    struct http_request request;
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct connection *watched;
+    const char *method;
+    int64_t begun_ms;
+    size_t received;
+    bool handled;
+    bool suspended;
+};
+
+const char *http_parameter_value(const struct http_request *request, const char *key)
+{
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        if (strcmp(request->parameters[i].key, key) == 0)
+            return request->parameters[i].value;
+    }
+    return NULL;
+}
+
+// is_page says whether people view this URL: then its failures are pages too.
+static bool is_page(const struct http_request *request)
+{
+    if (request->route != NULL)
+        return request->route->page;
+    return strncmp(request->path, "/api/", 5) != 0;
+}
+
+void http_fail(struct http_request *request, unsigned status, const char *format, ...)
+{
+    char sentence[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+
+    struct http_answer *answer = &request->answer;
+    text_clear(&answer->body);
+    answer->status = status;
+    if (is_page(request)) {
+        answer->content_type = "text/html; charset=utf-8";
+        text_append_string(&answer->body, sentence);
+        const struct call *call = (const struct call *)request;
+        call->server->options->fail_page(request);
+        return;
+    }
+    answer->content_type = "application/json";
+    // A sentence that was cut inside a character is not UTF-8; json_pack then returns
+    // NULL.
+    json_t *error = json_pack("{s:s}", "error", sentence);
+    char *dumped = json_dumps(error, JSON_COMPACT);
+    json_decref(error);
+    text_append_string(&answer->body, dumped != NULL ? dumped : "{\"error\":\"\"}");
+    free(dumped);
+}
+
+void http_suspend(struct http_request *request)
+{
+    struct call *call = (struct call *)request;
+    call->suspended = true;
+    MHD_suspend_connection(call->connection);
+}
+
+void http_resume(struct http_request *request)
+{
+    MHD_resume_connection(((struct call *)request)->connection);
+}
+
+static enum MHD_Result keep_parameter(void *context, enum MHD_ValueKind kind,
+                                      const char *key, const char *value)
+{
+    (void)kind;
+    struct http_request *request = context;
+    if (request->parameter_count == HTTP_PARAMETERS)
+        return MHD_NO;
+    request->parameters[request->parameter_count++] =
+        (struct http_parameter){ .key = key, .value = value != NULL ? value : "" };
+    return MHD_YES;
+}
+
+// path_matches compares a path with a route's, and copies what the star stands for.
+static bool path_matches(const char *pattern, const char *path, char *out_id)
+{
+    size_t fixed = strcspn(pattern, "*");
+    if (pattern[fixed] == 0)
+        return strcmp(pattern, path) == 0;
+    if (strncmp(pattern, path, fixed) != 0)
+        return false;
+    const char *id = path + fixed;
+    size_t length = strlen(id);
+    if (length == 0 || length >= HTTP_ID_SIZE || strchr(id, '/') != NULL)
+        return false;
+    memcpy(out_id, id, length + 1);
+    return true;
+}
+
+// find_route sets the request's route, or fails the request with 404 or 405.
+static void find_route(struct http_request *request, const char *method,
+                       const struct http_options *options)
+{
+    bool known = false;
+    bool head = strcmp(method, "HEAD") == 0;
+    for (size_t i = 0; i < options->route_count; i++) {
+        const struct http_route *route = &options->routes[i];
+        if (!path_matches(route->path, request->path, request->id))
+            continue;
+        known = true;
+        // HEAD is answered as GET; libmicrohttpd leaves out the body.
+        if (strcmp(route->method, head ? "GET" : method) != 0)
+            continue;
+        request->route = route;
+        return;
+    }
+    if (known)
+        http_fail(request, 405, "this address does not take %.20s", method);
+    else
+        http_fail(request, 404, "there is nothing at this address");
+}
+
+static const char *header(struct call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+// shows_token says whether the request carries a token in a way that its route accepts.
+static bool shows_token(struct call *call)
+{
+    const char *const *tokens = call->server->options->tokens;
+    size_t *token = &call->request.token;
+    bool browser = call->request.route->access != HTTP_WRITE;
+    if (access_authorized(tokens, header(call, "Authorization"), browser, token))
+        return true;
+    return browser &&
+           access_cookie_ok(tokens,
+                            MHD_lookup_connection_value(call->connection,
+                                                        MHD_COOKIE_KIND, ACCESS_COOKIE),
+                            token);
+}
+
+static void check_access(struct call *call)
+{
+    const char *const *tokens = call->server->options->tokens;
+    enum http_access access = call->request.route->access;
+    const char *site = header(call, "Sec-Fetch-Site");
+    const char *host = header(call, "Host");
+    bool form = access == HTTP_FORM || access == HTTP_LOGIN;
+    if (access == HTTP_OPEN)
+        return;
+    if (tokens[0] == NULL && !access_host_ok(host))
+        http_fail(&call->request, 403,
+                  "without a token file the collector answers to an address or"
+                  " localhost alone");
+    else if (access != HTTP_LOGIN && !shows_token(call))
+        http_fail(&call->request, 401, "a valid token is needed");
+    else if (form && !access_same_origin(site, header(call, "Origin"), host))
+        http_fail(&call->request, 403, "only pages of this collector may send forms");
+    else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
+             strcmp(site, "same-origin") != 0)
+        http_fail(&call->request, 403, "pages of other sites may not send");
+}
+
+static void check_length(struct call *call)
+{
+    const char *length = header(call, "Content-Length");
+    size_t limit = call->request.route->body_limit;
+    if (length != NULL && strtoull(length, NULL, 10) > limit)
+        http_fail(&call->request, 413,
+                  "the body has %.20s bytes, at most %zu are taken", length, limit);
+}
+
+static struct call *begin_call(struct http_server *server,
+                               struct MHD_Connection *connection, const char *url,
+                               const char *method)
+{
+    struct call *call = calloc(1, sizeof(*call));
+    if (call == NULL)
+        return NULL;
+    struct http_request *request = &call->request;
+    request->context = server->options->context;
+    request->path = url;
+    request->token = HTTP_NO_TOKEN;
+    call->method = method;
+    call->begun_ms = moment_now();
+    call->server = server;
+    call->connection = connection;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    call->watched = info->socket_context;
+    connections_allow(&server->connections, call->watched, BODY_MS);
+
+    pthread_mutex_lock(&server->lock);
+    server->under_way++;
+    pthread_mutex_unlock(&server->lock);
+
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
+                              request);
+    request->content_encoding = header(call, "Content-Encoding");
+    request->host = header(call, "Host");
+    const char *scheme = header(call, "X-Forwarded-Proto");
+    request->secure = scheme != NULL && strcmp(scheme, "https") == 0;
+    find_route(request, method, server->options);
+    if (request->answer.status == 0)
+        check_access(call);
+    if (request->answer.status == 0)
+        check_length(call);
+    if (request->answer.status == 0 && request->route->begin != NULL)
+        request->route->begin(request);
+    return call;
+}
+
+// take_request_body takes a piece of the body. A refused body is still read up to a
+// limit: closing the connection with unread bytes would reset it, and the client could
+// lose the answer.
+static enum MHD_Result take_request_body(struct call *call, const char *bytes,
+                                         size_t size)
+{
+    struct http_request *request = &call->request;
+    call->received += size;
+    connections_extend(&call->server->connections, call->watched,
+                       (int64_t)(size / BODY_BYTES_PER_MS), BODY_MS);
+    if (request->answer.status != 0)
+        return call->received < DISCARD_MAX ? MHD_YES : MHD_NO;
+    if (call->received > request->route->body_limit) {
+        http_fail(request, 413, "the body has more than %zu bytes",
+                  request->route->body_limit);
+        return MHD_YES;
+    }
+    if (request->route->body != NULL) {
+        request->route->body(request, bytes, size);
+        return MHD_YES;
+    }
+    text_append(&request->body, bytes, size);
+    if (!text_ok(&request->body))
+        http_fail(request, 503, "out of memory");
+    return MHD_YES;
+}
+
+static void add_headers(struct MHD_Response *response,
+                        const struct http_request *request)
+{
+    const struct http_answer *answer = &request->answer;
+    MHD_add_response_header(response, "Content-Type", answer->content_type);
+    MHD_add_response_header(response, "Content-Security-Policy", content_policy);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "Cache-Control",
+                            answer->cacheable ? "max-age=86400" : "no-store");
+    if (answer->status == 401)
+        // Basic would make browsers open a dialog; the page has a form instead.
+        MHD_add_response_header(response, "WWW-Authenticate",
+                                "Bearer realm=\"crashhook\"");
+    if (answer->location[0] != 0)
+        MHD_add_response_header(response, "Location", answer->location);
+    if (answer->cookie.size != 0)
+        MHD_add_response_header(response, "Set-Cookie", answer->cookie.bytes);
+    if (answer->retry_after_s != 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
+}
+
+static void write_peer_address(struct call *call, char *out, size_t size)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    socklen_t length = info == NULL ? 0
+                       : info->client_addr->sa_family == AF_INET
+                           ? sizeof(struct sockaddr_in)
+                           : sizeof(struct sockaddr_in6);
+    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
+                                   NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(out, size, "?");
+}
+
+static void tell_request(struct call *call, size_t sent)
+{
+    struct http_seen seen = { .method = call->method,
+                              .path = call->request.path,
+                              .forwarded = header(call, "X-Forwarded-For"),
+                              .status = call->request.answer.status,
+                              .received = call->received,
+                              .sent = sent,
+                              .duration_ms = moment_now() - call->begun_ms,
+                              .token = call->request.token };
+    write_peer_address(call, seen.from, sizeof(seen.from));
+    call->server->options->observe(call->request.context, &seen);
+}
+
+static enum MHD_Result send_answer(struct call *call)
+{
+    struct http_request *request = &call->request;
+    struct http_answer *answer = &request->answer;
+    if (!text_ok(&answer->body))
+        http_fail(request, 503, "the answer does not fit into memory");
+    size_t sent = answer->is_file ? answer->file_size : answer->body.size;
+    struct MHD_Response *response =
+        answer->is_file ? MHD_create_response_from_fd64(sent, answer->file)
+                        : MHD_create_response_from_buffer(sent, answer->body.bytes,
+                                                          MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        return MHD_NO;
+    answer->body = (struct text){ 0 }; // the response owns it now
+    add_headers(response, request);
+    connections_allow(&call->server->connections, call->watched, ANSWER_MS);
+    tell_request(call, sent);
+    enum MHD_Result result =
+        MHD_queue_response(call->connection, answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// on_request is called once for the head, then for each piece of the body, then without
+// bytes, and again without bytes after a resume.
+// NOLINTNEXTLINE(readability-function-size): its parameters are the library's
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *url, const char *method,
+                                  const char *version, const char *bytes, size_t *size,
+                                  void **state)
+{
+    (void)version;
+    struct call *call = *state;
+    if (call == NULL) {
+        call = begin_call(context, connection, url, method);
+        *state = call;
+        if (call == NULL)
+            return MHD_NO;
+        // A client that asks first (Expect: 100-continue) is refused before it sends
+        // the body.
+        return call->request.answer.status != 0 && header(call, "Expect") != NULL
+                   ? send_answer(call)
+                   : MHD_YES;
+    }
+    if (*size != 0) {
+        enum MHD_Result result = take_request_body(call, bytes, *size);
+        *size = 0;
+        return result;
+    }
+    if (!call->handled && call->request.answer.status == 0) {
+        call->handled = true;
+        connections_allow(&call->server->connections, call->watched, ANSWER_MS);
+        call->request.route->handle(&call->request);
+        // Another thread owns the answer until it resumes the connection; this function
+        // is then called again, on this thread.
+        if (call->suspended)
+            return MHD_YES;
+    }
+    return send_answer(call);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode reason)
+{
+    (void)connection;
+    (void)reason;
+    struct http_server *server = context;
+    struct call *call = *state;
+    if (call == NULL)
+        return;
+    connections_allow(&server->connections, call->watched, HEAD_MS);
+    if (call->request.state_destroy != NULL)
+        call->request.state_destroy(call->request.state);
+    text_deinit(&call->request.body);
+    text_deinit(&call->request.answer.body);
+    text_deinit(&call->request.answer.cookie);
+    free(call);
+    *state = NULL;
+
+    pthread_mutex_lock(&server->lock);
+    if (--server->under_way == 0)
+        pthread_cond_broadcast(&server->idle);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd_connection,
+                          void **state, enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct connection *connection = calloc(1, sizeof(*connection));
+        if (connection != NULL) // else it is not watched: it cannot be refused here
+            connections_add(&server->connections, connection, info->connect_fd,
+                            HEAD_MS);
+        *state = connection;
+    } else if (*state != NULL) {
+        connections_remove(&server->connections, *state);
+        free(*state);
+        *state = NULL;
+    }
+}
+
+enum ch_status http_start(const struct http_options *options, struct http_server **out)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+    if (server == NULL)
+        return CH_ERR_NO_MEMORY;
+    server->options = options;
+    connections_init(&server->connections);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->idle, NULL);
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+        NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        http_stop(server);
+        return CH_ERR_IO;
+    }
+    *out = server;
+    return CH_OK;
+}
+
+void http_tick(struct http_server *server)
+{
+    connections_cut(&server->connections);
+}
+
+void http_quiesce(struct http_server *server, int timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += timeout_ms / 1000;
+    // A client that connects now is refused and not left waiting. MHD_quiesce_daemon
+    // (0.9.75) would abort when a thread of the pool closes the socket at the same
+    // moment.
+    (void)shutdown(server->options->listen_fd, SHUT_RDWR);
+    pthread_mutex_lock(&server->lock);
+    int result = 0;
+    while (server->under_way != 0 && result == 0)
+        result = pthread_cond_timedwait(&server->idle, &server->lock, &until);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void http_stop(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    if (server->daemon != NULL)
+        MHD_stop_daemon(server->daemon);
+    connections_deinit(&server->connections);
+    pthread_cond_destroy(&server->idle);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/ingest.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct ingest {
+    struct store *store;
+    struct ingest_limits limits;
+    ingest_complain_fn *complain;
+    pthread_t thread;
+    struct store_upload *batch; // limits.batch of them; only the thread uses it
+
+    pthread_mutex_t lock; // guards everything below
+    pthread_cond_t changed;
+    struct ingest_item *first;
+    struct ingest_item **end;
+    size_t waiting;
+    size_t waiting_bytes;
+    bool stopping;
+    bool joined;
+};
+
+// take_ingested waits for items and removes the first ones from the queue, at most a
+// batch; NULL: ingest was stopped and the queue is empty.
+static struct ingest_item *take_ingested(struct ingest *ingest, size_t *out_count)
+{
+    pthread_mutex_lock(&ingest->lock);
+    while (ingest->first == NULL && !ingest->stopping)
+        pthread_cond_wait(&ingest->changed, &ingest->lock);
+
+    struct ingest_item *first = ingest->first;
+    struct ingest_item **end = &first;
+    size_t count = 0;
+    while (*end != NULL && count < ingest->limits.batch) {
+        ingest->waiting_bytes -= (*end)->upload.body_size;
+        end = &(*end)->next;
+        count++;
+    }
+    ingest->first = *end;
+    if (ingest->first == NULL)
+        ingest->end = &ingest->first;
+    *end = NULL;
+    ingest->waiting -= count;
+    pthread_mutex_unlock(&ingest->lock);
+    *out_count = count;
+    return first;
+}
+
+static void store_batch(struct ingest *ingest, struct ingest_item *first, size_t count)
+{
+    char error[STORE_ERROR_SIZE];
+    size_t i = 0;
+    for (struct ingest_item *item = first; item != NULL; item = item->next)
+        ingest->batch[i++] = item->upload;
+    enum ch_status status =
+        ingest->limits.add(ingest->store, ingest->batch, count, error);
+    if (status != CH_OK)
+        ingest->complain(error);
+
+    i = 0;
+    while (first != NULL) {
+        struct ingest_item *next = first->next;
+        first->status = status;
+        first->upload = ingest->batch[i++];
+        first->done(first);
+        first = next;
+    }
+}
+
+static void *ingest_main(void *context)
+{
+    struct ingest *ingest = context;
+    size_t count = 0;
+    struct ingest_item *first;
+    while ((first = take_ingested(ingest, &count)) != NULL)
+        store_batch(ingest, first, count);
+    return NULL;
+}
+
+enum ch_status ingest_create(struct store *store, const struct ingest_limits *limits,
+                             ingest_complain_fn *complain, struct ingest **out)
+{
+    struct ingest *ingest = calloc(1, sizeof(*ingest));
+    struct store_upload *batch = calloc(limits->batch, sizeof(*batch));
+    if (ingest == NULL || batch == NULL) {
+        free(ingest);
+        free(batch);
+        return CH_ERR_NO_MEMORY;
+    }
+    *ingest = (struct ingest){ .store = store,
+                               .limits = *limits,
+                               .complain = complain,
+                               .batch = batch,
+                               .end = &ingest->first };
+    pthread_mutex_init(&ingest->lock, NULL);
+    pthread_cond_init(&ingest->changed, NULL);
+    if (pthread_create(&ingest->thread, NULL, ingest_main, ingest) != 0) {
+        ingest->joined = true;
+        ingest_destroy(ingest);
+        return CH_ERR_IO;
+    }
+    *out = ingest;
+    return CH_OK;
+}
+
+void ingest_destroy(struct ingest *ingest)
+{
+    if (ingest == NULL)
+        return;
+    ingest_stop(ingest);
+    pthread_cond_destroy(&ingest->changed);
+    pthread_mutex_destroy(&ingest->lock);
+    free(ingest->batch);
+    free(ingest);
+}
+
+void ingest_stop(struct ingest *ingest)
+{
+    pthread_mutex_lock(&ingest->lock);
+    ingest->stopping = true;
+    pthread_cond_signal(&ingest->changed);
+    bool join = !ingest->joined;
+    ingest->joined = true;
+    pthread_mutex_unlock(&ingest->lock);
+    if (join)
+        pthread_join(ingest->thread, NULL);
+}
+
+enum ch_status ingest_submit(struct ingest *ingest, struct ingest_item *item)
+{
+    enum ch_status status = CH_OK;
+    item->next = NULL;
+    pthread_mutex_lock(&ingest->lock);
+    if (ingest->stopping) {
+        status = CH_END;
+    } else if (ingest->waiting >= ingest->limits.queue ||
+               item->upload.body_size >
+                   ingest->limits.queue_bytes - ingest->waiting_bytes) {
+        status = CH_ERR_LIMIT;
+    } else {
+        *ingest->end = item;
+        ingest->end = &item->next;
+        ingest->waiting++;
+        ingest->waiting_bytes += item->upload.body_size;
+        pthread_cond_signal(&ingest->changed);
+    }
+    pthread_mutex_unlock(&ingest->lock);
+    return status;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ingest is the only way into the store: a bounded queue and the thread that empties
+// it.
+//
+// The thread takes whatever is waiting, stores it in one transaction, and only then
+// answers each upload. So an answer means that the report is durable, and uploads that
+// arrive together share one fsync without waiting for a batch to fill. A full queue
+// does not grow: it refuses the report, and the sender gets a 429.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "collector/store/store.h"
+
+struct ingest;
+struct ingest_item;
+
+// ingest_done_fn is called on ingest's thread once the item was stored or refused; the
+// caller owns the item again.
+typedef void ingest_done_fn(struct ingest_item *item);
+
+// ingest_item belongs to ingest from a successful ingest_submit until done is called.
+struct ingest_item {
+    struct store_upload upload;
+    ingest_done_fn *done;
+    enum ch_status
+        status; // CH_OK: it is durable, and upload.outcome says what was done
+    struct ingest_item *next;
+};
+
+struct ingest_limits {
+    size_t batch;       // most uploads of one transaction
+    size_t queue;       // most uploads waiting
+    size_t queue_bytes; // most bytes of bodies waiting
+    // store_add, or a test's replacement.
+    enum ch_status (*add)(struct store *store, struct store_upload *uploads,
+                          size_t count, char error[STORE_ERROR_SIZE]);
+};
+
+// ingest_complain_fn gets one line about every batch that could not be stored.
+typedef void ingest_complain_fn(const char *error);
+
+// ingest_create starts the thread; store must outlive it.
+CH_CHECKED enum ch_status ingest_create(struct store *store,
+                                        const struct ingest_limits *limits,
+                                        ingest_complain_fn *complain,
+                                        struct ingest **out);
+
+// ingest_destroy stores what is waiting, ends the thread and frees the queue.
+void ingest_destroy(struct ingest *ingest);
+
+// ingest_stop is the first half of ingest_destroy: after it nothing is waiting, every
+// done was called, and ingest_submit refuses.
+void ingest_stop(struct ingest *ingest);
+
+// ingest_submit hands an item over. CH_ERR_LIMIT: the queue is full. CH_END: stopped.
+CH_CHECKED enum ch_status ingest_submit(struct ingest *ingest,
+                                        struct ingest_item *item);

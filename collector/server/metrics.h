@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counters of what the collector did since its start, in the form that Prometheus
+// reads. They only ever grow, and any thread may add to them.
+#pragma once
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "collector/store/store.h"
+
+enum { METRICS_STATUSES = 600 };
+
+struct metrics {
+    atomic_uint_least64_t answers[METRICS_STATUSES]; // by HTTP status
+    atomic_uint_least64_t outcomes[3];               // by enum store_outcome
+    atomic_uint_least64_t store_failures;
+    atomic_uint_least64_t body_bytes; // of reports, as sent
+    atomic_uint_least64_t debug_files;
+    atomic_uint_least64_t source_bundles;
+};
+
+// metrics_count adds one to a counter.
+void metrics_count(atomic_uint_least64_t *counter);
+
+// metrics_count_answer adds one answer of an HTTP status.
+void metrics_count_answer(struct metrics *metrics, unsigned status);
+
+// metrics_write appends all counters and the store's totals in Prometheus' text format;
+// totals NULL: the store could not be read.
+void metrics_write(struct metrics *metrics, const struct store_totals *totals,
+                   struct text *out);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/opened_report.h"
+
+#include <stdio.h>
+
+#include "collector/server/collector.h"
+
+// string_end is the index after the string whose opening quote is at start.
+static size_t string_end(const char *bytes, size_t size, size_t start)
+{
+    size_t i = start + 1;
+    while (i < size && bytes[i] != '"')
+        i += bytes[i] == '\\' ? 2 : 1;
+    return i + 1;
+}
+
+size_t opened_report_weigh(const char *bytes, size_t size)
+{
+    size_t values = 1;
+    for (size_t i = 0; i < size && values <= OPENED_REPORT_VALUES;) {
+        char c = bytes[i];
+        if (c == '"') {
+            i = string_end(bytes, size, i);
+            continue;
+        }
+        // An empty object takes as much memory as three plain values.
+        values += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
+        i++;
+    }
+    return values;
+}
+
+static unsigned decode_report_body(struct opened_report *report,
+                                   const struct store_body *body,
+                                   struct opened_report_error *error)
+{
+    switch (decode_body(body->encoding, body->bytes, body->size, COLLECTOR_DECODED_MAX,
+                        &report->bytes)) {
+    case CH_OK:
+        return 0;
+    case CH_ERR_LIMIT:
+        snprintf(error->text, sizeof(error->text),
+                 "the report has more than %d bytes once decoded",
+                 COLLECTOR_DECODED_MAX);
+        return 413;
+    case CH_ERR_TRUNCATED:
+        snprintf(error->text, sizeof(error->text), "the compressed body ends early");
+        return 400;
+    case CH_ERR_NO_MEMORY:
+        snprintf(error->text, sizeof(error->text), "out of memory");
+        return 503;
+    default:
+        snprintf(error->text, sizeof(error->text), "the compressed body is damaged");
+        return 400;
+    }
+}
+
+static unsigned parse_opened_report(struct opened_report *report,
+                                    struct opened_report_error *error)
+{
+    const struct text *bytes = &report->bytes;
+    if (opened_report_weigh(bytes->bytes, bytes->size) > OPENED_REPORT_VALUES) {
+        snprintf(error->text, sizeof(error->text),
+                 "the report holds too many values, at most %d are taken",
+                 OPENED_REPORT_VALUES);
+        return 413;
+    }
+    struct report_error reason;
+    enum ch_status status =
+        report_parse(bytes->bytes, bytes->size, &report->json, &reason);
+    if (status == CH_OK)
+        return 0;
+    snprintf(error->text, sizeof(error->text), "not a report: %s", reason.text);
+    return status == CH_ERR_LIMIT ? 413 : status == CH_ERR_NO_MEMORY ? 503 : 400;
+}
+
+// open_decoded waits for the lock if the report is large, and parses it.
+static unsigned open_decoded(struct opened_report *out, pthread_mutex_t *large,
+                             struct opened_report_error *error)
+{
+    if (out->bytes.size >= COLLECTOR_LARGE) {
+        pthread_mutex_lock(large);
+        out->large = large;
+    }
+    return parse_opened_report(out, error);
+}
+
+unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
+                            pthread_mutex_t *large, struct opened_report_error *error)
+{
+    *out = (struct opened_report){ 0 };
+    unsigned refused = decode_report_body(out, body, error);
+    if (refused == 0)
+        refused = open_decoded(out, large, error);
+    if (refused != 0)
+        opened_report_close(out);
+    return refused;
+}
+
+void opened_report_close(struct opened_report *report)
+{
+    json_decref(report->json);
+    report->json = NULL;
+    text_deinit(&report->bytes);
+    if (report->large != NULL)
+        pthread_mutex_unlock(report->large);
+    report->large = NULL;
+}

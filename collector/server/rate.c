@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/rate.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT_MAX = 1000000000, PERIODS_MAX = 10000 };
+
+static int64_t unit_ms(char unit)
+{
+    switch (unit) {
+    case 's':
+        return 1000;
+    case 'm':
+        return 60000;
+    case 'h':
+        return 3600000;
+    case 'd':
+        return 86400000;
+    default:
+        return 0;
+    }
+}
+
+static enum ch_status parse_rate(const char *text, struct rate *out)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)text[0]))
+        return CH_ERR_MALFORMED;
+    long long count = strtoll(text, &end, 10);
+    if (count < 1 || count > COUNT_MAX || end[0] != '/')
+        return CH_ERR_MALFORMED;
+    const char *period = end + 1;
+    long long periods = 1;
+    if (isdigit((unsigned char)period[0]))
+        periods = strtoll(period, &end, 10);
+    else
+        end++;
+    if (periods < 1 || periods > PERIODS_MAX || unit_ms(end[0]) == 0 || end[1] != 0)
+        return CH_ERR_MALFORMED;
+    out->count = count;
+    out->period_ms = periods * unit_ms(end[0]);
+    return CH_OK;
+}
+
+enum ch_status rate_init(const char *text, struct rate *out)
+{
+    struct rate rate = { 0 };
+    enum ch_status status = text != NULL ? parse_rate(text, &rate) : CH_OK;
+    if (status != CH_OK)
+        return status;
+    for (size_t i = 0; i <= ACCESS_TOKENS; i++)
+        rate.buckets[i].left = (double)rate.count;
+    *out = rate;
+    pthread_mutex_init(&out->lock, NULL);
+    return CH_OK;
+}
+
+void rate_deinit(struct rate *rate)
+{
+    pthread_mutex_destroy(&rate->lock);
+}
+
+unsigned rate_take(struct rate *rate, size_t token, int64_t now_ms)
+{
+    if (rate->count == 0)
+        return 0;
+    double per_ms = (double)rate->count / (double)rate->period_ms;
+    unsigned wait_s = 0;
+    pthread_mutex_lock(&rate->lock);
+    double *left = &rate->buckets[token].left;
+    int64_t *at_ms = &rate->buckets[token].at_ms;
+    if (now_ms > *at_ms) // a clock that was set back adds nothing
+        *left += (double)(now_ms - *at_ms) * per_ms;
+    if (*left > (double)rate->count)
+        *left = (double)rate->count;
+    *at_ms = now_ms;
+    if (*left >= 1)
+        *left -= 1;
+    else
+        wait_s = (unsigned)((1 - *left) / per_ms / 1000) + 1;
+    pthread_mutex_unlock(&rate->lock);
+    return wait_s;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/retention.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "collector/store/moment.h"
+
+enum { PAUSE_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000 };
+
+struct retention {
+    struct store *store;
+    struct store_retention limits;
+    retention_complain_fn *complain;
+    pthread_t thread;
+    pthread_mutex_t lock; // guards stopping
+    pthread_cond_t changed;
+    bool stopping;
+};
+
+// pause_for waits, and says whether to continue.
+static bool pause_for(struct retention *retention, int ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&retention->lock);
+    int result = 0;
+    while (!retention->stopping && result == 0)
+        result = pthread_cond_timedwait(&retention->changed, &retention->lock, &until);
+    bool go_on = !retention->stopping;
+    pthread_mutex_unlock(&retention->lock);
+    return go_on;
+}
+
+// trim_retained takes one step of retention, and drops empty weeks when nothing is left
+// to remove.
+static enum ch_status trim_retained(struct retention *retention, bool *out_more,
+                                    char error[STORE_ERROR_SIZE])
+{
+    size_t removed = 0;
+    size_t dropped = 0;
+    enum ch_status status =
+        store_trim(retention->store, &retention->limits, &removed, error);
+    if (status == CH_OK && removed == 0)
+        status = store_drop_weeks(retention->store, moment_now(), &dropped, error);
+    *out_more = removed != 0;
+    return status;
+}
+
+// retention_main looks for moves in every pass, because people wait for them, and for
+// old reports once per round, if reports are removed at all.
+static void *retention_main(void *context)
+{
+    struct retention *retention = context;
+    bool trims = retention->limits.age_ms != 0 || retention->limits.per_group != 0;
+    int wait_ms = PAUSE_MS;
+    int left_ms = 0; // of this round
+    while (pause_for(retention, wait_ms)) {
+        char error[STORE_ERROR_SIZE];
+        bool more = false;
+        enum ch_status status = store_move(retention->store, &more, error);
+        left_ms -= wait_ms;
+        if (status == CH_OK && !more && trims && left_ms <= 0) {
+            status = trim_retained(retention, &more, error);
+            left_ms = more ? 0 : ROUND_MS;
+        }
+        if (status != CH_OK)
+            retention->complain(error);
+        wait_ms = status != CH_OK ? ROUND_MS : more ? PAUSE_MS : LOOK_MS;
+    }
+    return NULL;
+}
+
+static void release_turn(struct retention *retention)
+{
+    pthread_cond_destroy(&retention->changed);
+    pthread_mutex_destroy(&retention->lock);
+    free(retention);
+}
+
+enum ch_status retention_create(struct store *store,
+                                const struct store_retention *limits,
+                                retention_complain_fn *complain, struct retention **out)
+{
+    *out = NULL;
+    struct retention *retention = calloc(1, sizeof(*retention));
+    if (retention == NULL)
+        return CH_ERR_NO_MEMORY;
+    *retention =
+        (struct retention){ .store = store, .limits = *limits, .complain = complain };
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&retention->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&retention->lock, NULL);
+    if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
+        release_turn(retention);
+        return CH_ERR_IO;
+    }
+    *out = retention;
+    return CH_OK;
+}
+
+void retention_destroy(struct retention *retention)
+{
+    if (retention == NULL)
+        return;
+    pthread_mutex_lock(&retention->lock);
+    retention->stopping = true;
+    pthread_cond_signal(&retention->changed);
+    pthread_mutex_unlock(&retention->lock);
+    pthread_join(retention->thread, NULL);
+    release_turn(retention);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/viewed_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/server/api.h"
+#include "collector/server/late_names.h"
+
+// copied is what store_find_report returns, copied so that its connection is free
+// again.
+struct copied {
+    struct text bytes;
+    enum decode_encoding encoding;
+    struct viewed_report *report;
+};
+
+static void copied_deinit(struct copied *copied)
+{
+    text_deinit(&copied->bytes);
+}
+
+static void copy_viewed_report(void *context, const struct store_report *report,
+                               const struct store_body *body)
+{
+    struct copied *copied = context;
+    copied->encoding = body->encoding;
+    text_append(&copied->bytes, body->bytes, body->size);
+    if (copied->report == NULL)
+        return;
+    entry_copy(copied->report->group, sizeof(copied->report->group), report->group);
+    entry_copy(copied->report->title, sizeof(copied->report->title), report->title);
+    copied->report->received_ms = report->received_ms;
+}
+
+// find_viewed copies report id out of the store, or answers with the reason why it
+// cannot.
+static bool find_viewed(struct http_request *request, const char *id,
+                        struct copied *copied)
+{
+    enum ch_status status =
+        store_find_report(collector_of(request)->store, id, copy_viewed_report, copied);
+    if (status == CH_OK && text_ok(&copied->bytes))
+        return true;
+    api_fail_store(request, status == CH_ERR_NOT_FOUND ? status : CH_ERR_IO, "report");
+    return false;
+}
+
+bool viewed_report_open(struct http_request *request, const char *id,
+                        struct viewed_report *out)
+{
+    struct collector *collector = collector_of(request);
+    *out = (struct viewed_report){ .symbols = collector->symbols };
+    CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
+    if (!find_viewed(request, id, &copied))
+        return false;
+
+    struct store_body body = { .bytes = copied.bytes.bytes,
+                               .size = copied.bytes.size,
+                               .encoding = copied.encoding };
+    struct opened_report_error reason;
+    unsigned refused =
+        opened_report_open(&out->opened, &body, &collector->large, &reason);
+    if (refused != 0) {
+        http_fail(request, refused, "%s", reason.text);
+        return false;
+    }
+    out->renamed = late_names_add(out->opened.json, collector->symbols);
+    return true;
+}
+
+void viewed_report_close(struct viewed_report *report)
+{
+    opened_report_close(&report->opened);
+}
+
+bool viewed_report_sent(struct http_request *request, const char *id, struct text *out)
+{
+    CH_CLEANUP(copied_deinit) struct copied copied = { 0 };
+    if (!find_viewed(request, id, &copied))
+        return false;
+    if (decode_body(copied.encoding, copied.bytes.bytes, copied.bytes.size,
+                    COLLECTOR_DECODED_MAX, out) == CH_OK)
+        return true;
+    http_fail(request, 503, "the stored report cannot be decoded");
+    return false;
+}

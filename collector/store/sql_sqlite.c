@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/sql.h"
+
+enum {
+    BUSY_TIMEOUT_MS = 10000,
+    STEPS_A_LOOK = 20000, // of SQLite's virtual machine between two looks at the clock
+};
+
+struct sqlite {
+    struct sql sql;
+    sqlite3 *db;
+    sqlite3_stmt *prepared[SQL_STATEMENTS];
+    int64_t until_ms; // when a query is aborted; 0: never
+};
+
+// The triggers that maintain the search index are why a writer must trust the schema.
+static const char writing_pragmas[] =
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+    "PRAGMA cache_size = -32768; PRAGMA trusted_schema = 1";
+static const char reading_pragmas[] =
+    "PRAGMA query_only = 1; PRAGMA cache_size = -8192; PRAGMA trusted_schema = 0";
+
+// fail_sqlite keeps the first failure, with SQLite's message for it.
+static enum ch_status fail_sqlite(struct sqlite *sqlite, int result)
+{
+    struct sql *sql = &sqlite->sql;
+    if (sql->failed == CH_OK) {
+        sql->failed = result == SQLITE_INTERRUPT ? CH_ERR_LIMIT : CH_ERR_IO;
+        snprintf(sql->error, sizeof(sql->error), "%s",
+                 sqlite->db != NULL ? sqlite3_errmsg(sqlite->db) : "out of memory");
+    }
+    return sql->failed;
+}
+
+static void bind_sqlite_value(sqlite3_stmt *statement, const struct sql_value *values,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sql_value *value = &values[i];
+        int at = (int)i + 1;
+        if (value->text != NULL)
+            sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
+        else if (value->bytes != NULL)
+            sqlite3_bind_blob64(statement, at, value->bytes, value->size,
+                                SQLITE_STATIC);
+        else
+            sqlite3_bind_int64(statement, at, value->number);
+    }
+}
+
+// run_sqlite_statement steps through the rows of a bound statement.
+static int run_sqlite_statement(struct sqlite *sqlite, sqlite3_stmt *statement,
+                                sql_row_fn *visit, void *context)
+{
+    struct sql_row row = { .sql = &sqlite->sql, .handle = statement };
+    int result = sqlite3_step(statement);
+    for (; result == SQLITE_ROW; result = sqlite3_step(statement)) {
+        if (visit != NULL)
+            visit(context, &row);
+    }
+    return result;
+}
+
+static void sqlite_queue(struct sql *sql, unsigned statement,
+                         const struct sql_value *values, size_t count,
+                         sql_row_fn *visit, void *context)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    sqlite3_stmt **prepared = &sqlite->prepared[statement];
+    if (*prepared == NULL) {
+        int result = sqlite3_prepare_v3(sqlite->db, sql->statements[statement].sqlite,
+                                        -1, SQLITE_PREPARE_PERSISTENT, prepared, NULL);
+        if (result != SQLITE_OK) {
+            fail_sqlite(sqlite, result);
+            return;
+        }
+    }
+    bind_sqlite_value(*prepared, values, count);
+    int result = run_sqlite_statement(sqlite, *prepared, visit, context);
+    if (result != SQLITE_DONE)
+        fail_sqlite(sqlite, result);
+    sqlite3_reset(*prepared);
+    sqlite3_clear_bindings(*prepared);
+}
+
+static enum ch_status sqlite_flush(struct sql *sql)
+{
+    return sql->failed;
+}
+
+static enum ch_status sqlite_query(struct sql *sql, const char *text,
+                                   const struct sql_value *values, size_t count,
+                                   sql_row_fn *visit, void *context)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(sqlite->db, text, -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        bind_sqlite_value(statement, values, count);
+        result = run_sqlite_statement(sqlite, statement, visit, context);
+    }
+    enum ch_status status = CH_OK;
+    if (result != SQLITE_DONE) {
+        status = fail_sqlite(sqlite, result);
+        sql->failed = CH_OK; // the failure concerns only this query
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static enum ch_status sqlite_script(struct sql *sql, const char *text)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    int result = sqlite3_exec(sqlite->db, text, NULL, NULL, NULL);
+    return result == SQLITE_OK ? CH_OK : fail_sqlite(sqlite, result);
+}
+
+static void sqlite_rollback(struct sql *sql)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    if (!sqlite3_get_autocommit(sqlite->db))
+        sqlite3_exec(sqlite->db, "ROLLBACK", NULL, NULL, NULL);
+    sql->failed = CH_OK;
+}
+
+static int statement_is_late(void *context)
+{
+    return moment_now() >= *(const int64_t *)context;
+}
+
+static void sqlite_limit_time(struct sql *sql, int64_t until_ms)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    sqlite->until_ms = until_ms;
+    sqlite3_progress_handler(sqlite->db, until_ms != 0 ? STEPS_A_LOOK : 0,
+                             until_ms != 0 ? statement_is_late : NULL,
+                             &sqlite->until_ms);
+}
+
+static sqlite3_stmt *row_statement(const struct sql_row *row)
+{
+    return (sqlite3_stmt *)(uintptr_t)row->handle;
+}
+
+static int64_t sqlite_row_number(const struct sql_row *row, int column)
+{
+    return sqlite3_column_int64(row_statement(row), column);
+}
+
+static const char *sqlite_row_text(const struct sql_row *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row_statement(row), column);
+    return text != NULL ? (const char *)text : "";
+}
+
+static const void *sqlite_row_bytes(const struct sql_row *row, int column,
+                                    size_t *out_size)
+{
+    const void *bytes = sqlite3_column_blob(row_statement(row), column);
+    *out_size = (size_t)sqlite3_column_bytes(row_statement(row), column);
+    return bytes;
+}
+
+static void sqlite_close(struct sql *sql)
+{
+    struct sqlite *sqlite = (struct sqlite *)sql;
+    for (size_t i = 0; i < SQL_STATEMENTS; i++)
+        sqlite3_finalize(sqlite->prepared[i]);
+    sqlite3_close(sqlite->db);
+    free(sqlite);
+}
+
+static const struct sql_driver driver = {
+    .close = sqlite_close,
+    .queue = sqlite_queue,
+    .flush = sqlite_flush,
+    .query = sqlite_query,
+    .script = sqlite_script,
+    .rollback = sqlite_rollback,
+    .limit_time = sqlite_limit_time,
+    .row_number = sqlite_row_number,
+    .row_text = sqlite_row_text,
+    .row_bytes = sqlite_row_bytes,
+};
+
+static int connect_to(struct sqlite *sqlite, const char *path, bool reading)
+{
+    int flags =
+        reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int result = sqlite3_open_v2(path, &sqlite->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (result != SQLITE_OK)
+        return result;
+    sqlite3_busy_timeout(sqlite->db, BUSY_TIMEOUT_MS);
+    sqlite3_extended_result_codes(sqlite->db, 1);
+    return sqlite3_exec(sqlite->db, reading ? reading_pragmas : writing_pragmas, NULL,
+                        NULL, NULL);
+}
+
+enum ch_status sql_sqlite_open(const struct sql_options *options, const char *name,
+                               char error[SQL_ERROR_SIZE], struct sql **out)
+{
+    struct sqlite *sqlite = calloc(1, sizeof(*sqlite));
+    if (sqlite == NULL) {
+        snprintf(error, SQL_ERROR_SIZE, "out of memory");
+        return CH_ERR_NO_MEMORY;
+    }
+    sqlite->sql = (struct sql){ .driver = &driver,
+                                .dialect = SQL_SQLITE,
+                                .statements = options->statements };
+    int result = connect_to(sqlite, name, options->reading);
+    if (result != SQLITE_OK) {
+        fail_sqlite(sqlite, result);
+        snprintf(error, SQL_ERROR_SIZE, "%s", sqlite->sql.error);
+        sqlite_close(&sqlite->sql);
+        return CH_ERR_IO;
+    }
+    *out = &sqlite->sql;
+    return CH_OK;
+}

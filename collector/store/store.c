@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/store_internal.h"
+#include "collector/store/store_schema.h"
+
+enum { LONGEST_WRITE_MS = 300000 };
+
+static enum ch_status open_writer(struct store *store, const char *name,
+                                  char reason[SQL_ERROR_SIZE])
+{
+    struct sql_options options = { .name = name,
+                                   .statements = store_statements,
+                                   .query_limit_ms = LONGEST_WRITE_MS };
+    enum ch_status status = sql_open(&options, reason, &store->writer);
+    return status == CH_OK ? store_schema_open(store->writer, reason) : status;
+}
+
+static enum ch_status open_readers(struct store *store, const char *name,
+                                   char reason[SQL_ERROR_SIZE])
+{
+    struct sql_options options = { .name = name,
+                                   .reading = true,
+                                   .query_limit_ms = STORE_QUERY_MS };
+    while (store->idle_count < STORE_READERS) {
+        enum ch_status status =
+            sql_open(&options, reason, &store->idle[store->idle_count]);
+        if (status != CH_OK)
+            return status;
+        store->idle_count++;
+    }
+    return CH_OK;
+}
+
+enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
+                          struct store **out)
+{
+    char reason[SQL_ERROR_SIZE] = "out of memory";
+    if (!sql_name_ok(name)) {
+        snprintf(error, STORE_ERROR_SIZE,
+                 "cannot open store '%.100s': it is neither sqlite:PATH nor"
+                 " postgresql://HOST/DATABASE",
+                 name);
+        return CH_ERR_UNSUPPORTED;
+    }
+    struct store *store = calloc(1, sizeof(*store));
+    enum ch_status status = CH_ERR_NO_MEMORY;
+    if (store != NULL) {
+        pthread_mutex_init(&store->writing, NULL);
+        pthread_mutex_init(&store->lock, NULL);
+        pthread_cond_init(&store->returned, NULL);
+        store->ready_week = -1;
+        status = open_writer(store, name, reason);
+    }
+    if (status == CH_OK)
+        status = open_readers(store, name, reason);
+    if (status != CH_OK) {
+        // The URL of a database may contain a password.
+        bool path = strncmp(name, "sqlite:", 7) == 0;
+        snprintf(error, STORE_ERROR_SIZE, "cannot open store '%.*s': %.140s",
+                 path ? 100 : (int)strcspn(name, ":"), path ? name + 7 : name, reason);
+        store_close(store);
+        return status;
+    }
+    *out = store;
+    return CH_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    for (size_t i = 0; i < store->idle_count; i++)
+        sql_close(store->idle[i]);
+    sql_close(store->writer);
+    pthread_cond_destroy(&store->returned);
+    pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->writing);
+    free(store);
+}
+
+struct sql *store_borrow(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    while (store->idle_count == 0)
+        pthread_cond_wait(&store->returned, &store->lock);
+    struct sql *reader = store->idle[--store->idle_count];
+    pthread_mutex_unlock(&store->lock);
+    sql_limit_time(reader, moment_now() + STORE_QUERY_MS);
+    return reader;
+}
+
+void store_return(struct store *store, struct sql *reader)
+{
+    sql_limit_time(reader, 0);
+    pthread_mutex_lock(&store->lock);
+    store->idle[store->idle_count++] = reader;
+    pthread_cond_signal(&store->returned);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_list_append(struct text *list, int64_t number)
+{
+    text_appendf(list, "%s%lld", list->size == 0 ? " " : ",", (long long)number);
+}
+
+struct sql_value store_list_end(const struct sql *sql, struct text *list)
+{
+    bool json = sql->dialect == SQL_SQLITE;
+    if (list->size == 0)
+        text_append_string(list, " ");
+    text_append_string(list, json ? "]" : "}");
+    if (!text_ok(list))
+        return sql_text(json ? "[]" : "{}");
+    list->bytes[0] = json ? '[' : '{';
+    return sql_text(list->bytes);
+}
+
+void store_remove_empty(struct sql *sql, const struct sql_value *groups)
+{
+    sql_queue(sql, STORE_REMOVE_EMPTY_GROUPS, groups, 1, NULL, NULL);
+    sql_queue(sql, STORE_REMOVE_EMPTY_DAYS, groups, 1, NULL, NULL);
+    sql_queue(sql, STORE_REMOVE_EMPTY_FACETS, groups, 1, NULL, NULL);
+}
+
+// attempt runs a job once, up to and including its commit.
+static enum ch_status attempt(struct store *store, const struct store_job *job)
+{
+    struct sql *sql = store->writer;
+    enum ch_status status =
+        job->prepare != NULL ? job->prepare(store, job->context) : CH_OK;
+    if (status != CH_OK)
+        return status;
+    sql_queue(sql, STORE_BEGIN, NULL, 0, NULL, NULL);
+    sql_queue(sql, job->alone ? STORE_ALONE : STORE_SHARE, NULL, 0, NULL, NULL);
+    status = job->work(sql, job->context);
+    if (status == CH_OK) {
+        sql_queue(sql, STORE_COMMIT, NULL, 0, NULL, NULL);
+        status = sql_flush(sql);
+    }
+    return status;
+}
+
+enum ch_status store_transact(struct store *store, const struct store_job *job,
+                              char error[STORE_ERROR_SIZE])
+{
+    enum ch_status status = CH_ERR_IO;
+    bool again = true;
+    pthread_mutex_lock(&store->writing);
+    for (int i = 0; i < STORE_ATTEMPTS && again; i++) {
+        status = attempt(store, job);
+        again = status != CH_OK && store->writer->transient;
+        if (status == CH_OK)
+            break;
+        snprintf(error, STORE_ERROR_SIZE, "cannot %s: %.200s", job->what,
+                 store->writer->error);
+        sql_rollback(store->writer);
+        store->ready_week = -1; // its partition may have been dropped
+    }
+    pthread_mutex_unlock(&store->writing);
+    return status;
+}

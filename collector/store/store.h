@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A store keeps reports, finds them, counts them by group, and keeps what people
+// decided about a group. It is a SQLite file, or a PostgreSQL database that several
+// collectors may share.
+//
+// A batch of writes is one transaction and durable on return, so that many uploads
+// share one fsync. Reads pass rows to a visitor, so that nothing is collected that is
+// not printed. Lists of groups read figures that are kept with the groups and never
+// count reports. All functions may be called from any thread. Users: ingest writes, api
+// and pages read and decide, retention trims.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "collector/store/decode.h"
+#include "collector/store/entry.h"
+
+enum {
+    STORE_TREND_DAYS = 30,  // days of a group's trend that are returned
+    STORE_FILTER_TAGS = 8,  // most tags in one filter
+    STORE_RELEASES = 20,    // most releases of a group that are returned
+    STORE_PAGE_MAX = 200,   // most rows of one listing
+    STORE_CURSOR_SIZE = 48, // size of a cursor, including its NUL
+    STORE_ERROR_SIZE = 256, // size of a message, including its NUL
+    STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
+    STORE_ASSIGNEE_SIZE = 120,
+    STORE_TRIM_STEP = 500,  // most reports removed in one step of retention
+    STORE_MOVE_STEP = 1000, // most reports examined in one step of a merge or split
+};
+
+enum store_outcome {
+    STORE_ADDED,    // a report that was not in the store
+    STORE_KEPT,     // it was in the store already, in this revision or a newer one
+    STORE_REPLACED, // it replaced an older revision
+};
+
+// store_upload is a report on its way in, with its body as received. The store fills
+// outcome and group.
+struct store_upload {
+    const struct entry *entry;
+    const void *body;
+    size_t body_size;
+    enum decode_encoding encoding;
+    enum store_outcome outcome;
+    char group[ENTRY_GROUP_SIZE]; // that it is in; not its own where groups were merged
+};
+
+// store_filter narrows a listing; NULL, 0 and empty strings do not narrow it.
+struct store_filter {
+    const char *release;
+    const char *environment;
+    const char *group;
+    const char *query; // substring of title, summary, program, release or host; for
+                       // groups, under three characters, only of the first two
+    const char *signal_name; // SIGSEGV
+    const char *status;      // of the group
+    struct {
+        const char *key;
+        const char *value;
+    } tags[STORE_FILTER_TAGS];
+    size_t tag_count;
+    int64_t signal;
+    int64_t since_ms;   // 0: no bound
+    int64_t until_ms;   // 0: no bound; exclusive
+    const char *cursor; // where the previous page of the listing ended
+    size_t limit;       // 1 to STORE_PAGE_MAX
+};
+
+// store_report is a row of a listing of reports; strings live until the visitor
+// returns.
+struct store_report {
+    const char *id;
+    const char *group;
+    const char *title;
+    const char *summary;
+    const char *signal_name;
+    const char *release;
+    const char *environment;
+    const char *executable;
+    const char *hostname;
+    const char *fingerprint; // its own; the group's, unless groups were merged
+    int64_t signal;
+    int64_t revision;
+    int64_t time_ms;
+    int64_t received_ms;
+};
+
+// store_group is a group with what its pages show; strings live until the visitor
+// returns.
+struct store_group {
+    const char *id;
+    const char *title;
+    const char *summary; // of its first report
+    const char *status;  // open, resolved, ignored or regressed
+    const char
+        *status_release; // release it was resolved in, or seen again in; may be empty
+    const char *note;
+    const char *assignee;
+    int64_t status_time_ms; // 0: it never changed
+    int64_t signal;
+    int64_t count;     // of all reports that were received
+    int64_t kept;      // of the reports that retention has left
+    int64_t held_back; // crashes that senders counted and did not send
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+    const char *releases[STORE_RELEASES]; // the one seen last comes first
+    int64_t release_counts[STORE_RELEASES];
+    size_t release_count;            // how many of these are filled
+    int64_t trend[STORE_TREND_DAYS]; // reports per day; the last day is trend_day
+    int64_t trend_day;               // in days since 1970
+};
+
+// store_body is the body of a stored report, as it was received.
+struct store_body {
+    const void *bytes;
+    size_t size;
+    enum decode_encoding encoding;
+};
+
+// store_decision is what people decide about a group; NULL leaves a part unchanged.
+struct store_decision {
+    const char *status;   // open, resolved or ignored
+    const char *release;  // it is resolved in; NULL: the newest release it was seen in
+    const char *note;     // at most STORE_NOTE_SIZE - 1 bytes
+    const char *assignee; // at most STORE_ASSIGNEE_SIZE - 1 bytes
+};
+
+// store_merged is a fingerprint whose reports were moved to another group.
+struct store_merged {
+    const char *fingerprint;
+    int64_t kept;
+};
+
+// store_retention says what is kept; 0 keeps everything.
+struct store_retention {
+    int64_t age_ms;    // since a report was received
+    int64_t per_group; // how many of the latest crashes
+};
+
+// store_totals is how much a store holds.
+struct store_totals {
+    int64_t reports;
+    int64_t groups;
+};
+
+typedef void store_report_fn(void *context, const struct store_report *report);
+typedef void store_group_fn(void *context, const struct store_group *group);
+typedef void store_merged_fn(void *context, const struct store_merged *merged);
+typedef void store_body_fn(void *context, const struct store_report *report,
+                           const struct store_body *body);
+
+struct store;
+
+// store_open opens the store that `sqlite:PATH` or `postgresql://...` names, and
+// creates the file or the tables where they do not exist. error gets one line on any
+// failure.
+CH_CHECKED enum ch_status store_open(const char *name, char error[STORE_ERROR_SIZE],
+                                     struct store **out);
+
+// store_close closes the store; no other call may be running.
+void store_close(struct store *store);
+
+// store_add stores count uploads in one transaction, all or none, durable on return.
+// Only a higher revision replaces a report. error gets one line on failure.
+CH_CHECKED enum ch_status store_add(struct store *store, struct store_upload *uploads,
+                                    size_t count, char error[STORE_ERROR_SIZE]);
+
+// store_list_reports visits reports, the latest crash first, and writes the cursor of
+// the next page to next: empty at the end. CH_ERR_MALFORMED: the cursor is not one of
+// ours. CH_ERR_LIMIT, here and below: the query took too long.
+CH_CHECKED enum ch_status store_list_reports(struct store *store,
+                                             const struct store_filter *filter,
+                                             store_report_fn *visit, void *context,
+                                             char next[STORE_CURSOR_SIZE]);
+
+// store_list_groups visits the groups with a report that the filter accepts, the one
+// seen last first; a group's figures cover all of its reports.
+CH_CHECKED enum ch_status store_list_groups(struct store *store,
+                                            const struct store_filter *filter,
+                                            store_group_fn *visit, void *context,
+                                            char next[STORE_CURSOR_SIZE]);
+
+// store_find_group visits the group with that id, or the group that it was merged into,
+// or returns CH_ERR_NOT_FOUND.
+CH_CHECKED enum ch_status store_find_group(struct store *store, const char *id,
+                                           store_group_fn *visit, void *context);
+
+// store_find_report visits the report and its body, or returns CH_ERR_NOT_FOUND.
+CH_CHECKED enum ch_status store_find_report(struct store *store, const char *id,
+                                            store_body_fn *visit, void *context);
+
+// store_list_merged visits the fingerprints that were merged into a group.
+CH_CHECKED enum ch_status store_list_merged(struct store *store, const char *id,
+                                            store_merged_fn *visit, void *context);
+
+// store_decide stores a decision about a group, or returns CH_ERR_NOT_FOUND. error,
+// here and below, gets one line when the store failed.
+CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
+                                       const struct store_decision *decision,
+                                       char error[STORE_ERROR_SIZE]);
+
+// store_merge moves the reports of one group, present and future, into another, whose
+// status stays. Requests for its id find the other group at once; of more than
+// STORE_MOVE_STEP reports the rest is moved by store_move. CH_ERR_MALFORMED: both are
+// the same group. CH_ERR_LIMIT, here and below: another large group is being moved.
+CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
+                                      const char *into, char error[STORE_ERROR_SIZE]);
+
+// store_split gives a merged fingerprint a group of its own again, with its reports.
+// CH_ERR_NOT_FOUND: it is not merged into another group.
+CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
+                                      char error[STORE_ERROR_SIZE]);
+
+// store_move takes one step of the current merge or split, and says whether there was
+// one. Any collector may take it.
+CH_CHECKED enum ch_status store_move(struct store *store, bool *out_more,
+                                     char error[STORE_ERROR_SIZE]);
+
+// store_move_for takes steps until nothing is left to move, for at most patience_ms:
+// then it returns CH_ERR_LIMIT.
+CH_CHECKED enum ch_status store_move_for(struct store *store, int64_t patience_ms,
+                                         char error[STORE_ERROR_SIZE]);
+
+// store_trim removes at most STORE_TRIM_STEP reports that retention does not keep, and
+// says how many: 0 when nothing is left to remove. Counts and trends of groups do not
+// change.
+CH_CHECKED enum ch_status store_trim(struct store *store,
+                                     const struct store_retention *retention,
+                                     size_t *out_removed, char error[STORE_ERROR_SIZE]);
+
+// store_drop_weeks frees the disk space of weeks whose reports are all removed, where
+// the store keeps weeks apart (PostgreSQL), and says how many: 0 also when another
+// transaction was in the way. The current week and the one before it stay.
+CH_CHECKED enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
+                                           size_t *out_dropped,
+                                           char error[STORE_ERROR_SIZE]);
+
+// store_count counts what the store holds.
+CH_CHECKED enum ch_status store_count(struct store *store, struct store_totals *out);

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A batch waits for the database three times: for what is known about its ids, for its
+// groups and rows, and for the commit with all counts. What the reports of a batch have
+// in common is counted before it is sent, so that it is written once.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/release_order.h"
+#include "collector/store/store_internal.h"
+#include "collector/store/store_tally.h"
+
+// planned is what is done with an upload, and what is known about the report it
+// replaces.
+struct planned {
+    struct store_upload *upload;
+    bool done;  // in this round or an earlier one
+    bool found; // the store has the report
+    int64_t number;
+    int64_t revision;
+    int64_t old_group;
+    struct found_group *group;
+};
+
+// found_group is a group that reports of this batch belong to.
+struct found_group {
+    int64_t number;
+    char id[ENTRY_GROUP_SIZE];
+    bool resolved;
+    char status_release[sizeof(((struct entry *)NULL)->release)];
+    int64_t status_time_ms;
+};
+
+struct batch {
+    struct store_upload *uploads;
+    size_t count;
+    struct planned *planned;
+    struct planned **order; // the uploads of this round, by fingerprint
+    struct found_group *groups;
+    struct text replaced;   // numbers of the reports that are replaced
+    struct text old_groups; // and of the groups they were in
+    struct store_tally tally;
+};
+
+static void batch_deinit(struct batch *batch)
+{
+    free(batch->planned);
+    free(batch->order);
+    free(batch->groups);
+    text_deinit(&batch->replaced);
+    text_deinit(&batch->old_groups);
+    store_tally_deinit(&batch->tally);
+}
+
+static void take_found_report(void *context, const struct sql_row *row)
+{
+    struct planned *planned = context;
+    planned->found = true;
+    planned->number = sql_row_number(row, 0);
+    planned->revision = sql_row_number(row, 1);
+    planned->old_group = sql_row_number(row, 2);
+    entry_copy(planned->upload->group, sizeof(planned->upload->group),
+               sql_row_text(row, 3));
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct planned *x = *(struct planned *const *)a;
+    const struct planned *y = *(struct planned *const *)b;
+    int order = strcmp(x->upload->entry->id, y->upload->entry->id);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+static int by_fingerprint(const void *a, const void *b)
+{
+    const struct planned *x = *(struct planned *const *)a;
+    const struct planned *y = *(struct planned *const *)b;
+    int order = strcmp(x->upload->entry->group, y->upload->entry->group);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+// choose_round puts the first remaining upload of each id into this round: a later
+// upload of the same id must find it stored.
+static size_t choose_round(struct batch *batch)
+{
+    size_t left = 0;
+    size_t chosen = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (!batch->planned[i].done)
+            batch->order[left++] = &batch->planned[i];
+    }
+    qsort(batch->order, left, sizeof(struct planned *), by_id);
+    const char *last = "";
+    for (size_t i = 0; i < left; i++) {
+        struct planned *planned = batch->order[i];
+        if (strcmp(last, planned->upload->entry->id) == 0)
+            continue;
+        last = planned->upload->entry->id;
+        planned->done = true;
+        batch->order[chosen++] = planned;
+    }
+    return chosen;
+}
+
+// keep_newer drops from the round what the store has in this revision or a newer one.
+static size_t keep_newer(struct batch *batch, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct planned *planned = batch->order[i];
+        planned->upload->outcome = planned->found ? STORE_REPLACED : STORE_ADDED;
+        if (planned->found && planned->revision >= planned->upload->entry->revision) {
+            planned->upload->outcome = STORE_KEPT;
+            continue;
+        }
+        if (planned->found) {
+            store_list_append(&batch->replaced, planned->number);
+            store_list_append(&batch->old_groups, planned->old_group);
+        }
+        batch->order[kept++] = planned;
+    }
+    return kept;
+}
+
+// take_out subtracts the reports that are about to be replaced from all counts.
+static void take_out(struct sql *sql, struct batch *batch)
+{
+    static const enum store_statement statements[] = {
+        STORE_LOSE_GROUPS, STORE_LOSE_DAYS,     STORE_LOSE_FACETS,
+        STORE_REMOVE_TAGS, STORE_REMOVE_BODIES,
+    };
+    if (batch->replaced.size == 0)
+        return;
+    struct sql_value list = store_list_end(sql, &batch->replaced);
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        sql_queue(sql, statements[i], &list, 1, NULL, NULL);
+}
+
+static void take_group_row(void *context, const struct sql_row *row)
+{
+    struct found_group *group = context;
+    group->number = sql_row_number(row, 0);
+    entry_copy(group->id, sizeof(group->id), sql_row_text(row, 1));
+    group->resolved = strcmp(sql_row_text(row, 2), "resolved") == 0;
+    entry_copy(group->status_release, sizeof(group->status_release),
+               sql_row_text(row, 3));
+    group->status_time_ms = sql_row_number(row, 4);
+}
+
+// gain_groups counts every run of uploads with one fingerprint in its group, which the
+// statement creates if needed. All writers lock groups in the same order, so that they
+// cannot deadlock.
+static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
+{
+    size_t group = 0;
+    qsort(batch->order, count, sizeof(struct planned *), by_fingerprint);
+    for (size_t start = 0; start < count;) {
+        const struct entry *entry = batch->order[start]->upload->entry;
+        int64_t first_ms = entry->time_ms;
+        int64_t last_ms = entry->time_ms;
+        size_t end = start;
+        for (; end < count; end++) {
+            const struct entry *other = batch->order[end]->upload->entry;
+            if (strcmp(entry->group, other->group) != 0)
+                break;
+            first_ms = other->time_ms < first_ms ? other->time_ms : first_ms;
+            last_ms = other->time_ms > last_ms ? other->time_ms : last_ms;
+            batch->order[end]->group = &batch->groups[group];
+        }
+        struct sql_value values[] = {
+            sql_text(entry->group),
+            sql_text(entry->title),
+            sql_text(entry->summary),
+            sql_number(entry->signal),
+            sql_number((int64_t)(end - start)),
+            sql_number(first_ms),
+            sql_number(last_ms),
+        };
+        sql_queue(sql, STORE_GAIN_GROUP, values, 7, take_group_row,
+                  &batch->groups[group]);
+        group++;
+        start = end;
+    }
+}
+
+static void store_report_row(struct sql *sql, struct planned *planned)
+{
+    const struct entry *entry = planned->upload->entry;
+    struct sql_value values[] = {
+        sql_text(entry->id),
+        sql_number(entry->revision),
+        sql_text(entry->group),
+        sql_number(entry->time_ms),
+        sql_number(entry->received_ms),
+        sql_number(entry->signal),
+        sql_text(entry->signal_name),
+        sql_text(entry->title),
+        sql_text(entry->summary),
+        sql_text(entry->release),
+        sql_text(entry->environment),
+        sql_text(entry->executable),
+        sql_text(entry->hostname),
+    };
+    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 13,
+              sql_take_number, &planned->number);
+}
+
+static void write_parts(struct sql *sql, const struct planned *planned)
+{
+    const struct store_upload *upload = planned->upload;
+    const struct entry *entry = upload->entry;
+    for (size_t i = 0; i < entry->tag_count; i++) {
+        struct sql_value tag[] = { sql_number(planned->number),
+                                   sql_text(entry->tags[i].key),
+                                   sql_text(entry->tags[i].value) };
+        sql_queue(sql, STORE_ADD_TAG, tag, 3, NULL, NULL);
+    }
+    for (size_t i = 0; i < entry->held_count; i++) {
+        struct sql_value held[] = { sql_text(entry->held[i].fingerprint),
+                                    sql_text(entry->id),
+                                    sql_number(entry->held[i].count),
+                                    sql_number(entry->received_ms) };
+        sql_queue(sql, STORE_ADD_HELD, held, 4, NULL, NULL);
+    }
+    struct sql_value body[] = { sql_number(planned->number),
+                                sql_number(upload->encoding),
+                                sql_bytes(upload->body, upload->body_size),
+                                sql_number(entry->received_ms) };
+    sql_queue(sql, STORE_ADD_BODY, body, sql->dialect == SQL_POSTGRES ? 4 : 3, NULL,
+              NULL);
+}
+
+// is_regression is true for a crash that shows that a resolved group is back: one of a
+// newer release, or, where releases have no order, a later crash.
+static bool is_regression(const struct found_group *group, const struct entry *entry)
+{
+    int order = 0;
+    bool later = entry->time_ms > group->status_time_ms;
+    if (group->status_release[0] == 0)
+        return later;
+    if (release_order(entry->release, group->status_release, &order))
+        return order > 0;
+    return later && strcmp(entry->release, group->status_release) != 0;
+}
+
+static void regress(struct sql *sql, const struct planned *planned)
+{
+    struct found_group *group = planned->group;
+    const struct entry *entry = planned->upload->entry;
+    if (!group->resolved || !is_regression(group, entry))
+        return;
+    group->resolved = false;
+    struct sql_value values[] = { sql_number(group->number), sql_text(entry->release),
+                                  sql_number(entry->received_ms) };
+    sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
+}
+
+// count_in queues the counts of what was written, and recomputes groups that lost
+// reports. The commit waits for all of it.
+static enum ch_status count_in(struct sql *sql, struct batch *batch)
+{
+    enum ch_status status = store_tally_queue(&batch->tally, sql);
+    if (status != CH_OK || batch->old_groups.size == 0)
+        return status;
+    struct sql_value old = store_list_end(sql, &batch->old_groups);
+    sql_queue(sql, STORE_SEE_AGAIN, &old, 1, NULL, NULL);
+    sql_queue(sql, STORE_DROP_FACETS, &old, 1, NULL, NULL);
+    store_remove_empty(sql, &old);
+    return CH_OK;
+}
+
+static void clear_lists(struct batch *batch)
+{
+    text_clear(&batch->replaced);
+    text_clear(&batch->old_groups);
+    store_tally_clear(&batch->tally);
+}
+
+// add_round stores the chosen uploads, no two of which have the same id.
+static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t count)
+{
+    clear_lists(batch);
+    for (size_t i = 0; i < count; i++) {
+        struct sql_value id = sql_text(batch->order[i]->upload->entry->id);
+        sql_queue(sql, STORE_FIND_REPORT, &id, 1, take_found_report, batch->order[i]);
+    }
+    enum ch_status status = sql_flush(sql);
+    if (status != CH_OK)
+        return status;
+    count = keep_newer(batch, count);
+    if (count == 0)
+        return CH_OK;
+
+    take_out(sql, batch);
+    gain_groups(sql, batch, count);
+    for (size_t i = 0; i < count; i++)
+        store_report_row(sql, batch->order[i]);
+    status = sql_flush(sql);
+    if (status != CH_OK)
+        return status;
+
+    for (size_t i = 0; i < count; i++) {
+        struct planned *planned = batch->order[i];
+        memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
+        write_parts(sql, planned);
+        regress(sql, planned);
+        store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
+    }
+    return count_in(sql, batch);
+}
+
+static enum ch_status add_batch(struct sql *sql, void *context)
+{
+    struct batch *batch = context;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < batch->count; i++)
+        batch->planned[i] = (struct planned){ .upload = &batch->uploads[i] };
+    for (;;) {
+        size_t count = choose_round(batch);
+        if (count == 0 || status != CH_OK)
+            return status;
+        status = add_round(sql, batch, count);
+    }
+}
+
+// make_store_room makes the partitions that the batch's bodies belong to.
+static enum ch_status make_store_room(struct store *store, void *context)
+{
+    const struct batch *batch = context;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; i < batch->count && status == CH_OK; i++)
+        status = store_make_week(store, batch->uploads[i].entry->received_ms);
+    return status;
+}
+
+enum ch_status store_add(struct store *store, struct store_upload *uploads,
+                         size_t count, char error[STORE_ERROR_SIZE])
+{
+    CH_CLEANUP(batch_deinit)
+    struct batch batch = {
+        .uploads = uploads,
+        .count = count,
+        .planned = calloc(count, sizeof(*batch.planned)),
+        .order = calloc(count, sizeof(struct planned *)),
+        .groups = calloc(count, sizeof(*batch.groups)),
+    };
+    if (batch.planned == NULL || batch.order == NULL || batch.groups == NULL) {
+        snprintf(error, STORE_ERROR_SIZE, "cannot store reports: out of memory");
+        return CH_ERR_NO_MEMORY;
+    }
+    struct store_job job = { .what = "store reports",
+                             .prepare = make_store_room,
+                             .work = add_batch,
+                             .context = &batch };
+    return store_transact(store, &job, error);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the parts of the store share: one connection that writes, a pool of connections
+// that read, and the table of statements that the writer prepares.
+//
+// store.c opens and lends connections, store_add.c stores reports, store_read.c and
+// store_query.c find them, store_triage.c applies what people decide, store_move.c does
+// the part of that which takes long, store_trim.c and store_weeks.c remove what is old.
+// The SQL is the same for every database except where a row of the table has two texts.
+#pragma once
+#include <pthread.h>
+
+#include "base/text.h"
+#include "collector/store/sql.h"
+#include "collector/store/store.h"
+
+enum {
+    STORE_READERS = 4,
+    STORE_QUERY_MS = 10000,       // a longer query is aborted
+    STORE_ATTEMPTS = 5,           // at a transaction that others were in the way of
+    STORE_WEEK_MS = 7 * 86400000, // the time that a partition of bodies covers
+};
+
+enum store_statement {
+    STORE_BEGIN,
+    STORE_COMMIT,
+    STORE_SHARE, // with other writers, but not with an exclusive one
+    STORE_ALONE,
+    STORE_FIND_REPORT,
+    STORE_GAIN_GROUP,
+    STORE_GAIN_DAY,
+    STORE_GAIN_FACET,
+    STORE_GAIN_DAYS,
+    STORE_GAIN_FACETS,
+    STORE_LOSE_GROUPS,
+    STORE_LOSE_DAYS,
+    STORE_LOSE_FACETS,
+    STORE_ADD_REPORT,
+    STORE_CHANGE_REPORT,
+    STORE_ADD_TAG,
+    STORE_ADD_HELD,
+    STORE_ADD_BODY,
+    STORE_REMOVE_TAGS,
+    STORE_REMOVE_BODIES,
+    STORE_REMOVE_REPORTS,
+    STORE_SEE_AGAIN,
+    STORE_DROP_FACETS,
+    STORE_REMOVE_EMPTY_GROUPS,
+    STORE_REMOVE_EMPTY_DAYS,
+    STORE_REMOVE_EMPTY_FACETS,
+    STORE_REGRESS,
+    STORE_TRIAGE_FIND,
+    STORE_TRIAGE_NEWEST,
+    STORE_TRIAGE_SET,
+    STORE_MERGE_FIGURES,
+    STORE_MERGE_DAYS,
+    STORE_MERGE_FACETS,
+    STORE_MERGE_FORWARD,
+    STORE_MERGE_REMEMBER,
+    STORE_MERGE_END,
+    STORE_MERGE_END_DAYS,
+    STORE_MERGE_END_FACETS,
+    STORE_SPLIT_FORGET,
+    STORE_MOVE_FIND,
+    STORE_MOVE_NEXT,
+    STORE_MOVE_OWN,
+    STORE_MOVE_DROP_FACETS,
+    STORE_MOVE_REPORTS,
+    STORE_MOVE_FIGURES,
+    STORE_MOVE_BEGIN,
+    STORE_MOVE_ON,
+    STORE_MOVE_END,
+    STORE_TRIM_OLD,
+    STORE_TRIM_HELD,
+    STORE_TRIM_CROWDED,
+    STORE_TRIM_OLDEST,
+    STORE_TRIM_COUNT,
+    STORE_TRIM_FACETS,
+    STORE_STATEMENT_COUNT,
+};
+
+extern const struct sql_statement store_statements[STORE_STATEMENT_COUNT];
+
+struct store {
+    pthread_mutex_t writing; // held while writer is used
+    struct sql *writer;
+    int64_t ready_week;   // the partition of this week and the next exist
+    pthread_mutex_t lock; // guards idle and idle_count
+    pthread_cond_t returned;
+    struct sql *idle[STORE_READERS];
+    size_t idle_count;
+};
+
+// store_job is what one transaction does. work queues statements and returns its first
+// failure; prepare, which may be NULL, runs before the transaction. Both may be called
+// again, from the start, when another writer was in the way.
+struct store_job {
+    const char *what; // for messages: `store reports`
+    bool alone;       // excludes all other writers, of any collector
+    enum ch_status (*prepare)(struct store *store, void *context);
+    enum ch_status (*work)(struct sql *sql, void *context);
+    void *context;
+};
+
+// store_transact runs a job. error gets `cannot WHAT: why` on failure, except for
+// statuses of work's own: CH_ERR_NOT_FOUND and CH_ERR_MALFORMED.
+CH_CHECKED enum ch_status store_transact(struct store *store,
+                                         const struct store_job *job,
+                                         char error[STORE_ERROR_SIZE]);
+
+// store_make_week makes the partition for bodies received at that time. It is called
+// while no transaction is open.
+CH_CHECKED enum ch_status store_make_week(struct store *store, int64_t received_ms);
+
+// store_borrow waits for a connection to read with; store_return returns it to the
+// pool.
+struct sql *store_borrow(struct store *store);
+void store_return(struct store *store, struct sql *reader);
+
+// store_list_append adds a number to a list, which store_list_end turns into a value
+// for statements. An empty text is an empty list.
+void store_list_append(struct text *list, int64_t number);
+struct sql_value store_list_end(const struct sql *sql, struct text *list);
+
+// store_remove_empty queues the removal of those groups in a list that are empty.
+void store_remove_empty(struct sql *sql, const struct sql_value *groups);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports change groups in steps of one transaction each, so that merges and splits of
+// groups of any size block nobody for long. store_triage.c begins them.
+#pragma once
+#include "collector/store/store_internal.h"
+
+// store_move_step takes one step in the current transaction, which must be exclusive.
+// out_more is false when nothing was left to do.
+CH_CHECKED enum ch_status store_move_step(struct sql *sql, bool *out_more);
+
+// store_move_begin begins a move and takes its first step, which completes a small one.
+// With an empty fingerprint all reports of source go to target, and source ends.
+// Otherwise the reports of the fingerprint go to their own group. No other move may be
+// in progress.
+CH_CHECKED enum ch_status store_move_begin(struct sql *sql, int64_t source,
+                                           int64_t target, const char *fingerprint);

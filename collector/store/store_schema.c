@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store_schema.h"
+
+#include <stdio.h>
+
+// Bodies are stored apart from the columns that lists read, so that lists touch few
+// pages. A group's figures are kept with it, so that no list counts reports.
+static const char sqlite_1[] =
+    "CREATE TABLE groups(number INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,"
+    " title TEXT NOT NULL, summary TEXT NOT NULL, signal INTEGER NOT NULL,"
+    " status TEXT NOT NULL DEFAULT 'open', count INTEGER NOT NULL,"
+    " first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL);"
+    "CREATE INDEX groups_by_last_seen ON groups(last_seen, number);"
+    "CREATE TABLE group_releases(group_number INTEGER NOT NULL, release TEXT NOT NULL,"
+    " count INTEGER NOT NULL, last_seen INTEGER NOT NULL,"
+    " PRIMARY KEY(group_number, release)) WITHOUT ROWID;"
+    "CREATE TABLE group_days(group_number INTEGER NOT NULL, day INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, PRIMARY KEY(group_number, day)) WITHOUT ROWID;"
+    "CREATE TABLE reports(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+    " revision INTEGER NOT NULL, group_number INTEGER NOT NULL, time INTEGER NOT NULL,"
+    " received INTEGER NOT NULL, signal INTEGER NOT NULL, signal_name TEXT NOT NULL,"
+    " title TEXT NOT NULL, summary TEXT NOT NULL, release TEXT NOT NULL,"
+    " environment TEXT NOT NULL, executable TEXT NOT NULL, hostname TEXT NOT NULL);"
+    "CREATE INDEX reports_by_time ON reports(time, number);"
+    "CREATE INDEX reports_by_group ON reports(group_number, time, number);"
+    "CREATE TABLE tags(report INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
+    " PRIMARY KEY(report, key)) WITHOUT ROWID;"
+    "CREATE INDEX tags_by_value ON tags(key, value, report);"
+    "CREATE TABLE bodies(report INTEGER PRIMARY KEY, encoding INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL);";
+
+// Facets replace group_releases; triage, merging and retention get their columns. No
+// table is rewritten but groups, which is small.
+static const char sqlite_2[] =
+    "ALTER TABLE groups ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE groups SET kept = count;"
+    "ALTER TABLE groups ADD COLUMN note TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE groups ADD COLUMN assignee TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE groups ADD COLUMN status_time INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE groups ADD COLUMN status_release TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE reports ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';"
+    "UPDATE reports SET fingerprint = (SELECT fingerprint FROM groups"
+    " WHERE groups.number = reports.group_number);"
+    "CREATE INDEX reports_by_received ON reports(received);"
+    "CREATE TABLE merged(fingerprint TEXT PRIMARY KEY, target TEXT NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE INDEX merged_by_target ON merged(target);"
+    "CREATE TABLE facets(number INTEGER PRIMARY KEY, group_number INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL, value TEXT NOT NULL, count INTEGER NOT NULL,"
+    " last_seen INTEGER NOT NULL, UNIQUE(group_number, kind, value));"
+    "CREATE INDEX facets_by_value ON facets(kind, value, group_number)"
+    " WHERE kind >= 5;"
+    "CREATE VIRTUAL TABLE facet_search USING fts5(value, content='facets',"
+    " content_rowid='number', tokenize='trigram', detail='full');"
+    "CREATE TRIGGER facet_added AFTER INSERT ON facets WHEN new.kind <= 5 BEGIN"
+    " INSERT INTO facet_search(rowid, value) VALUES(new.number, new.value); END;"
+    "CREATE TRIGGER facet_removed AFTER DELETE ON facets WHEN old.kind <= 5 BEGIN"
+    " INSERT INTO facet_search(facet_search, rowid, value)"
+    " VALUES('delete', old.number, old.value); END;"
+    "DROP TABLE group_releases;" STORE_GAIN_FACETS("1 = 1") ";";
+
+static const char postgres_1[] =
+    "CREATE EXTENSION IF NOT EXISTS pg_trgm;"
+    "CREATE TABLE groups(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " fingerprint text NOT NULL UNIQUE, title text NOT NULL, summary text NOT NULL,"
+    " signal bigint NOT NULL, status text NOT NULL DEFAULT 'open',"
+    " count bigint NOT NULL, first_seen bigint NOT NULL, last_seen bigint NOT NULL,"
+    " kept bigint NOT NULL DEFAULT 0, note text NOT NULL DEFAULT '',"
+    " assignee text NOT NULL DEFAULT '', status_time bigint NOT NULL DEFAULT 0,"
+    " status_release text NOT NULL DEFAULT '') WITH (fillfactor = 70);"
+    "CREATE INDEX groups_by_last_seen ON groups(last_seen, number);"
+    "CREATE TABLE group_days(group_number bigint NOT NULL, day bigint NOT NULL,"
+    " count bigint NOT NULL, PRIMARY KEY(group_number, day)) WITH (fillfactor = 70);"
+    "CREATE TABLE merged(fingerprint text PRIMARY KEY, target text NOT NULL);"
+    "CREATE INDEX merged_by_target ON merged(target);"
+    "CREATE TABLE reports(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " id text NOT NULL UNIQUE, revision bigint NOT NULL, group_number bigint NOT NULL,"
+    " time bigint NOT NULL, received bigint NOT NULL, signal bigint NOT NULL,"
+    " signal_name text NOT NULL, title text NOT NULL, summary text NOT NULL,"
+    " release text NOT NULL, environment text NOT NULL, executable text NOT NULL,"
+    " hostname text NOT NULL, fingerprint text NOT NULL);"
+    "CREATE INDEX reports_by_time ON reports(time, number);"
+    "CREATE INDEX reports_by_group ON reports(group_number, time, number);"
+    "CREATE INDEX reports_by_received ON reports(received);"
+    "CREATE TABLE tags(report bigint NOT NULL, key text NOT NULL, value text NOT NULL,"
+    " PRIMARY KEY(report, key));"
+    "CREATE INDEX tags_by_value ON tags(key, value, report);"
+    "CREATE TABLE bodies(report bigint NOT NULL, received bigint NOT NULL,"
+    " encoding bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(report, received))"
+    " PARTITION BY RANGE (received);"
+    "ALTER TABLE bodies ALTER COLUMN bytes SET STORAGE EXTERNAL;"
+    "CREATE TABLE facets(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " group_number bigint NOT NULL, kind bigint NOT NULL, value text NOT NULL,"
+    " count bigint NOT NULL, last_seen bigint NOT NULL,"
+    " UNIQUE(group_number, kind, value)) WITH (fillfactor = 70);"
+    "CREATE INDEX facets_by_value ON facets(kind, value, group_number)"
+    " WHERE kind >= 5;"
+    "CREATE INDEX facet_search ON facets USING gin (value gin_trgm_ops)"
+    " WHERE kind <= 5;";
+
+// held_back is what senders counted and did not send, per fingerprint and report that
+// said so: a newer revision of the report replaces its counts, and the counts of merged
+// groups are added up when they are read.
+static const char held_back[] =
+    "CREATE TABLE held_back(fingerprint text NOT NULL, id text NOT NULL,"
+    " count bigint NOT NULL, received bigint NOT NULL, PRIMARY KEY(fingerprint, id));"
+    "CREATE INDEX held_back_by_received ON held_back(received);";
+
+// moves holds what store_move.c still has to do.
+static const char sqlite_moves[] =
+    "CREATE TABLE moves(number INTEGER PRIMARY KEY, source INTEGER NOT NULL,"
+    " target INTEGER NOT NULL, fingerprint TEXT NOT NULL, time INTEGER NOT NULL,"
+    " last INTEGER NOT NULL);";
+static const char postgres_moves[] =
+    "CREATE TABLE moves(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " source bigint NOT NULL, target bigint NOT NULL, fingerprint text NOT NULL,"
+    " time bigint NOT NULL, last bigint NOT NULL);";
+
+#define TEXT_OF(number) #number
+#define DIGITS(number) TEXT_OF(number)
+
+// steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
+static const char *const steps[2][STORE_SCHEMA_VERSION] = {
+    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves },
+    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves },
+};
+
+// words is how a dialect keeps two programs from upgrading at the same time, and where
+// it stores the number of its layout.
+static const struct {
+    const char *begin;
+    const char *read;
+    const char *write;
+} words[] = {
+    [SQL_SQLITE] = { .begin = "BEGIN IMMEDIATE",
+                     .read = "PRAGMA user_version",
+                     .write = "PRAGMA user_version = " DIGITS(
+                         STORE_SCHEMA_VERSION) "; COMMIT" },
+    [SQL_POSTGRES] = { .begin = "BEGIN; SELECT pg_advisory_xact_lock(7157312091);"
+                                "CREATE TABLE IF NOT EXISTS"
+                                " crashhook_layout(version bigint NOT NULL)",
+                       .read = "SELECT max(version) FROM crashhook_layout",
+                       .write = "DELETE FROM crashhook_layout;"
+                                "INSERT INTO crashhook_layout VALUES (" DIGITS(
+                                    STORE_SCHEMA_VERSION) "); COMMIT" },
+};
+
+static enum ch_status migrate(struct sql *sql, int64_t from)
+{
+    enum ch_status status = CH_OK;
+    for (int64_t i = from; i < STORE_SCHEMA_VERSION && status == CH_OK; i++) {
+        const char *step = steps[sql->dialect][i];
+        if (step != NULL)
+            status = sql_script(sql, step);
+    }
+    return status == CH_OK ? sql_script(sql, words[sql->dialect].write) : status;
+}
+
+enum ch_status store_schema_open(struct sql *sql, char error[SQL_ERROR_SIZE])
+{
+    int64_t found = 0;
+    enum ch_status status = sql_script(sql, words[sql->dialect].begin);
+    if (status == CH_OK)
+        status =
+            sql_query(sql, words[sql->dialect].read, NULL, 0, sql_take_number, &found);
+    if (status == CH_OK && found > STORE_SCHEMA_VERSION) {
+        snprintf(error, SQL_ERROR_SIZE,
+                 "the database has layout %lld, this program knows %d",
+                 (long long)found, STORE_SCHEMA_VERSION);
+        status = CH_ERR_UNSUPPORTED;
+    } else if (status == CH_OK) {
+        status = migrate(sql, found);
+    }
+    if (status != CH_OK && status != CH_ERR_UNSUPPORTED)
+        snprintf(error, SQL_ERROR_SIZE, "%s", sql->error);
+    if (status != CH_OK)
+        sql_rollback(sql);
+    return status == CH_ERR_UNSUPPORTED ? CH_ERR_IO : status;
+}

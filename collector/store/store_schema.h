@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout of the tables, and the SQL that counts what is in them.
+//
+// A layout has a number. store_schema_open upgrades an older database, one step after
+// the other in one transaction, and refuses a newer one. The tables are the same in
+// both dialects:
+//
+//   groups     a row a group, with the figures its lists show
+//   group_days reports a day of a group
+//   facets     every distinct value that a group's reports carry, with its count:
+//              what filters and searches look at instead of at reports
+//   merged     fingerprints whose reports belong to another group than their own
+//   moves      merges and splits under way
+//   reports    a row a report; tags, bodies: what belongs to it
+#pragma once
+#include "collector/store/sql.h"
+
+// STORE_SCHEMA_VERSION is this program's layout.
+#define STORE_SCHEMA_VERSION 4
+
+// store_facet is the kind of a facet: which part of a report its value is. Searches
+// look into the kinds up to FACET_RELEASE; filters select by those from FACET_RELEASE
+// on.
+enum store_facet {
+    FACET_TITLE = 1,
+    FACET_SUMMARY = 2,
+    FACET_EXECUTABLE = 3,
+    FACET_HOSTNAME = 4,
+    FACET_RELEASE = 5,
+    FACET_ENVIRONMENT = 6,
+    FACET_SIGNAL = 7, // as digits
+    FACET_SIGNAL_NAME = 8,
+    FACET_TAG = 9, // its key, a line end, its value
+};
+
+// STORE_FACETS_OF selects group_number, kind, value, time: the values of those reports
+// r for which `condition` is true.
+#define STORE_FACETS_OF(condition)                                                     \
+    "SELECT group_number, kind, value, time FROM ("                                    \
+    "SELECT r.group_number AS group_number, k.column1 AS kind,"                        \
+    " CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary"                        \
+    " WHEN 3 THEN r.executable WHEN 4 THEN r.hostname WHEN 5 THEN r.release"           \
+    " WHEN 6 THEN r.environment WHEN 7 THEN CAST(r.signal AS text)"                    \
+    " ELSE r.signal_name END AS value, r.time AS time"                                 \
+    " FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k"            \
+    " WHERE " condition " UNION ALL "                                                  \
+    "SELECT r.group_number, 9, t.key || '\n' || t.value, r.time"                       \
+    " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition              \
+    ") carried WHERE value <> ''"
+
+// STORE_GAIN_FACETS_MERGE ends a statement that counts facets some of which may exist.
+#define STORE_GAIN_FACETS_MERGE                                                        \
+    " ON CONFLICT(group_number, kind, value) DO UPDATE SET"                            \
+    " count = facets.count + excluded.count, last_seen ="                              \
+    " CASE WHEN facets.last_seen < excluded.last_seen"                                 \
+    " THEN excluded.last_seen ELSE facets.last_seen END"
+
+// STORE_GAIN_FACETS counts the values of reports in their groups.
+#define STORE_GAIN_FACETS(condition)                                                   \
+    "INSERT INTO facets(group_number, kind, value, count, last_seen)"                  \
+    " SELECT group_number, kind, value, count(*), max(time) FROM (" STORE_FACETS_OF(   \
+        condition) ") gained"                                                          \
+                   " GROUP BY group_number, kind, value ORDER BY 1, 2, "               \
+                   "3" STORE_GAIN_FACETS_MERGE
+
+// store_schema_open makes the tables, or upgrades them to this program's layout. error
+// gets one line on failure.
+CH_CHECKED enum ch_status store_schema_open(struct sql *sql,
+                                            char error[SQL_ERROR_SIZE]);

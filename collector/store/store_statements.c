@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store_internal.h"
+#include "collector/store/store_schema.h"
+
+// LISTED is the condition that a number is in a list, in either dialect.
+#define LISTED_SQLITE "IN (SELECT value FROM json_each(?1))"
+#define LISTED_POSTGRES "= ANY(CAST(?1 AS bigint[]))"
+
+// WITH_LIST is a statement with a list in it.
+#define WITH_LIST(before, after)                                                       \
+    {                                                                                  \
+        before LISTED_SQLITE after, before LISTED_POSTGRES after                       \
+    }
+
+#define EARLIER(column)                                                                \
+    column " = CASE WHEN excluded." column " < groups." column                         \
+           " THEN excluded." column " ELSE groups." column " END"
+#define LATER(column)                                                                  \
+    column " = CASE WHEN excluded." column " > groups." column                         \
+           " THEN excluded." column " ELSE groups." column " END"
+
+// GROUP_OF_3 is the number of the group that reports of fingerprint ?3 belong to; the
+// group exists by then.
+#define GROUP_OF_3                                                                     \
+    "(SELECT number FROM groups WHERE fingerprint = coalesce((SELECT target FROM"      \
+    " merged WHERE fingerprint = ?3), ?3))"
+
+#define LOSE_FACETS(condition)                                                         \
+    "UPDATE facets SET count = facets.count - gone.n FROM (SELECT group_number, kind," \
+    " value, count(*) AS n FROM (" STORE_FACETS_OF(                                    \
+        condition) ") lost"                                                            \
+                   " GROUP BY group_number, kind, value) gone WHERE"                   \
+                   " facets.group_number = gone.group_number AND facets.kind = "       \
+                   "gone.kind"                                                         \
+                   " AND facets.value = gone.value"
+
+const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
+    [STORE_BEGIN] = { "BEGIN IMMEDIATE", "BEGIN" },
+    [STORE_COMMIT] = { "COMMIT", NULL },
+    [STORE_SHARE] = { "SELECT 1", "SELECT pg_advisory_xact_lock_shared(7157312092)" },
+    [STORE_ALONE] = { "SELECT 1", "SELECT pg_advisory_xact_lock(7157312092)" },
+
+    [STORE_FIND_REPORT] = { "SELECT r.number, r.revision, r.group_number,"
+                            " g.fingerprint FROM reports r JOIN groups g"
+                            " ON g.number = r.group_number WHERE r.id = ?1",
+                            "SELECT r.number, r.revision, r.group_number,"
+                            " g.fingerprint FROM reports r JOIN groups g"
+                            " ON g.number = r.group_number WHERE r.id = ?1"
+                            " FOR UPDATE OF r" },
+    [STORE_GAIN_GROUP] = { "INSERT INTO groups(fingerprint, title, summary, signal,"
+                           " count, kept, first_seen, last_seen) VALUES("
+                           "coalesce((SELECT target FROM merged WHERE fingerprint ="
+                           " ?1), ?1), ?2, ?3, ?4, ?5, ?5, ?6, ?7)"
+                           " ON CONFLICT(fingerprint) DO UPDATE SET"
+                           " count = groups.count + excluded.count,"
+                           " kept = groups.kept + excluded.kept, " EARLIER(
+                               "first_seen") ", " LATER("last_seen") " RETURNING "
+                                                                     "number,"
+                                                                     " fingerprint, "
+                                                                     "status,"
+                                                                     " status_release,"
+                                                                     " status_time",
+                           NULL },
+    [STORE_GAIN_DAY] = { "INSERT INTO group_days(group_number, day, count)"
+                         " VALUES(?1, ?2, ?3) ON CONFLICT(group_number, day)"
+                         " DO UPDATE SET count = group_days.count + excluded.count",
+                         NULL },
+    [STORE_GAIN_FACET] = { "INSERT INTO facets(group_number, kind, value, count,"
+                           " last_seen) VALUES(?1, ?2, ?3, ?4, "
+                           "?5)" STORE_GAIN_FACETS_MERGE,
+                           NULL },
+    [STORE_GAIN_DAYS] = WITH_LIST(
+        "INSERT INTO group_days(group_number, day, count) SELECT group_number,"
+        " time / 86400000, count(*) FROM reports WHERE number ",
+        " GROUP BY 1, 2 ORDER BY 1, 2 ON CONFLICT(group_number, day) DO UPDATE SET"
+        " count = group_days.count + excluded.count"),
+    [STORE_GAIN_FACETS] = { STORE_GAIN_FACETS("r.number " LISTED_SQLITE),
+                            STORE_GAIN_FACETS("r.number " LISTED_POSTGRES) },
+    [STORE_LOSE_GROUPS] = WITH_LIST(
+        "UPDATE groups SET count = groups.count - gone.n, kept = groups.kept - gone.n"
+        " FROM (SELECT group_number, count(*) AS n FROM reports WHERE number ",
+        " GROUP BY group_number) gone WHERE groups.number = gone.group_number"),
+    [STORE_LOSE_DAYS] = WITH_LIST(
+        "UPDATE group_days SET count = group_days.count - gone.n FROM (SELECT"
+        " group_number, time / 86400000 AS day, count(*) AS n FROM reports"
+        " WHERE number ",
+        " GROUP BY 1, 2) gone WHERE group_days.group_number = gone.group_number"
+        " AND group_days.day = gone.day"),
+    [STORE_LOSE_FACETS] = { LOSE_FACETS("r.number " LISTED_SQLITE),
+                            LOSE_FACETS("r.number " LISTED_POSTGRES) },
+
+    [STORE_ADD_REPORT] = { "INSERT INTO reports(id, revision, group_number, time,"
+                           " received, signal, signal_name, title, summary, release,"
+                           " environment, executable, hostname, fingerprint) VALUES("
+                           "?1, ?2, " GROUP_OF_3 ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+                           " ?12, ?13, ?3) RETURNING number",
+                           NULL },
+    [STORE_CHANGE_REPORT] = { "UPDATE reports SET revision = ?2, group_number ="
+                              " " GROUP_OF_3 ", time = ?4, received = ?5, signal = ?6,"
+                              " signal_name = ?7, title = ?8, summary = ?9,"
+                              " release = ?10, environment = ?11, executable = ?12,"
+                              " hostname = ?13, fingerprint = ?3 WHERE id = ?1"
+                              " RETURNING number",
+                              NULL },
+    [STORE_ADD_TAG] = { "INSERT INTO tags(report, key, value) VALUES(?1, ?2, ?3)"
+                        " ON CONFLICT(report, key) DO NOTHING",
+                        NULL },
+    [STORE_ADD_HELD] = { "INSERT INTO held_back(fingerprint, id, count, received)"
+                         " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(fingerprint, id)"
+                         " DO UPDATE SET count = excluded.count",
+                         NULL },
+    [STORE_ADD_BODY] = { "INSERT INTO bodies(report, encoding, bytes)"
+                         " VALUES(?1, ?2, ?3)",
+                         "INSERT INTO bodies(report, encoding, bytes, received)"
+                         " VALUES(?1, ?2, ?3, ?4)" },
+    [STORE_REMOVE_TAGS] = WITH_LIST("DELETE FROM tags WHERE report ", ""),
+    [STORE_REMOVE_BODIES] = WITH_LIST("DELETE FROM bodies WHERE report ", ""),
+    [STORE_REMOVE_REPORTS] = WITH_LIST("DELETE FROM reports WHERE number ", ""),
+    [STORE_SEE_AGAIN] = WITH_LIST(
+        "UPDATE groups SET first_seen = coalesce((SELECT min(time) FROM reports WHERE"
+        " group_number = groups.number), first_seen), last_seen = coalesce((SELECT"
+        " max(time) FROM reports WHERE group_number = groups.number), last_seen)"
+        " WHERE number ",
+        ""),
+    [STORE_DROP_FACETS] =
+        WITH_LIST("DELETE FROM facets WHERE count <= 0 AND group_number ", ""),
+    [STORE_REMOVE_EMPTY_GROUPS] =
+        WITH_LIST("DELETE FROM groups WHERE kept <= 0 AND NOT EXISTS(SELECT 1 FROM"
+                  " moves WHERE groups.number IN (source, target)) AND number ",
+                  ""),
+    [STORE_REMOVE_EMPTY_DAYS] =
+        WITH_LIST("DELETE FROM group_days WHERE NOT EXISTS(SELECT 1 FROM groups g"
+                  " WHERE g.number = group_number) AND group_number ",
+                  ""),
+    [STORE_REMOVE_EMPTY_FACETS] =
+        WITH_LIST("DELETE FROM facets WHERE NOT EXISTS(SELECT 1 FROM groups g"
+                  " WHERE g.number = group_number) AND group_number ",
+                  ""),
+    [STORE_REGRESS] = { "UPDATE groups SET status = 'regressed', status_release = ?2,"
+                        " status_time = ?3 WHERE number = ?1 AND status = 'resolved'",
+                        NULL },
+
+    [STORE_TRIAGE_FIND] = { "SELECT number, status, status_release, note, assignee,"
+                            " fingerprint FROM groups WHERE fingerprint = "
+                            "coalesce((SELECT target"
+                            " FROM merged WHERE fingerprint = ?1), ?1)",
+                            NULL },
+    [STORE_TRIAGE_NEWEST] = { "SELECT value FROM facets WHERE group_number = ?1"
+                              " AND kind = 5",
+                              NULL },
+    [STORE_TRIAGE_SET] = { "UPDATE groups SET status = ?2, status_release = ?3,"
+                           " status_time = CASE WHEN status = ?2 THEN status_time ELSE"
+                           " ?4 END, note = ?5, assignee = ?6 WHERE number = ?1",
+                           NULL },
+
+    // In the next three ?1 is the number of the group that ends and ?2 of the one that
+    // stays.
+    [STORE_MERGE_FIGURES] = { "UPDATE groups SET count = groups.count + s.count,"
+                              " kept = groups.kept + s.kept, first_seen = CASE WHEN"
+                              " s.first_seen < groups.first_seen THEN s.first_seen"
+                              " ELSE groups.first_seen END, last_seen = CASE WHEN"
+                              " s.last_seen > groups.last_seen THEN s.last_seen"
+                              " ELSE groups.last_seen END FROM (SELECT * FROM groups"
+                              " WHERE number = ?1) s WHERE groups.number = ?2",
+                              NULL },
+    [STORE_MERGE_DAYS] = { "INSERT INTO group_days(group_number, day, count) SELECT"
+                           " CAST(?2 AS bigint), day, count FROM group_days WHERE"
+                           " group_number = ?1 AND count > 0 ON CONFLICT(group_number, "
+                           "day)"
+                           " DO UPDATE SET count = group_days.count + excluded.count",
+                           NULL },
+    [STORE_MERGE_FACETS] = { "INSERT INTO facets(group_number, kind, value, count,"
+                             " last_seen) SELECT CAST(?2 AS bigint), kind, value, "
+                             "count,"
+                             " last_seen FROM facets WHERE group_number = ?1"
+                             " AND count > 0"
+                             " ON CONFLICT(group_number, kind, value) DO UPDATE SET"
+                             " count = facets.count + excluded.count, last_seen = CASE"
+                             " WHEN excluded.last_seen > facets.last_seen THEN"
+                             " excluded.last_seen ELSE facets.last_seen END",
+                             NULL },
+    // In the next two ?1 and ?2 are their fingerprints.
+    [STORE_MERGE_FORWARD] = { "UPDATE merged SET target = ?2 WHERE target = ?1", NULL },
+    [STORE_MERGE_REMEMBER] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)",
+                               NULL },
+    [STORE_MERGE_END] = { "DELETE FROM groups WHERE number = ?1", NULL },
+    [STORE_MERGE_END_DAYS] = { "DELETE FROM group_days WHERE group_number = ?1", NULL },
+    [STORE_MERGE_END_FACETS] = { "DELETE FROM facets WHERE group_number = ?1", NULL },
+
+    [STORE_SPLIT_FORGET] = { "DELETE FROM merged WHERE fingerprint = ?1"
+                             " RETURNING 1",
+                             NULL },
+    [STORE_MOVE_FIND] = { "SELECT number, source, target, fingerprint, time, last FROM"
+                          " moves ORDER BY number LIMIT 1",
+                          NULL },
+    [STORE_MOVE_NEXT] = { "SELECT number, time, fingerprint FROM reports WHERE"
+                          " group_number = ?1 AND (time, number) > (CAST(?2 AS bigint),"
+                          " CAST(?3 AS bigint)) ORDER BY time, number LIMIT ?4",
+                          NULL },
+    [STORE_MOVE_OWN] = { "INSERT INTO groups(fingerprint, title, summary, signal, "
+                         "count,"
+                         " kept, first_seen, last_seen) SELECT fingerprint, title,"
+                         " summary, signal, 0, 0, time, time FROM reports WHERE"
+                         " number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
+                         " count = groups.count RETURNING number",
+                         NULL },
+    [STORE_MOVE_DROP_FACETS] = { "DELETE FROM facets WHERE count <= 0 AND"
+                                 " (group_number, kind, value) IN (SELECT"
+                                 " group_number, kind, value FROM"
+                                 " (" STORE_FACETS_OF("r.number " LISTED_SQLITE) ") g)",
+                                 "DELETE FROM facets USING (SELECT DISTINCT"
+                                 " group_number AS g, kind AS k, value AS v FROM"
+                                 " (" STORE_FACETS_OF(
+                                     "r.number " LISTED_POSTGRES) ") c"
+                                                                  ") gone WHERE count "
+                                                                  "<= 0 AND "
+                                                                  "group_number = g AND"
+                                                                  " kind = k AND value "
+                                                                  "= v" },
+    [STORE_MOVE_REPORTS] = { "UPDATE reports SET group_number = ?2 WHERE number"
+                             " " LISTED_SQLITE,
+                             "UPDATE reports SET group_number = ?2 WHERE number"
+                             " " LISTED_POSTGRES },
+    [STORE_MOVE_FIGURES] = { "UPDATE groups SET count = count + ?2, kept = kept + ?2,"
+                             " first_seen = CASE WHEN ?3 < first_seen THEN ?3 ELSE"
+                             " first_seen END, last_seen = CASE WHEN ?4 > last_seen"
+                             " THEN ?4 ELSE last_seen END WHERE number = ?1",
+                             NULL },
+    [STORE_MOVE_BEGIN] = { "INSERT INTO moves(source, target, fingerprint, time, last)"
+                           " VALUES(?1, ?2, ?3, -1, 0)",
+                           NULL },
+    [STORE_MOVE_ON] = { "UPDATE moves SET time = ?2, last = ?3 WHERE number = ?1",
+                        NULL },
+    [STORE_MOVE_END] = { "DELETE FROM moves WHERE number = ?1", NULL },
+
+    [STORE_TRIM_OLD] = { "SELECT number, group_number FROM reports WHERE"
+                         " received < ?1 ORDER BY received LIMIT ?2",
+                         NULL },
+    [STORE_TRIM_HELD] = { "DELETE FROM held_back WHERE received < ?1", NULL },
+    [STORE_TRIM_CROWDED] = { "SELECT number, kept FROM groups WHERE kept > ?1"
+                             " ORDER BY kept DESC LIMIT 1",
+                             NULL },
+    [STORE_TRIM_OLDEST] = { "SELECT number, group_number FROM reports WHERE"
+                            " group_number = ?1 ORDER BY time, number LIMIT ?2",
+                            NULL },
+    [STORE_TRIM_COUNT] = WITH_LIST(
+        "UPDATE groups SET kept = groups.kept - gone.n FROM (SELECT group_number,"
+        " count(*) AS n FROM reports WHERE number ",
+        " GROUP BY group_number) gone WHERE groups.number = gone.group_number"),
+    // Delete the values that were last seen before the oldest report kept in the group.
+    [STORE_TRIM_FACETS] = WITH_LIST(
+        "DELETE FROM facets WHERE last_seen < coalesce((SELECT min(time) FROM reports r"
+        " WHERE r.group_number = facets.group_number), 0) AND group_number ",
+        ""),
+};

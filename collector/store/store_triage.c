@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/release_order.h"
+#include "collector/store/store_move.h"
+
+// decided is a group as a decision finds it.
+struct decided {
+    int64_t number; // 0: there is none
+    char id[ENTRY_GROUP_SIZE];
+    char status[16];
+    char release[sizeof(((struct entry *)NULL)->release)];
+    char note[STORE_NOTE_SIZE];
+    char assignee[STORE_ASSIGNEE_SIZE];
+};
+
+struct deciding {
+    const char *id;
+    const struct store_decision *decision;
+    struct decided group;
+    char newest[sizeof(((struct entry *)NULL)->release)];
+};
+
+static void take_triaged_group(void *context, const struct sql_row *row)
+{
+    struct decided *group = context;
+    group->number = sql_row_number(row, 0);
+    entry_copy(group->status, sizeof(group->status), sql_row_text(row, 1));
+    entry_copy(group->release, sizeof(group->release), sql_row_text(row, 2));
+    entry_copy(group->note, sizeof(group->note), sql_row_text(row, 3));
+    entry_copy(group->assignee, sizeof(group->assignee), sql_row_text(row, 4));
+    entry_copy(group->id, sizeof(group->id), sql_row_text(row, 5));
+}
+
+static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
+                                           struct decided *out)
+{
+    *out = (struct decided){ 0 };
+    struct sql_value value = sql_text(id);
+    sql_queue(sql, STORE_TRIAGE_FIND, &value, 1, take_triaged_group, out);
+    enum ch_status status = sql_flush(sql);
+    return status == CH_OK && out->number == 0 ? CH_ERR_NOT_FOUND : status;
+}
+
+static void keep_newest(void *context, const struct sql_row *row)
+{
+    struct deciding *deciding = context;
+    int order = 0;
+    if (!release_order(sql_row_text(row, 0), deciding->newest, &order) || order > 0)
+        entry_copy(deciding->newest, sizeof(deciding->newest), sql_row_text(row, 0));
+}
+
+// apply changes the group as decided; a new status gets the release in which it holds.
+static void apply(struct deciding *deciding)
+{
+    const struct store_decision *decision = deciding->decision;
+    struct decided *group = &deciding->group;
+    if (decision->note != NULL)
+        entry_copy(group->note, sizeof(group->note), decision->note);
+    if (decision->assignee != NULL)
+        entry_copy(group->assignee, sizeof(group->assignee), decision->assignee);
+    if (decision->status == NULL)
+        return;
+    const char *release = "";
+    if (strcmp(decision->status, "resolved") == 0)
+        release = decision->release != NULL ? decision->release : deciding->newest;
+    entry_copy(group->release, sizeof(group->release), release);
+    entry_copy(group->status, sizeof(group->status), decision->status);
+}
+
+static enum ch_status decide(struct sql *sql, void *context)
+{
+    struct deciding *deciding = context;
+    struct decided *group = &deciding->group;
+    deciding->newest[0] = 0;
+    enum ch_status status = find_group_to_triage(sql, deciding->id, group);
+    if (status != CH_OK)
+        return status;
+    struct sql_value number = sql_number(group->number);
+    sql_queue(sql, STORE_TRIAGE_NEWEST, &number, 1, keep_newest, deciding);
+    status = sql_flush(sql);
+    if (status != CH_OK)
+        return status;
+    apply(deciding);
+    struct sql_value values[] = { number,
+                                  sql_text(group->status),
+                                  sql_text(group->release),
+                                  sql_number(moment_now()),
+                                  sql_text(group->note),
+                                  sql_text(group->assignee) };
+    sql_queue(sql, STORE_TRIAGE_SET, values, 6, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_decide(struct store *store, const char *id,
+                            const struct store_decision *decision,
+                            char error[STORE_ERROR_SIZE])
+{
+    struct deciding deciding = { .id = id, .decision = decision };
+    struct store_job job = {
+        .what = "keep the decision", .alone = true, .work = decide, .context = &deciding
+    };
+    return store_transact(store, &job, error);
+}
+
+enum { MOVING_MS = 500 }; // how long a decision waits for another move
+
+struct merging {
+    const char *from;
+    const char *into;
+};
+
+static enum ch_status merge(struct sql *sql, void *context)
+{
+    const struct merging *merging = context;
+    struct decided from;
+    struct decided into;
+    enum ch_status status = find_group_to_triage(sql, merging->from, &from);
+    if (status == CH_OK)
+        status = find_group_to_triage(sql, merging->into, &into);
+    if (status != CH_OK)
+        return status;
+    if (from.number == into.number)
+        return CH_ERR_MALFORMED;
+    struct sql_value ids[] = { sql_text(from.id), sql_text(into.id) };
+    sql_queue(sql, STORE_MERGE_FORWARD, ids, 2, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_REMEMBER, ids, 2, NULL, NULL);
+    return store_move_begin(sql, from.number, into.number, "");
+}
+
+// begin_triage runs a job that moves reports, once no other move is in progress.
+static enum ch_status begin_triage(struct store *store, const struct store_job *job,
+                                   char error[STORE_ERROR_SIZE])
+{
+    enum ch_status status = store_move_for(store, MOVING_MS, error);
+    return status == CH_OK ? store_transact(store, job, error) : status;
+}
+
+enum ch_status store_merge(struct store *store, const char *from, const char *into,
+                           char error[STORE_ERROR_SIZE])
+{
+    struct merging merging = { .from = from, .into = into };
+    struct store_job job = {
+        .what = "merge the groups", .alone = true, .work = merge, .context = &merging
+    };
+    return begin_triage(store, &job, error);
+}
+
+static enum ch_status split_group(struct sql *sql, void *context)
+{
+    const char *fingerprint = context;
+    struct decided group;
+    int64_t merged = 0;
+    // Find where its reports are before the merge is forgotten.
+    enum ch_status status = find_group_to_triage(sql, fingerprint, &group);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        return status;
+    struct sql_value value = sql_text(fingerprint);
+    sql_queue(sql, STORE_SPLIT_FORGET, &value, 1, sql_take_number, &merged);
+    status = sql_flush(sql);
+    if (status != CH_OK)
+        return status;
+    if (merged == 0)
+        return CH_ERR_NOT_FOUND;
+    return store_move_begin(sql, group.number, 0, fingerprint);
+}
+
+enum ch_status store_split(struct store *store, const char *fingerprint,
+                           char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "split the group",
+                             .alone = true,
+                             .work = split_group,
+                             .context = (void *)(uintptr_t)fingerprint };
+    return begin_triage(store, &job, error);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/moment.h"
+#include "collector/store/store_internal.h"
+
+struct trimming {
+    const struct store_retention *retention;
+    size_t removed;
+    struct text reports;
+    struct text groups;
+};
+
+static void take_trimmed_report(void *context, const struct sql_row *row)
+{
+    struct trimming *trimming = context;
+    trimming->removed++;
+    store_list_append(&trimming->reports, sql_row_number(row, 0));
+    store_list_append(&trimming->groups, sql_row_number(row, 1));
+}
+
+struct crowded {
+    int64_t group;
+    int64_t kept;
+};
+
+static void take_crowded(void *context, const struct sql_row *row)
+{
+    struct crowded *crowded = context;
+    crowded->group = sql_row_number(row, 0);
+    crowded->kept = sql_row_number(row, 1);
+}
+
+static enum ch_status find_old(struct sql *sql, struct trimming *trimming)
+{
+    struct sql_value values[] = {
+        sql_number(moment_now() - trimming->retention->age_ms),
+        sql_number(STORE_TRIM_STEP),
+    };
+    sql_queue(sql, STORE_TRIM_HELD, values, 1, NULL, NULL);
+    sql_queue(sql, STORE_TRIM_OLD, values, 2, take_trimmed_report, trimming);
+    return sql_flush(sql);
+}
+
+// find_crowded finds the excess reports of the group that has most.
+static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
+{
+    struct crowded crowded = { 0 };
+    int64_t most = trimming->retention->per_group;
+    struct sql_value limit = sql_number(most);
+    sql_queue(sql, STORE_TRIM_CROWDED, &limit, 1, take_crowded, &crowded);
+    enum ch_status status = sql_flush(sql);
+    if (status != CH_OK || crowded.kept <= most)
+        return status;
+    int64_t surplus = crowded.kept - most;
+    struct sql_value values[] = {
+        sql_number(crowded.group),
+        sql_number(surplus < STORE_TRIM_STEP ? surplus : STORE_TRIM_STEP),
+    };
+    sql_queue(sql, STORE_TRIM_OLDEST, values, 2, take_trimmed_report, trimming);
+    return sql_flush(sql);
+}
+
+static enum ch_status trim_oldest(struct sql *sql, void *context)
+{
+    static const enum store_statement by_report[] = {
+        STORE_TRIM_COUNT,
+        STORE_REMOVE_TAGS,
+        STORE_REMOVE_BODIES,
+        STORE_REMOVE_REPORTS,
+    };
+    struct trimming *trimming = context;
+    enum ch_status status = CH_OK;
+    trimming->removed = 0;
+    text_clear(&trimming->reports);
+    text_clear(&trimming->groups);
+    if (trimming->retention->age_ms != 0)
+        status = find_old(sql, trimming);
+    if (status == CH_OK && trimming->removed == 0 &&
+        trimming->retention->per_group != 0)
+        status = find_crowded(sql, trimming);
+    if (status != CH_OK || trimming->removed == 0)
+        return status;
+
+    struct sql_value reports = store_list_end(sql, &trimming->reports);
+    struct sql_value groups = store_list_end(sql, &trimming->groups);
+    for (size_t i = 0; i < sizeof(by_report) / sizeof(by_report[0]); i++)
+        sql_queue(sql, by_report[i], &reports, 1, NULL, NULL);
+    sql_queue(sql, STORE_TRIM_FACETS, &groups, 1, NULL, NULL);
+    store_remove_empty(sql, &groups);
+    return sql_flush(sql);
+}
+
+enum ch_status store_trim(struct store *store, const struct store_retention *retention,
+                          size_t *out_removed, char error[STORE_ERROR_SIZE])
+{
+    struct trimming trimming = { .retention = retention };
+    struct store_job job = { .what = "remove old reports",
+                             .alone = true,
+                             .work = trim_oldest,
+                             .context = &trimming };
+    enum ch_status status = store_transact(store, &job, error);
+    text_deinit(&trimming.reports);
+    text_deinit(&trimming.groups);
+    if (status == CH_OK)
+        *out_removed = trimming.removed;
+    return status;
+}
