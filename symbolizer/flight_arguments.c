@@ -8,11 +8,11 @@
 
 #include "report/report.h"
 
-// Reports may come from anybody; the agent has no more rings.
+// Reports may be untrusted; the agent has no more rings than this.
 enum { THREADS_MAX = 4096 };
 
-// type_is is whether the argument's C type is one of the words, each in one spelling of
-// libctf or DWARF; of a type that is smaller than a register the rest is undefined.
+// type_is says whether the argument's C type is one of the words, each in one spelling
+// of libctf or DWARF. The upper bits of a register are undefined for a smaller type.
 static bool type_is(const char *type, const char *const *words)
 {
     for (; type != NULL && *words != NULL; words++) {
@@ -22,7 +22,8 @@ static bool type_is(const char *type, const char *const *words)
     return false;
 }
 
-// make_flight_value makes what reports have for a value of type out of a register.
+// make_flight_value converts a register to the form that reports have for a value of
+// type.
 static json_t *make_flight_value(const char *type, const char *hex)
 {
     static const char *const ints[] = { "int", "signed int", NULL };
@@ -48,10 +49,10 @@ static json_t *make_flight_value(const char *type, const char *hex)
         return json_integer((uint32_t)bits);
     if (type_is(type, longs) && bits <= INT64_MAX)
         return json_integer((json_int_t)bits);
-    return json_string(hex); // a register, as it was
+    return json_string(hex); // the register as recorded
 }
 
-// first_of is the frame's argument 0, which is made where it has none.
+// first_of gives the frame's argument 0, which it creates if there is none.
 static json_t *first_of(json_t *frame)
 {
     json_t *arguments = json_object_get(frame, "arguments");
@@ -77,7 +78,7 @@ static void add_flight_argument(json_t *frame, const char *hex)
     const char *type = json_string_value(json_object_get(argument, "type"));
     (void)json_object_set_new(argument, "entry_value", make_flight_value(type, hex));
     if (json_object_get(argument, "value") != NULL)
-        return; // that has its own source
+        return; // which has its own source
     (void)json_object_set_new(argument, "source", json_string("flight-record"));
     (void)json_object_set_new(argument, "confidence", json_string("proved"));
     (void)json_object_del(argument, "reason");

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Reports may come from anybody: what is compared with what is bounded. The agent
-// writes fewer open calls and has no more rings.
+// Reports may be untrusted, so the number of comparisons is bounded. The agent writes
+// fewer open calls and has no more rings.
 enum { OPEN_MAX = 256, FRAMES_MAX = 16384, THREADS_MAX = 4096 };
 
 static size_t at_most(size_t limit, const json_t *array)
@@ -27,8 +27,8 @@ static const char *flight_string_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-// names_by_address makes an object from address to name. Code that is inlined where a
-// function begins is not that function.
+// names_by_address makes an object that maps addresses to names. A function that is
+// inlined at the start of another one is not taken for it.
 static json_t *names_by_address(const json_t *functions)
 {
     json_t *names = json_object();
@@ -44,7 +44,7 @@ static json_t *names_by_address(const json_t *functions)
     return names;
 }
 
-// name_calls writes the names into events or open calls.
+// name_calls adds the names to events or open calls.
 static enum ch_status name_calls(const json_t *names, const json_t *calls)
 {
     for (size_t i = 0; i < json_array_size(calls); i++) {
@@ -58,8 +58,8 @@ static enum ch_status name_calls(const json_t *names, const json_t *calls)
     return CH_OK;
 }
 
-// list_open makes the plain list of open calls: names, or addresses where there is
-// none.
+// list_open makes the plain list of open calls: names, or addresses where there is no
+// name.
 static enum ch_status list_open(json_t *thread, const json_t *open)
 {
     json_t *list = json_array();
@@ -87,8 +87,8 @@ static const json_t *named_frames_of(const json_t *report, json_int_t tid)
     return NULL;
 }
 
-// is_flight_frame_of is whether frame is one of the call's function: it begins where
-// that does, or, inlined, has its name.
+// is_flight_frame_of says whether frame is one of the call's function: its function has
+// the call's entry address or, if it is inlined, the same name.
 static bool is_flight_frame_of(const json_t *frame, const json_t *call)
 {
     const char *name = flight_string_of(call, "function");
@@ -103,8 +103,9 @@ static bool is_flight_frame_of(const json_t *frame, const json_t *call)
                strtoull(address, NULL, 16);
 }
 
-// compare walks both from the innermost outwards. A call without a frame was left
-// without an exit (longjmp), or its frame by a jump; both are worth knowing.
+// compare walks both lists from the innermost element outwards. A call without a frame
+// was left without an exit record (longjmp), or the unwinder missed its frame; both are
+// worth knowing.
 static enum ch_status compare(json_t *thread, const json_t *open, const json_t *frames)
 {
     size_t at = 0;
@@ -142,7 +143,7 @@ static enum ch_status name_flight_thread(const json_t *report, const json_t *nam
         status = name_calls(names, open);
     if (status == CH_OK && json_is_array(open))
         status = list_open(thread, open);
-    // A thread that had ended has no stack.
+    // A thread that has ended has no stack.
     bool ended = json_is_true(json_object_get(thread, "ended"));
     if (status == CH_OK && json_is_array(frames) && !ended)
         status = compare(thread, open, frames);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names for the flight record: its functions are looked up like the frames of a
-// backtrace, and what was found is written to the events and open calls here, along
-// with which frame of the unwound stack each open call is.
+// backtrace. The results are written to the events and open calls here, along with the
+// frame of the unwound stack that each open call corresponds to.
 #pragma once
 #include <jansson.h>
 
 #include "base/status.h"
 
-// flight_names_functions is the list of the record's functions, which has the form of
-// a backtrace, or NULL.
+// flight_names_functions gives the record's functions, which have the form of a
+// backtrace, or NULL.
 json_t *flight_names_functions(const json_t *report);
 
-// flight_names_write spreads the names in that list over the record. An open call of
-// which the unwound stack of its thread has a frame gets that frame's index as `frame`;
-// its `arguments` are then the frame's as they were when it was entered.
+// flight_names_write copies the names in that list to the record's events and open
+// calls. An open call that is also a frame of its thread's unwound stack gets that
+// frame's index as `frame`; its `arguments` are then those of the frame, as of the
+// call.
 CH_CHECKED enum ch_status flight_names_write(json_t *report);

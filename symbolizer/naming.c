@@ -91,7 +91,7 @@ static enum ch_status list_backtrace(struct naming *naming, json_t *backtrace)
     return CH_OK;
 }
 
-// list_backtraces lists the backtraces of the report, each once.
+// list_backtraces lists each backtrace of the report once.
 static enum ch_status list_backtraces(struct naming *naming, json_t *report)
 {
     json_t *threads = json_object_get(report, "threads");
@@ -126,7 +126,7 @@ static enum ch_status list_frames_of(struct naming *naming, struct naming_backtr
     return status;
 }
 
-// list_frames lists the frames of all backtraces, each once.
+// list_frames lists each frame of all backtraces once.
 static enum ch_status list_frames(struct naming *naming)
 {
     enum ch_status status = CH_OK;
@@ -216,8 +216,7 @@ static enum ch_status name_all_places(const struct naming *naming,
     return status;
 }
 
-// name_image_places looks up all places of one image: it is open for no longer than
-// that.
+// name_image_places looks up all places of one image, which is open only meanwhile.
 static enum ch_status name_image_places(const struct naming *naming,
                                         struct naming_lookup *lookups, size_t count)
 {
@@ -274,7 +273,7 @@ void naming_write_caches(struct naming *naming)
         const struct report_image *image = &naming->images.items[index];
         const char *path =
             symbolizer_options_path(naming->options, image->path, buffers);
-        // What cannot be cached is no failure: its names come from the files.
+        // An image that cannot be cached is no failure: its names come from the files.
         if (image->id.size != 0)
             (void)!image_cache_write_names(path, &image->id, &search);
         if (image->id.size != 0 && naming->options->arguments)
@@ -293,7 +292,8 @@ static const json_t *names_of(const struct naming *naming, const json_t *frame)
     return found != NULL ? found->names : NULL;
 }
 
-// name_frame makes the frames that a frame becomes: those inlined there, and itself.
+// name_frame makes the frames that replace a frame: the calls inlined there, and
+// itself.
 static enum ch_status name_frame(const struct naming *naming, struct naming_frame *at)
 {
     if (at->named != NULL || at->bare == NULL)
@@ -302,7 +302,7 @@ static enum ch_status name_frame(const struct naming *naming, struct naming_fram
     return frame_names_apply(names_of(naming, at->bare), at->bare, at->named);
 }
 
-// append_named appends what one frame of a backtrace becomes.
+// append_named appends the frames that replace one frame of a backtrace.
 static enum ch_status append_named(const struct naming *naming, json_t *frame,
                                    json_t *named)
 {

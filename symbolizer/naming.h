@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A naming is the work on one report in three steps: list every place that frames are
-// at, look the places up, write the names into the frames. Only the second touches
-// debug files, so only it needs a guard, and what it brings back is a name for each
-// place and nothing else of the report.
+// A naming is the work on one report in three steps: list every place of its frames,
+// look the places up, write the names into the frames. Only the second step reads debug
+// files, so only it needs a guarded child, and its result is a name for each place and
+// nothing else of the report.
 //
 // The report is not changed before the last step.
 #pragma once
@@ -17,14 +17,14 @@
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbolizer.h"
 
-// A naming_lookup is one place and, once it was looked up, the names there.
+// A naming_lookup is one place and, after its lookup, the names there.
 struct naming_lookup {
     struct report_place place;
-    bool after_call; // place is one before the address that frames have
-    json_t *names;   // NULL: not looked up
+    bool after_call; // place is one before the frames' address
+    json_t *names;   // NULL: not looked up yet
 };
 
-// A naming_backtrace is a backtrace of the report, which threads may share, and its
+// A naming_backtrace is a backtrace of the report, which threads may share, with its
 // frames.
 struct naming_backtrace {
     json_t *backtrace; // borrowed
@@ -34,11 +34,12 @@ struct naming_backtrace {
 // A naming_frame is one frame of the report, which backtraces may share.
 struct naming_frame {
     json_t *frame; // borrowed
-    json_t *bare;  // it without old names; NULL: it was such a name
-    json_t *named; // the frames that it becomes; NULL: not yet
+    json_t *bare;  // the frame without old names; NULL: an inlined call
+    json_t *named; // the frames that replace it; NULL: not made yet
 };
 
-// A naming_watch lets a guard see which image is at work, and keep it from some.
+// A naming_watch tells a guarding process which image is being read, and excludes
+// images.
 struct naming_watch {
     volatile uint32_t *image_at_work; // an index of images, or REPORT_NO_IMAGE
     const bool *refused;              // by index of images
@@ -59,21 +60,20 @@ struct naming {
     size_t lookup_capacity;
 };
 
-// naming_init lists the places of report, which must outlive naming. Whatever it
-// returns, naming is to be deinited. CH_ERR_MALFORMED: it is no report.
+// naming_init lists the places of report, which must outlive naming. naming has to be
+// deinited whatever is returned. CH_ERR_MALFORMED: not a report.
 CH_CHECKED enum ch_status naming_init(struct naming *naming, json_t *report,
                                       const struct symbolizer_options *options);
 
 // naming_deinit frees what naming holds.
 void naming_deinit(struct naming *naming);
 
-// naming_look_up looks all places up. watch may be NULL.
+// naming_look_up looks up all places. watch may be NULL.
 CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
                                          const struct naming_watch *watch);
 
-// naming_write_caches writes the symbol caches of images that have places, where they
-// are missing.
+// naming_write_caches writes the missing symbol caches of images that have places.
 void naming_write_caches(struct naming *naming);
 
-// naming_write puts the names into report and sets its revision to 1.
+// naming_write adds the names to report and sets its revision to 1.
 CH_CHECKED enum ch_status naming_write(struct naming *naming, json_t *report);

@@ -7,7 +7,7 @@
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 
-// What is to be decompressed.
+// ahead is what to decompress.
 struct ahead {
     const struct naming *naming;
     bool *wanted; // by index of images
@@ -28,8 +28,8 @@ static bool plain_image_is_system(const struct naming *naming, const json_t *fra
     return image == REPORT_NO_IMAGE || system_image(naming->images.items[image].path);
 }
 
-// mark_wanted marks the images of a stack but for the code that started it: where the
-// program began, or the kernel's way in, and what of the system is next to that.
+// mark_wanted marks the images of a stack except for its startup code: the outermost
+// frame, where the program or thread began, and the system frames next to it.
 static void mark_wanted(const struct ahead *ahead, const json_t *frames)
 {
     size_t count = json_array_size(frames);
@@ -46,7 +46,7 @@ static void mark_wanted(const struct ahead *ahead, const json_t *frames)
     }
 }
 
-// mark_new keeps those that the caches have nothing of, and says whether there are any.
+// mark_new keeps only images that have no cache yet, and says whether there are any.
 static bool mark_new(const struct ahead *ahead)
 {
     const char *folder = ahead->naming->options->cache_folder;
@@ -98,6 +98,6 @@ bool plain_ahead_begin(struct naming *naming, int64_t deadline_ms,
 void plain_ahead_end(struct guarded_child *child, int64_t deadline_ms)
 {
     struct text CH_CLEANUP(text_deinit) nothing = { .limit_bytes = 1 };
-    // What it did not get to is decompressed by who needs it.
+    // Code that needs an image that was not finished decompresses it itself.
     (void)!guarded_child_finish(child, deadline_ms, &nothing);
 }

@@ -8,12 +8,12 @@
 #include "base/hex.h"
 #include "formats/cbf.h"
 
-// What naming adds to a frame, and takes away again when it starts over.
+// The keys that naming adds to a frame, and removes again when it starts over.
 static const char *const named_keys[] = { "function", "raw_name", "function_offset",
                                           "file",     "line",     "column",
                                           "inline",   "system",   "symbol_status" };
 
-// set_hex writes a number as reports spell addresses.
+// set_hex sets a member to a number in the form of addresses.
 static enum ch_status set_hex(json_t *object, const char *key, uint64_t value)
 {
     char text[32];
@@ -22,7 +22,7 @@ static enum ch_status set_hex(json_t *object, const char *key, uint64_t value)
                                                                     : CH_ERR_NO_MEMORY;
 }
 
-// place_frame tells a frame its image where the report's writer did not.
+// place_frame sets a frame's image if the report's writer did not.
 static enum ch_status place_frame(json_t *frame, const struct report_images *images)
 {
     uint64_t address;
@@ -52,7 +52,7 @@ static enum ch_status add_cbf_frame(json_t *frames, const struct cbf_frame *from
     else if (status == CH_OK && from->kind != CBF_TRUNC)
         status = set_hex(frame, "address", from->value);
     for (uint64_t i = 0; status == CH_OK && i < from->times; i++) {
-        // A frame that repeats is the same value several times, not one value shared.
+        // Each repetition is a value of its own, because frames are changed later.
         json_t *copy = json_copy(frame);
         if (json_array_size(frames) >= REPORT_CBF_FRAMES_MAX)
             status = CH_ERR_LIMIT;
@@ -102,7 +102,8 @@ static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
     return CH_OK;
 }
 
-// is_ready is whether a frame is as it should be: nameless, and its image known.
+// is_ready says whether a frame needs no preparation: it has no names, and its image is
+// set.
 static bool is_ready(const json_t *frame)
 {
     for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)

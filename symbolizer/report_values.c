@@ -10,7 +10,7 @@
 #include "symbolizer/report_frames.h"
 #include "symbolizer/types/type_watch.h"
 
-// RESULT_MAX is how much a child may answer.
+// RESULT_MAX limits the size of a child's answer.
 #define RESULT_MAX ((size_t)64 << 20)
 
 struct values {
@@ -30,11 +30,13 @@ static enum ch_status make_values(void *context, int to_parent)
                                                   &values->images, values->options)
                             : json_array();
     json_t *all = json_pack("{s:o, s:o}", "watches", watches, "arguments", arguments);
-    // The child ends here, and who waits for it has no use for freed memory.
+    // The child ends here without freeing anything, as its parent is waiting for the
+    // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
 }
 
-// is_watches: a child that read a hostile file is not to be trusted.
+// is_watches checks the child's answer: a child that read a malicious file is not
+// trusted.
 static bool is_watches(const json_t *watches)
 {
     bool right = json_is_array(watches);

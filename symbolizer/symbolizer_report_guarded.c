@@ -13,7 +13,7 @@
 
 #define CHILD_OUTPUT_MAX (256u << 20)
 
-// RETRIES_MAX is how many images may bring a child down before we give up.
+// RETRIES_MAX is the number of images that may crash a child before we give up.
 enum { RETRIES_MAX = 8 };
 
 struct guard {
@@ -24,7 +24,7 @@ struct guard {
     int64_t deadline_ms; // of all attempts
 };
 
-// write_guarded_names sends what was found at each place, in the order of places.
+// write_guarded_names sends the names of each place, in the order of places.
 static enum ch_status write_guarded_names(const struct naming *naming, int to_parent)
 {
     json_t *all = json_array();
@@ -56,8 +56,8 @@ static bool is_names(const json_t *names)
     return right;
 }
 
-// take_names takes in what the child found. What is not of the form it has is refused:
-// a child that read a hostile file is not to be trusted.
+// take_names reads the child's result. Any other form is refused: a child that read a
+// malicious file is not trusted.
 static enum ch_status take_names(struct naming *naming, const struct text *result)
 {
     json_t *all = guarded_child_read(result);
@@ -72,7 +72,8 @@ static enum ch_status take_names(struct naming *naming, const struct text *resul
 
 static enum ch_status run_once(struct guard *guard)
 {
-    // Half of what is left: a child that hangs leaves time for another without it.
+    // Half of what is left, so that a child that hangs leaves time for another one
+    // without its image.
     int64_t now = guarded_child_now_ms();
     struct text CH_CLEANUP(text_deinit) result = { .limit_bytes = CHILD_OUTPUT_MAX };
     *guard->image_at_work = REPORT_NO_IMAGE;
@@ -81,7 +82,7 @@ static enum ch_status run_once(struct guard *guard)
     return status == CH_OK ? take_names(&guard->naming, &result) : status;
 }
 
-// add_guarded_problem says in the report what went wrong; image: where, or
+// add_guarded_problem adds to the report what went wrong, in image if not
 // REPORT_NO_IMAGE.
 static void add_guarded_problem(const struct guard *guard, enum ch_status status,
                                 uint32_t image)
@@ -101,7 +102,7 @@ static void add_guarded_problem(const struct guard *guard, enum ch_status status
     (void)json_array_append_new(problems, problem);
 }
 
-// run_retrying leaves out one more image after each child that an image brought down.
+// run_retrying excludes one more image after each child that an image has crashed.
 static enum ch_status run_retrying(struct guard *guard)
 {
     enum ch_status status = CH_OK;
@@ -121,7 +122,7 @@ static enum ch_status run_retrying(struct guard *guard)
     return status;
 }
 
-// guard_names looks the places of guard's naming up, in children.
+// guard_names looks up the places of guard's naming in children.
 static enum ch_status guard_names(struct guard *guard)
 {
     void *shared = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,

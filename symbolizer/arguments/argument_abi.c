@@ -5,7 +5,7 @@
 
 enum { GENERAL_MAX = 6, VECTORS_MAX = 8, EIGHTBYTE_BITS = 64 };
 
-// What an argument takes.
+// need is what an argument occupies.
 struct need {
     bool unknown;
     bool memory;
@@ -15,7 +15,7 @@ struct need {
     bool wide; // aligned to 16 bytes
 };
 
-// classify_scalar says what a value of type, which is no aggregate, takes.
+// classify_scalar classifies a value of type, which is no aggregate.
 static struct need classify_scalar(const struct type *type)
 {
     struct need need = { .size = type->size };
@@ -33,8 +33,8 @@ static struct need classify_scalar(const struct type *type)
     return need;
 }
 
-// abi_add_member notes what a member makes of the eightbytes of a small structure;
-// false: it is of a kind that is not classified here.
+// abi_add_member adds a member to the classes of a small structure's eightbytes. False:
+// its kind cannot be classified here.
 static bool abi_add_member(const struct type_table *table,
                            const struct type_member *member, bool general[2],
                            bool *unaligned)
@@ -70,8 +70,8 @@ static struct need classify_structure(const struct type_table *table,
     while (type_members_next(&members, &member))
         if (!abi_add_member(table, &member, general, &unaligned))
             need.unknown = true;
-    // One that is large goes through memory whatever is in it, but what it is aligned
-    // to depends on that.
+    // A large structure is always passed in memory, but its alignment depends on its
+    // members.
     need.memory = type->size > 16 || unaligned;
     if (need.memory || need.unknown || type->size == 0) {
         need.unknown = need.unknown && !need.memory;
@@ -117,7 +117,7 @@ void argument_abi_init(struct argument_abi *abi, const struct type_table *table,
     struct need need = classify(table, result);
     const struct type *type = &table->types[type_strip(table, result)];
     abi->lost = need.unknown;
-    if (need.memory && type->kind != TYPE_FLOAT) // it is told where to put the result
+    if (need.memory && type->kind != TYPE_FLOAT) // the caller passes its address
         abi->general = 1;
 }
 

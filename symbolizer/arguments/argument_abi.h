@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the System V convention of x86-64 passes the arguments of a signature: its
-// natural locations, which hold when the function begins.
+// Where the System V ABI of x86-64 passes the arguments of a signature. These locations
+// hold at the function's entry.
 //
-// What cannot be classified (a structure that only its name is known of, a type without
-// a description) leaves that argument and all after it without a place.
+// If an argument cannot be classified (a structure with only a name, a type without a
+// description), neither it nor any later argument has a known location.
 #pragma once
 #include <stdint.h>
 
@@ -12,25 +12,25 @@
 
 enum argument_class {
     ARGUMENT_GENERAL,  // one general register
-    ARGUMENT_VECTOR,   // vector registers, which are not kept
+    ARGUMENT_VECTOR,   // vector registers, which are not saved
     ARGUMENT_SPLIT,    // several registers
-    ARGUMENT_ON_STACK, // at the CFA plus offset
+    ARGUMENT_ON_STACK, // on the stack, at the CFA plus offset
     ARGUMENT_UNPLACED,
 };
 
 struct argument_abi_place {
     enum argument_class kind;
     uint8_t reg;     // by DWARF number
-    uint64_t offset; // from the CFA, which is the stack pointer before the call
+    uint64_t offset; // from the CFA, the stack pointer before the call
 };
 
-// An argument_abi hands out the places, in the order of arguments.
+// An argument_abi assigns the locations, in the order of the arguments.
 struct argument_abi {
     const struct type_table *table;
     unsigned general;
     unsigned vectors;
     uint64_t stack;
-    bool lost; // what was before could not be classified
+    bool lost; // an earlier argument could not be classified
 };
 
 // argument_abi_init begins with a function that returns result: some results take the
@@ -38,5 +38,5 @@ struct argument_abi {
 void argument_abi_init(struct argument_abi *abi, const struct type_table *table,
                        uint32_t result);
 
-// argument_abi_next gives the place of the next argument.
+// argument_abi_next gives the location of the next argument.
 struct argument_abi_place argument_abi_next(struct argument_abi *abi, uint32_t type);

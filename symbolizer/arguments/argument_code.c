@@ -5,11 +5,11 @@
 #include <string.h>
 
 enum {
-    OUTSIDE_STEPS = 1024, // how far code outside the function is followed from one jump
+    OUTSIDE_STEPS = 1024, // instructions outside the function followed from one jump
     OUTSIDE_JUMPS = 256,
 };
 
-// What is decoded from.
+// source is where code is read from.
 struct source {
     argument_code_fn *bytes;
     void *context;
@@ -78,7 +78,7 @@ static bool goes_on(const struct instruction_effects *effects)
            effects->flow == INSTRUCTION_CALLS;
 }
 
-// Code outside of the function, from one jump on.
+// outside is code outside of the function, reached by one jump.
 struct outside {
     uint64_t waiting[OUTSIDE_STEPS];
     size_t count;
@@ -106,8 +106,8 @@ static void note_jump(struct argument_code *code, struct outside *outside,
         outside->came_back = true;
 }
 
-// follow_run follows code from vaddr to where it does not go on. False: it was not seen
-// to its end.
+// follow_run follows code from vaddr until it ends or jumps. False: its end was not
+// reached.
 static bool follow_run(struct argument_code *code, struct outside *outside,
                        const struct source *source, uint64_t vaddr)
 {
@@ -125,8 +125,9 @@ static bool follow_run(struct argument_code *code, struct outside *outside,
     return false;
 }
 
-// follow_outside looks at the code at target, outside of the function, and adds it to
-// the function where it comes back. False: it comes back, and not all of it was seen.
+// follow_outside follows the code at target, outside of the function, and adds it to
+// the function if it jumps back. False: it jumps back, but could not be followed
+// completely.
 static bool follow_outside(struct argument_code *code, struct outside *outside,
                            const struct source *source, uint64_t target)
 {
@@ -141,7 +142,8 @@ static bool follow_outside(struct argument_code *code, struct outside *outside,
     return whole || !outside->came_back;
 }
 
-// follow_all_outside does so for each place that the function jumps to.
+// follow_all_outside calls follow_outside for each target of a jump out of the
+// function.
 static bool follow_all_outside(struct argument_code *code, const struct source *source)
 {
     struct outside *outside = calloc(1, sizeof(*outside));
@@ -175,7 +177,7 @@ static int compare_steps(const void *a, const void *b)
     return (one->vaddr > other->vaddr) - (one->vaddr < other->vaddr);
 }
 
-// sort_steps brings them into order, each once.
+// sort_steps sorts the steps and removes duplicates.
 static void sort_steps(struct argument_code *code)
 {
     size_t kept = 0;
@@ -186,7 +188,7 @@ static void sort_steps(struct argument_code *code)
     code->count = kept;
 }
 
-// targets_fit is whether every jump into the function is to an instruction.
+// targets_fit says whether every jump into the function leads to an instruction.
 static bool targets_fit(struct argument_code *code)
 {
     for (size_t i = 0; i < code->count; i++) {
@@ -241,7 +243,7 @@ size_t argument_code_next(const struct argument_code *code, size_t i)
     if (i + 1 < code->count &&
         code->steps[i + 1].vaddr == step->vaddr + step->effects.length)
         return i + 1;
-    // Runs outside of the function may overlap.
+    // Parts outside of the function may overlap.
     return argument_code_find(code, step->vaddr + step->effects.length);
 }
 

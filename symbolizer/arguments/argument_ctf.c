@@ -7,7 +7,7 @@
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_value.h"
 
-// The call whose arguments are looked for.
+// lookup is the call whose arguments are looked up.
 struct lookup {
     const struct argument_stack *stack;
     const struct argument_call *call;
@@ -15,8 +15,8 @@ struct lookup {
     bool at_entry;
 };
 
-// find_signature finds the type of the function called name. Several that differ say
-// nothing: reason is then why.
+// find_signature finds the type of the function called name. If there are several that
+// differ, none is used, and reason says why.
 static uint32_t find_signature(const struct type_table *table, const char *name,
                                const char **reason)
 {
@@ -34,10 +34,11 @@ static uint32_t find_signature(const struct type_table *table, const char *name,
     return found;
 }
 
-// why_not_said says why the signature of a name need not be that of the function.
+// why_not_said says why the signature of a name may not be that of the function.
 static const char *why_not_said(struct argument_image *image, const char *name)
 {
-    // What compilers derive from a function has other arguments, and a dot in its name.
+    // Functions that compilers derive from another have different arguments, and a dot
+    // in their names.
     if (strchr(name, '.') != NULL)
         return "clone";
     return argument_image_is_unique(image, name) ? NULL : "ambiguous-symbol";
@@ -58,7 +59,7 @@ static enum ch_status argument_ctf_take(const struct lookup *l,
                                &argument->entry_value);
 }
 
-// find_in_register looks for what was passed in a register.
+// find_in_register looks for the argument that was passed in a register.
 static enum ch_status find_in_register(const struct lookup *l, uint8_t reg,
                                        struct argument *argument)
 {
@@ -87,7 +88,7 @@ static enum ch_status find_on_stack(const struct lookup *l, uint64_t offset,
                                                 .value = l->call->frame.cfa + offset };
     if (l->call->frame.cfa == 0)
         return CH_ERR_NOT_FOUND;
-    // The function may use the place for something else.
+    // The function may have reused the location.
     set_found(argument, "abi-stack", l->at_entry ? "proved" : "likely");
     return argument_ctf_take(l, argument, &location);
 }
@@ -138,7 +139,7 @@ bool argument_ctf_list(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     struct argument_symbol symbol;
-    // The convention of argument_abi.h is that of one machine.
+    // The ABI of argument_abi.h is x86-64's.
     if (stack->arch->id != UNWIND_ARCH_AMD64 ||
         call->image->types.source != TYPE_FROM_CTF ||
         !argument_entry_symbol(call, &symbol))

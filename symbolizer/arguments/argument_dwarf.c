@@ -10,20 +10,21 @@
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 
-// ORIGINS_MAX is how often an entry may be an instance of one that is an instance.
+// ORIGINS_MAX is the longest chain of entries that are instances of one another.
 enum { ORIGINS_MAX = 4 };
 
-// The call whose argument is looked for.
+// lookup is the call whose arguments are looked up.
 struct lookup {
     const struct argument_stack *stack;
     const struct argument_call *call;
     struct argument_site site; // of the call, in its caller
-    bool inlined;              // it is one inlined into that
+    bool inlined;              // the call is inlined into call index
     struct argument_context context;
 };
 
-// before_slot is whether the pc is before where the function has stored what it keeps
-// in its own frame: without optimization a location holds only behind the prologue.
+// before_slot says whether the pc is before the point where the function has stored the
+// argument in its frame: without optimization a location is valid only after the
+// prologue.
 static bool before_slot(const struct lookup *l,
                         const struct argument_location *location)
 {
@@ -38,8 +39,8 @@ static bool before_slot(const struct lookup *l,
     return before;
 }
 
-// find_constant takes the value that the argument has at every pc. CH_END: it has none,
-// and no place either.
+// find_constant takes a value that the argument has at every pc. CH_END: it has neither
+// such a value nor a location.
 static enum ch_status find_constant(struct lookup *l, Dwarf_Die *parameter,
                                     struct argument *argument)
 {
@@ -66,7 +67,8 @@ static enum ch_status find_constant(struct lookup *l, Dwarf_Die *parameter,
     return status;
 }
 
-// is_imaginary is whether the place is a pointer to something that is nowhere.
+// is_imaginary says whether the location is a pointer to an object that was optimized
+// away.
 static bool is_imaginary(const Dwarf_Op *op)
 {
     return op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer;
@@ -105,8 +107,8 @@ static enum ch_status find_now(struct lookup *l, Dwarf_Die *parameter,
     return status;
 }
 
-// prove_entry looks for what a register held when the function began, where its code,
-// or its caller's, proves it.
+// prove_entry looks for the value of a register at the function's entry, where the code
+// of the function or of its caller proves it.
 static enum ch_status prove_entry(const struct lookup *l, uint8_t reg,
                                   struct argument *argument)
 {
@@ -127,8 +129,8 @@ static enum ch_status prove_entry(const struct lookup *l, uint8_t reg,
     return status;
 }
 
-// find_entry looks for the value that the argument was passed with: in which register
-// is what its location is where the function begins.
+// find_entry looks for the value with which the argument was passed: its location at
+// the function's entry says in which register.
 static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
                                  struct argument *argument)
 {
@@ -190,7 +192,7 @@ static void add_parameter(struct lookup *l, Dwarf_Die *parameter,
     argument_list_add(out, &argument);
 }
 
-// begin_lookup makes l ready for the arguments of call number index.
+// begin_lookup initializes l for the arguments of call index.
 static void begin_lookup(struct lookup *l, const struct argument_stack *stack,
                          size_t index, struct argument_list *out)
 {
@@ -226,7 +228,7 @@ bool argument_dwarf_list(const struct argument_stack *stack, size_t index,
     return true;
 }
 
-// origin_of gives the entry that die is an instance of, itself where it is of none.
+// origin_of gives the entry that die is an instance of, or die if it is none.
 static Dwarf_Die origin_of(Dwarf_Die *die)
 {
     Dwarf_Die of = *die;
@@ -267,7 +269,8 @@ void argument_dwarf_list_inlined(const struct argument_stack *stack, size_t inde
     l.inlined = true;
     int more = dwarf_child(&function, &parameter);
     while (more == 0) {
-        // What is not there at all in this instance has its name and type all the same.
+        // A parameter that was optimized away in this instance still has its name and
+        // type.
         Dwarf_Die instance = parameter;
         if (dwarf_tag(&parameter) == DW_TAG_formal_parameter) {
             (void)find_instance(&call, &parameter, &instance);

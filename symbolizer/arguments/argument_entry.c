@@ -34,7 +34,7 @@ bool argument_entry_symbol(const struct argument_call *call,
     return true;
 }
 
-// A code is the function of a call.
+// code is the function of a call.
 struct code {
     const struct argument_call *call;
     struct argument_symbol symbol;
@@ -46,7 +46,7 @@ static bool entry_find_code(const struct argument_stack *stack, size_t index,
 {
     const struct argument_call *call = &stack->calls[index];
     *out = (struct code){ .call = call };
-    if (stack->arch->id != UNWIND_ARCH_AMD64) // whose code can be read
+    if (stack->arch->id != UNWIND_ARCH_AMD64) // only x86-64 code is decoded
         return false;
     if (!argument_entry_symbol(call, &out->symbol))
         return false;
@@ -54,7 +54,7 @@ static bool entry_find_code(const struct argument_stack *stack, size_t index,
     return out->scan != NULL;
 }
 
-// agrees is whether the stack is as high as the code says it is there.
+// agrees says whether the stack pointer is what the code implies at that point.
 static bool agrees(const struct argument_call *call, const struct argument_point *point)
 {
     const struct argument_content *sp = &point->state.places[SP];
@@ -62,7 +62,7 @@ static bool agrees(const struct argument_call *call, const struct argument_point
            call->frame.registers.value[SP] == call->frame.cfa + (uint64_t)sp->number;
 }
 
-// find_point says what holds where a call stands.
+// find_point gives the state at the point where a call is.
 static bool find_point(const struct code *code, struct argument_point *out)
 {
     struct argument_point before;
@@ -93,7 +93,7 @@ static bool take_holder(const struct argument_call *call,
     return true;
 }
 
-// find_held looks for what reg held at the entry in the frame of the call itself.
+// find_held looks for the entry value of reg in the frame of the call itself.
 static bool find_held(const struct code *code, uint8_t reg, struct argument_entry *out)
 {
     const struct argument_frame *frame = &code->call->frame;
@@ -109,15 +109,15 @@ static bool find_held(const struct code *code, uint8_t reg, struct argument_entr
     return true;
 }
 
-// A site is a call from one function to the one that is known to have been called.
+// site is a call by caller of the function that is known to have been entered.
 struct site {
     struct code caller;
     struct argument_point before;
     struct argument_point after;
 };
 
-// entry_find_site finds where call number index was made from. False: it was not made
-// there, or not of the function that was called at first.
+// entry_find_site finds the call that created call index. False: it was not made by
+// that caller, or not of the function that is running now (a tail call).
 static bool entry_find_site(const struct argument_stack *stack, size_t index,
                             struct site *out)
 {
@@ -134,8 +134,8 @@ static bool entry_find_site(const struct argument_stack *stack, size_t index,
            target == callee.symbol.vaddr && agrees(caller, &out->after);
 }
 
-// take_content makes a location of what is passed, where that needs no place. False: it
-// does.
+// take_content makes a location of what is passed, if that needs no register or memory.
+// False: it does.
 static bool take_content(const struct argument_call *caller,
                          const struct argument_content *content,
                          struct argument_entry *out)
@@ -152,7 +152,7 @@ static bool take_content(const struct argument_call *caller,
     return true;
 }
 
-// entry_find_passed follows what was passed outwards, from caller to caller.
+// entry_find_passed follows the passed value outwards, from caller to caller.
 static bool entry_find_passed(const struct argument_stack *stack, size_t index,
                               uint8_t reg, struct argument_entry *out)
 {
@@ -182,8 +182,8 @@ static bool entry_find_passed(const struct argument_stack *stack, size_t index,
     return false;
 }
 
-// find_passed_on follows inwards what reg held: a function that it was passed to may
-// hold it still.
+// find_passed_on follows the value of reg inwards: a function that it was passed to may
+// still hold it.
 static bool find_passed_on(const struct argument_stack *stack, size_t index,
                            uint8_t reg, struct argument_entry *out)
 {

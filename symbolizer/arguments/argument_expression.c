@@ -6,17 +6,16 @@
 
 #include "unwind/dwarf_machine.h"
 
-// An expression under way.
+// evaluation is an expression being evaluated.
 struct evaluation {
     const struct argument_context *context;
     struct dwarf_machine machine;
     struct argument_location result;
-    bool done;       // result is not the address on top of the stack
-    uint64_t pieced; // bytes of result.pieces that are there
+    bool done;       // result is set, and not the address on top of the stack
+    uint64_t pieced; // bytes of result.pieces so far
 };
 
-// expression_finish says where the value is, other than at the address on top of the
-// stack.
+// expression_finish sets a result other than the address on top of the stack.
 static void expression_finish(struct evaluation *e, enum argument_place kind,
                               uint64_t value)
 {
@@ -32,8 +31,8 @@ static void in_register(struct evaluation *e, uint64_t reg)
     expression_finish(e, ARGUMENT_IN_REGISTER, reg);
 }
 
-// push_entry gives what a register held when the function was entered: the expression
-// within the operation names the register.
+// push_entry pushes the value of a register at the function's entry; the operation's
+// inner expression names the register.
 static void push_entry(struct evaluation *e, const Dwarf_Op *op)
 {
     Dwarf_Attribute inner;
@@ -70,19 +69,20 @@ static void push_block(struct evaluation *e, const Dwarf_Op *op)
     expression_finish(e, ARGUMENT_IS_BYTES, block.length);
 }
 
-// expression_conclude makes the address on top of the stack the place, where none was
-// said.
+// expression_conclude makes the address on top of the stack the location, if no other
+// was set.
 static void expression_conclude(struct evaluation *e)
 {
     if (!e->done && e->machine.status == CH_OK)
         expression_finish(e, ARGUMENT_IN_MEMORY, dwarf_machine_pop(&e->machine));
 }
 
-// expression_add_piece appends the bytes of the place that was said to those before it.
+// expression_add_piece appends the bytes at the last location to those of the pieces
+// before.
 static void expression_add_piece(struct evaluation *e, uint64_t size)
 {
     uint8_t *to = e->result.pieces + e->pieced;
-    if ((!e->done && e->machine.depth == 0) || // this part is nowhere
+    if ((!e->done && e->machine.depth == 0) || // this piece was optimized away
         size > sizeof(e->result.pieces) - e->pieced) {
         dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
         return;
@@ -96,7 +96,7 @@ static void expression_add_piece(struct evaluation *e, uint64_t size)
     e->machine.depth = 0;
 }
 
-// do_place does the operations that only places have. False: op is none of them.
+// do_place executes the operations that only locations have. False: op is none of them.
 static bool do_place(struct evaluation *e, const Dwarf_Op *op)
 {
     switch (op->atom) {
@@ -120,8 +120,8 @@ static bool do_place(struct evaluation *e, const Dwarf_Op *op)
     }
 }
 
-// do_source does the operations that bring something that no register and no memory
-// has. False: op is none of them.
+// do_source executes the operations that push something other than registers or memory.
+// False: op is none of them.
 static bool do_source(struct evaluation *e, const Dwarf_Op *op)
 {
     const struct argument_context *context = e->context;
@@ -152,14 +152,14 @@ static void do_one(struct evaluation *e, const Dwarf_Op *op)
 {
     const struct dwarf_operation plain = { op->atom, op->number, op->number2 };
     e->machine.jump = 0;
-    if (e->done && op->atom != DW_OP_piece) // it goes on after its end
+    if (e->done && op->atom != DW_OP_piece) // an operation after the end
         dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
     else if (!do_place(e, op) && !do_source(e, op))
         dwarf_machine_do(&e->machine, &plain);
 }
 
-// expression_find_next gives the number of the operation after number i; count: there
-// is none. Both operations that jump have three bytes.
+// expression_find_next gives the index of the operation after i; count: there is none.
+// Both operations that jump are three bytes long.
 static size_t expression_find_next(struct evaluation *e, const Dwarf_Op *ops,
                                    size_t count, size_t i)
 {

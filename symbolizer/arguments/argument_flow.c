@@ -4,7 +4,7 @@
 enum {
     SP = 7,
     BP = 6,
-    // What calls need not keep: rax, rdx, rcx, rsi, rdi, r8 to r11.
+    // The caller-saved registers: rax, rdx, rcx, rsi, rdi, r8 to r11.
     CALL_WRITES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8,
 };
 
@@ -44,7 +44,7 @@ static struct argument_content *flow_slot_of(struct argument_state *state, size_
     return &state->places[ARGUMENT_GENERAL_REGISTERS + index];
 }
 
-// forget_slots forgets what lies in part between two addresses of the frame.
+// forget_slots makes slots unknown that overlap a range of the frame.
 static void forget_slots(struct argument_state *state,
                          const struct argument_slots *slots, int64_t from, int64_t to)
 {
@@ -55,7 +55,7 @@ static void forget_slots(struct argument_state *state,
     }
 }
 
-// let_out notes that others get to know an address of the frame.
+// let_out notes that an address of the frame escapes.
 static void let_out(struct argument_state *state, const struct argument_slots *slots,
                     int64_t offset)
 {
@@ -73,7 +73,7 @@ static void let_out_content(struct argument_state *state,
         let_out(state, slots, state->places[reg].number);
 }
 
-// add_slot gives the slot at offset, a new one if need be. SIZE_MAX: there is no room.
+// add_slot gives the slot at offset, a new one if needed. SIZE_MAX: there is no room.
 static size_t add_slot(struct argument_slots *slots, int64_t offset)
 {
     for (size_t i = 0; i < slots->count; i++)
@@ -112,7 +112,7 @@ static struct argument_content read_slot(struct argument_state *state,
     return *slot;
 }
 
-// is_slot is whether a memory operand is at one place of the frame.
+// is_slot says whether a memory operand has a fixed address in the frame.
 static bool is_slot(const struct argument_state *state,
                     const struct instruction_memory *memory, int64_t *out)
 {
@@ -124,8 +124,8 @@ static bool is_slot(const struct argument_state *state,
                                    memory->displacement, out);
 }
 
-// touch_memory does what an instruction's memory operand does to slots, apart from
-// what is stored there.
+// touch_memory applies an instruction's memory operand to the slots, except for the
+// value that is stored.
 static void touch_memory(struct argument_state *state, struct argument_slots *slots,
                          const struct instruction_effects *effects)
 {
@@ -143,7 +143,7 @@ static void touch_memory(struct argument_state *state, struct argument_slots *sl
     }
     let_out_content(state, slots, memory->base);
     let_out_content(state, slots, memory->index);
-    // Where the stack pointer is lost, so is what is written by it.
+    // A store through an unknown stack pointer may overwrite any slot.
     if (memory->written && memory->base == SP)
         forget_slots(state, slots, INT64_MIN, INT64_MAX);
 }
@@ -231,8 +231,8 @@ static void flow_load(struct argument_state *state, struct argument_slots *slots
     flow_set(state, effects->to, narrowed(content, effects->memory.bytes));
 }
 
-// push: what calls need not keep is pushed for a function that is called, and is that
-// one's from then on.
+// flow_push follows a push. A pushed caller-saved register is an outgoing argument, and
+// the callee owns the slot; so its content is not tracked.
 static void flow_push(struct argument_state *state, struct argument_slots *slots,
                       const struct instruction_effects *effects)
 {
@@ -265,7 +265,8 @@ static void flow_pop(struct argument_state *state, struct argument_slots *slots,
     flow_set(state, to, content);
 }
 
-// do_other: what is computed is unknown, and may be an address of the frame.
+// do_other makes the results unknown. Operands that are addresses of the frame escape,
+// because a result may be derived from them.
 static void do_other(struct argument_state *state, struct argument_slots *slots,
                      const struct instruction_effects *effects)
 {
@@ -277,7 +278,8 @@ static void do_other(struct argument_state *state, struct argument_slots *slots,
             state->places[i] = unknown(state);
 }
 
-// flow_over_call: below the stack pointer all is the called function's.
+// flow_over_call makes the caller-saved registers unknown, and all slots below the
+// stack pointer, as they belong to the callee.
 static void flow_over_call(struct argument_state *state,
                            const struct argument_slots *slots)
 {
@@ -336,8 +338,8 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
     }
 }
 
-// meet_floors: where rbp is an address of the frame on one path alone, it goes on
-// as one that is not followed any more.
+// meet_floors gives the lower floor. If rbp is an address of the frame on one path
+// only, the join no longer tracks it, so that address escapes.
 static int64_t meet_floors(const struct argument_state *a,
                            const struct argument_state *b)
 {

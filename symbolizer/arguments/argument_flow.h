@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the places of a function hold at one point of its code: its registers, and the
-// slots of its frame that it stores to and reads back.
+// What a function's registers, and the stack slots that it stores to and reads back,
+// hold at one point of its code.
 //
-// A content is something with a name: what a register held at the entry, an address in
-// the frame, a constant. It is followed from place to place; whatever is not understood
-// leaves a place unknown. Addresses in the frame count from the CFA. From where the
-// function lets one out of its hands (takes the address of a local), that address and
-// all above it may be written by others, and no slot is believed there.
+// A content is a value with an identity: a register's value at the entry, an address in
+// the frame, a constant. It is followed from place to place; what is not understood
+// makes a place unknown. Addresses in the frame are relative to the CFA. Once an
+// address in the frame escapes (the function takes the address of a local variable),
+// other code may write at that address and above it, and no slot there is trusted.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,20 +23,21 @@ enum {
 
 enum argument_content_kind {
     ARGUMENT_UNKNOWN,
-    ARGUMENT_OF_ENTRY,    // what register number held when the function began
+    ARGUMENT_OF_ENTRY,    // the value of register number at the entry
     ARGUMENT_OF_FRAME,    // the CFA plus number
     ARGUMENT_OF_CONSTANT, // number
-    ARGUMENT_OF_ADDRESS,  // number, as linked
-    ARGUMENT_OF_PLACE,    // something that has no other name than number
+    ARGUMENT_OF_ADDRESS,  // the vaddr number
+    ARGUMENT_OF_PLACE,    // an unknown value with the identity number
 };
 
 struct argument_content {
     uint8_t kind;
-    uint8_t bytes; // how much of it, from the lowest one on
+    uint8_t bytes; // how many of its low bytes
     int64_t number;
 };
 
-// argument_slots are the slots of a frame, whose contents come behind the registers'.
+// An argument_slots lists the slots of a frame, whose contents follow those of the
+// registers.
 struct argument_slots {
     int64_t offset[ARGUMENT_SLOTS_MAX]; // from the CFA
     bool read[ARGUMENT_SLOTS_MAX];      // by the function itself
@@ -45,22 +46,22 @@ struct argument_slots {
 
 struct argument_state {
     struct argument_content places[ARGUMENT_PLACES];
-    int64_t floor; // of what others may write in the frame
-    int64_t names; // given to contents so far; 0: what is unknown gets none
+    int64_t floor; // lowest frame address that escaped
+    int64_t names; // identities used so far; 0: unknown values get none
 };
 
-// argument_flow_begin is what holds where the function begins.
+// argument_flow_begin gives the state at the function's entry.
 void argument_flow_begin(struct argument_state *out);
 
-// argument_flow_name gives all that is unknown in state a name from here on.
+// argument_flow_name gives every unknown value in state an identity from here on.
 void argument_flow_name(struct argument_state *state,
                         const struct argument_slots *slots);
 
-// argument_flow_step goes on over an instruction; next is the address behind it.
+// argument_flow_step executes an instruction on state; next is the address after it.
 void argument_flow_step(struct argument_state *state, struct argument_slots *slots,
                         const struct instruction_effects *effects, uint64_t next);
 
-// argument_flow_meet leaves in state what holds in from as well, and says whether that
-// is less than before.
+// argument_flow_meet joins from into state: it keeps what holds in both, and returns
+// whether that is less than before.
 bool argument_flow_meet(struct argument_state *state,
                         const struct argument_state *from);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the registers of one call: what the unwinder has of them, without
-// those that its callee may have overwritten.
+// The known registers of one call: those that the unwinder recovered, without those
+// that the callee may have overwritten.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +10,12 @@
 
 struct argument_frame {
     struct unwind_registers registers; // by DWARF number
-    uint64_t known;                    // bit n: what register n holds in this frame
+    uint64_t known;                    // bit n: register n is known in this frame
     uint64_t cfa;                      // 0: not known
-    bool activation; // the pc is the next instruction, not the one behind a call
+    bool activation; // the pc is the next instruction, not a return address
 };
 
-// argument_frame_knows is whether the frame's register is known.
+// argument_frame_knows says whether the frame's register is known.
 static inline bool argument_frame_knows(const struct argument_frame *frame,
                                         uint64_t reg)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// argument_image_load opens what it may be expensive to open, once it is asked for.
+// argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)
 {
     uint64_t base;
@@ -37,8 +37,8 @@ void argument_image_open(struct argument_image *image, const struct report_image
     image->bias = from->base - image->types.linked_base;
 }
 
-// argument_image_take_segment takes what a program header says: how far the image
-// reaches, and where its table of rules is.
+// argument_image_take_segment applies a program header: the image's extent, and its
+// table of rules.
 static void argument_image_take_segment(const struct argument_image *image,
                                         const GElf_Phdr *segment,
                                         struct unwind_image *unwind)
@@ -81,7 +81,7 @@ void argument_image_debug_frame(struct argument_image *image,
     const struct debug_elf *file = debug_files_dwarf(&image->types.files);
     if (image->types.dwarf == NULL || file == NULL)
         return;
-    // libdw has decompressed it, if it was compressed.
+    // libdw has decompressed it if necessary.
     const Elf_Data *data = debug_elf_section(file, ".debug_frame");
     if (data == NULL || data->d_buf == NULL)
         return;
@@ -126,9 +126,9 @@ static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die 
     return added;
 }
 
-// listed_scopes gives the functions of the unit that the file's table of addresses has
-// for vaddr; NULL: it has none. Looking at all units of a large library costs more than
-// all the rest.
+// listed_scopes gives the functions of the unit that the file's address table has for
+// vaddr; NULL: none. Reading all units of a large library takes longer than all the
+// rest.
 static const struct unit_scopes *listed_scopes(struct argument_image *image,
                                                uint64_t vaddr)
 {
@@ -142,7 +142,7 @@ static const struct unit_scopes *listed_scopes(struct argument_image *image,
     return added != NULL ? &added->scopes : NULL;
 }
 
-// indexed_scopes gives the functions of the unit that says itself that it has vaddr.
+// indexed_scopes gives the functions of the unit whose own entry covers vaddr.
 static const struct unit_scopes *indexed_scopes(struct argument_image *image,
                                                 uint64_t vaddr)
 {
@@ -230,7 +230,7 @@ bool argument_image_is_unique(const struct argument_image *image, const char *na
     return count == 1;
 }
 
-// segment_bytes gives what of a loaded segment is at vaddr.
+// segment_bytes gives the bytes of a loaded segment at vaddr.
 static const uint8_t *segment_bytes(Elf *elf, const GElf_Phdr *segment, uint64_t vaddr,
                                     size_t *out_size)
 {
@@ -275,7 +275,8 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
     for (size_t i = 0; i < image->scan_count; i++)
         if (image->scans[i]->code.entry == vaddr)
             return image->scans[i];
-    // With debug information little is left to prove, and disassembling costs the more.
+    // With debug information the code can prove little more, and disassembling takes
+    // time.
     if (image->types.source != TYPE_FROM_CTF &&
         size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
         return NULL;

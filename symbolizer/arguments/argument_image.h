@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What arguments are found by in one image: its call frame information, its types, and
-// from its debug information the functions by address.
+// What finding arguments needs of one image: its call frame information, its types, and
+// the functions of its debug information by address.
 #pragma once
 #include <stdint.h>
 
@@ -13,101 +13,101 @@
 #include "symbolizer/types/type_image.h"
 #include "unwind/unwind.h"
 
-// An argument_unit is one whose functions were read, because the file's table of
-// addresses has it.
+// An argument_unit is a unit whose functions were read because the file's address table
+// (.debug_aranges) has it.
 struct argument_unit {
-    void *die; // which unit: where its entry is
+    void *die; // the unit's entry
     struct unit_scopes scopes;
 };
 
-// An argument_passed is what a call passes in a register, by the debug information of
-// the code that calls. Threads that wait in one place have the same calls.
+// An argument_passed is what a call passes in a register, by the caller's debug
+// information. It is cached, as threads that wait in one place have the same calls.
 struct argument_passed {
-    const void *callee; // the entry of the function called; NULL: the place is free
-    uint64_t returns;   // vaddr that the call returns to
+    const void *callee; // the called function's entry; NULL: unused
+    uint64_t returns;   // vaddr of the call's return address
     unsigned reg;
-    bool said; // false: it does not say
+    bool said; // false: the debug information does not say
     Dwarf_Attribute value;
     Dwarf_Op *ops;
     size_t count;
 };
 
-// ARGUMENT_SCANNED_BESIDE_DWARF_MAX is how many bytes of an image's code are looked at
-// if it has debug information.
+// ARGUMENT_SCANNED_BESIDE_DWARF_MAX limits the code that is scanned of an image that
+// has debug information, in bytes.
 enum { ARGUMENT_SCANNED_BESIDE_DWARF_MAX = 16 << 10 };
 
 struct argument_image {
     bool opened;
-    bool loaded;   // the debug information too
+    bool loaded;   // with the debug information
     uint64_t bias; // address - vaddr
     struct type_image types;
-    uint64_t text[2]; // first and one past the last address of code
+    uint64_t text[2]; // first and one past the last vaddr of code
     struct argument_unit *listed;
     size_t listed_count;
     size_t listed_capacity;
-    bool indexed; // units is there: addresses were asked for that the table has not
+    bool indexed; // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;
     bool symbols_read; // of images without debug information
     struct symbol_table symbols;
-    struct argument_passed *passed; // a place for each remainder
-    struct argument_scan **scans;   // of functions that were asked for
+    struct argument_passed *passed; // a hash table by remainder
+    struct argument_scan **scans;   // of functions that were scanned
     size_t scan_count;
     size_t scan_capacity;
     uint64_t scanned; // bytes of code
 };
 
-// argument_image_passed is where what is known of a register at a call is kept, of it
-// or of another; NULL: there is no memory.
+// argument_image_passed gives the cache entry of a register at a call, which may hold
+// another call's; NULL: out of memory.
 struct argument_passed *argument_image_passed(struct argument_image *image,
                                               const void *callee, uint64_t returns,
                                               unsigned reg);
 
-// argument_image_open opens the files of an image of a report; what is not there is
-// left out. Debug information is not read before it is asked for: that of a C library
-// costs more than all the rest of a report, and most stacks do not need it.
+// argument_image_open opens the files of an image of a report, as far as they exist.
+// Debug information is read only when it is needed: that of a C library takes longer
+// than all the rest of a report, and most stacks do not need it.
 void argument_image_open(struct argument_image *image, const struct report_image *from,
                          const struct symbolizer_options *options);
 
-// argument_image_rules tells the unwinder where the image's rules are, and how far it
-// reaches.
+// argument_image_rules gives the unwinder the image's extent and the location of its
+// rules.
 void argument_image_rules(const struct argument_image *image,
                           struct unwind_image *unwind);
 
-// argument_image_debug_frame gives the unwinder the call frame information of the debug
-// file, for code of which the image itself has none. The bytes are the image's.
+// argument_image_debug_frame gives the unwinder the debug file's call frame
+// information, for code that the image itself has none of. The image owns the bytes.
 void argument_image_debug_frame(struct argument_image *image,
                                 struct unwind_image *unwind);
 
-// argument_image_bytes gives what the image's file has at vaddr, and how much of it: of
-// its code alone, or of all that the program cannot write. NULL: nothing.
+// argument_image_bytes gives the bytes of the image's file at vaddr, and how many there
+// are: only of its code, or of everything that the program cannot write. NULL: none.
 const uint8_t *argument_image_bytes(const struct argument_image *image, uint64_t vaddr,
                                     bool code, size_t *out_size);
 
 // argument_image_close frees what image holds; a zeroed one is closed.
 void argument_image_close(struct argument_image *image);
 
-// argument_image_function finds the entry of the function that vaddr is in, inlined
-// calls left out. CH_ERR_NOT_FOUND: debug information has none.
+// argument_image_function finds the entry of the function that contains vaddr, ignoring
+// inlined calls. CH_ERR_NOT_FOUND: debug information has none.
 CH_CHECKED enum ch_status argument_image_function(struct argument_image *image,
                                                   uint64_t vaddr, Dwarf_Die *out);
 
-// An argument_symbol is a function by the ELF symbols.
+// An argument_symbol is a function found by the ELF symbols.
 struct argument_symbol {
     const char *name;
     uint64_t vaddr;
     uint64_t size;
 };
 
-// argument_image_symbol finds the function that vaddr is in, by the symbols the image
-// itself has. False: it has none there.
+// argument_image_symbol finds the function that contains vaddr by the symbols of the
+// image file itself. False: it has none there.
 bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
                            struct argument_symbol *out);
 
-// argument_image_is_unique is whether one function alone has that name.
+// argument_image_is_unique says whether exactly one function has that name.
 bool argument_image_is_unique(const struct argument_image *image, const char *name);
 
-// argument_image_scan gives what the code of the function at vaddr proves; NULL: there
-// is no memory for it, or too much was looked at before. It is the image's.
+// argument_image_scan gives what the code of the function at vaddr proves; NULL: out of
+// memory, or the limit on scanned code is reached. The image owns the result.
 const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size);

@@ -6,11 +6,11 @@
 
 #include "symbolizer/arguments/argument_site.h"
 
-// SCOPES_MAX is how deep blocks and inlined calls may lie in each other.
+// SCOPES_MAX is the greatest depth of nested blocks and inlined calls.
 enum { SCOPES_MAX = 256 };
 
-// count_inlined_frames is how many frames in front of call's own are of calls inlined
-// in it.
+// count_inlined_frames is the number of frames before call's own that are calls inlined
+// into it.
 static size_t count_inlined_frames(const struct argument_call *call,
                                    const json_t *frames)
 {
@@ -22,7 +22,7 @@ static size_t count_inlined_frames(const struct argument_call *call,
     return count;
 }
 
-// enter_scope finds the child of scope that vaddr is in.
+// enter_scope finds the child of scope that contains vaddr.
 static bool enter_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
 {
     Dwarf_Die child;
@@ -39,7 +39,7 @@ static bool enter_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
     return false;
 }
 
-// inline_is_frame_of is whether the report's frame is of the function that die is.
+// inline_is_frame_of says whether the report's frame is of die's function.
 static bool inline_is_frame_of(const json_t *frame, Dwarf_Die *die)
 {
     const char *told = json_string_value(json_object_get(frame, "raw_name"));
@@ -61,7 +61,7 @@ size_t argument_inline_find(const struct argument_call *call, const json_t *fram
         if (count == wanted)
             return 0;
         count++;
-        out[wanted - count] = scope; // the outermost comes first, and stands last
+        out[wanted - count] = scope; // found outermost first, stored innermost first
     }
     if (count != wanted)
         return 0;

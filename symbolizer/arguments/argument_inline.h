@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that were inlined where a call of the stack stands: their entries in the
-// debug information, for the frames that the report has of them.
+// The calls that were inlined at the pc of a call of the stack: their debug information
+// entries, for the corresponding frames of the report.
 //
-// They are looked for along the pc alone, from the function down; the rest of the unit
-// is not read. A report's frames were named at another time, maybe out of a cache: only
-// where number and names agree are the entries theirs.
+// They are looked up from the function down to the pc; the rest of the unit is not
+// read. A report's frames may have been named at another time or from a cache, so the
+// entries are used only if their number and names agree with the frames.
 #pragma once
 #include "symbolizer/arguments/argument_stack.h"
 
-// ARGUMENT_INLINE_MAX is how deep calls may be inlined into each other.
+// ARGUMENT_INLINE_MAX is the greatest depth of nested inlined calls.
 enum { ARGUMENT_INLINE_MAX = 64 };
 
-// argument_inline_find gives the entries of the inlined calls whose frames stand before
-// call's own in frames, innermost first, and how many they are; 0: there are none, or
-// they are not known.
+// argument_inline_find gives the entries of the inlined calls whose frames precede
+// call's own in frames, innermost first, and returns their number; 0: there are none,
+// or they are not known.
 size_t argument_inline_find(const struct argument_call *call, const json_t *frames,
                             Dwarf_Die out[ARGUMENT_INLINE_MAX]);

@@ -8,8 +8,8 @@
 #include "symbolizer/arguments/argument_dwarf.h"
 #include "symbolizer/arguments/argument_inline.h"
 
-// report_add_frame notes the arguments of a frame, and takes them over; NULL: it has
-// none.
+// report_add_frame adds the arguments of a frame, whose reference it takes; NULL: it
+// has none.
 static void report_add_frame(json_t *all, size_t frame, json_t *arguments)
 {
     if (arguments != NULL)
@@ -18,8 +18,8 @@ static void report_add_frame(json_t *all, size_t frame, json_t *arguments)
                                               "arguments", arguments));
 }
 
-// list_inlined lists the calls that were inlined into call number index, and takes them
-// off what is left to list.
+// list_inlined lists the calls that were inlined into call index, and subtracts their
+// number from *left.
 static void list_inlined(const struct argument_stack *stack, size_t index,
                          const json_t *frames, size_t *left, json_t *all)
 {
@@ -43,8 +43,8 @@ static json_t *list_call(const struct argument_stack *stack, size_t index)
     return list.all;
 }
 
-// list_thread lists the calls of one thread but for those that started it, and takes
-// them off what is left to list.
+// list_thread lists the calls of one thread, except for its startup code, and subtracts
+// their number from *left.
 static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
                            size_t *left)
 {
@@ -60,7 +60,7 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
     return all;
 }
 
-// What is listed from, and into.
+// listing is the input and the state of making the list.
 struct listing {
     const json_t *threads;
     const struct held_file *held;
@@ -115,7 +115,8 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
     return listing.all;
 }
 
-// is_arguments: a child that read a hostile file is not to be trusted.
+// is_arguments checks the child's answer: a child that read a malicious file is not
+// trusted.
 static bool is_arguments(const json_t *arguments)
 {
     bool right = json_is_array(arguments);

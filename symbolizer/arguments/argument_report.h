@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a report's frames: each from the best that is there, and each says
-// what it rests on. Those of the crashed thread come first; what goes beyond
-// ARGUMENT_REPORT_CALLS_MAX frames goes without, so that a thousand threads cost no
-// more than some.
+// The arguments of a report's frames, each from the best source available, and each
+// with that source. The crashed thread's come first; frames beyond
+// ARGUMENT_REPORT_CALLS_MAX get none, so that a thousand threads take no longer than a
+// few.
 #pragma once
 #include <jansson.h>
 
@@ -13,12 +13,12 @@
 
 enum { ARGUMENT_REPORT_CALLS_MAX = 1024 };
 
-// argument_report_all gives for each thread of report an array of {"frame",
-// "arguments"} as a new array. NULL: there is no memory for it.
+// argument_report_all gives a new array with, for each thread of report, an array of
+// {"frame", "arguments"}. NULL: out of memory.
 json_t *argument_report_all(const json_t *report, struct held_file *held,
                             const struct report_images *images,
                             const struct symbolizer_options *options);
 
-// argument_report_write puts what argument_report_all gave into report.
-// CH_ERR_MALFORMED: it is not of that form.
+// argument_report_write adds the result of argument_report_all to report.
+// CH_ERR_MALFORMED: it does not have that form.
 CH_CHECKED enum ch_status argument_report_write(json_t *report, const json_t *all);

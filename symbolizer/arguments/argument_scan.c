@@ -8,7 +8,7 @@ enum {
     ENTRY_SP = -8, // from the CFA
     RED_ZONE = 128,
     BLOCKS_MAX = 8192,
-    STEPS_MAX = 1 << 20, // that are gone over until all agrees
+    STEPS_MAX = 1 << 20, // instructions followed until the fixed point is reached
 };
 
 #define NO_BLOCK UINT32_MAX
@@ -19,8 +19,8 @@ static void scan_begin_block(struct argument_scan *scan, size_t at)
         scan->block[at] = (uint32_t)scan->block_count++;
 }
 
-// find_blocks numbers the instructions that something else than the one before may lead
-// to.
+// find_blocks numbers the instructions that control may reach other than from the one
+// before.
 static void find_blocks(struct argument_scan *scan)
 {
     const struct argument_code *code = &scan->code;
@@ -50,15 +50,17 @@ static void arrive(struct argument_scan *scan, bool *waiting, size_t at,
     }
 }
 
-// has_given_up is whether the stack is where it was at the entry.
+// has_given_up says whether the stack pointer is as at the entry: the frame was
+// released.
 static bool has_given_up(const struct argument_state *state)
 {
     return state->places[SP].kind == ARGUMENT_OF_FRAME &&
            state->places[SP].number == ENTRY_SP;
 }
 
-// meet_anywhere counts the indirect jumps that may lead to where state holds: compilers
-// have the stack at one height at each instruction.
+// meet_anywhere joins the states of the indirect jumps that may lead here. Those with a
+// different stack pointer do not: compilers keep it the same at an instruction on all
+// paths.
 static void meet_anywhere(const struct argument_scan *scan,
                           struct argument_state *state)
 {
@@ -72,7 +74,7 @@ static void meet_anywhere(const struct argument_scan *scan,
     }
 }
 
-// jump_anywhere notes an indirect jump.
+// jump_anywhere joins state into that of the indirect jumps.
 static void jump_anywhere(struct argument_scan *scan, bool *waiting,
                           const struct argument_state *state)
 {
@@ -87,7 +89,7 @@ static void jump_anywhere(struct argument_scan *scan, bool *waiting,
         waiting[i] = scan->reached[i];
 }
 
-// follow_block goes over a block, and on until another begins.
+// follow_block executes a block on its state, and joins the result into the next one.
 static size_t follow_block(struct argument_scan *scan, bool *waiting, size_t at)
 {
     struct argument_state state = scan->states[scan->block[at]];
@@ -110,7 +112,8 @@ static size_t follow_block(struct argument_scan *scan, bool *waiting, size_t at)
     return steps;
 }
 
-// follow_waiting goes over all blocks until they agree. False: they do not soon.
+// follow_waiting follows all blocks until their states no longer change. False: that
+// takes too long.
 static bool follow_waiting(struct argument_scan *scan, bool *waiting, size_t *steps)
 {
     for (bool changed = true; changed;) {
@@ -129,8 +132,9 @@ static bool follow_waiting(struct argument_scan *scan, bool *waiting, size_t *st
     return true;
 }
 
-// follow_rest goes over the blocks that only an indirect jump leads to. One with the
-// frame given up is another function's call, if there are any others.
+// follow_rest follows the blocks that only an indirect jump leads to. If there are
+// indirect jumps with the frame in place, those after its release are taken for tail
+// calls.
 static bool follow_rest(struct argument_scan *scan, bool *waiting, size_t *steps)
 {
     int which = !scan->jumps_anywhere[0];
@@ -152,7 +156,7 @@ static bool scan_follow_all(struct argument_scan *scan)
     bool agreed = follow_waiting(scan, waiting, &steps);
     bool again = scan->jumps_anywhere[0] || scan->jumps_anywhere[1];
     agreed = agreed && (!again || follow_rest(scan, waiting, &steps));
-    // Those may have jumps of their own.
+    // These blocks may have indirect jumps of their own.
     agreed = agreed && (!again || follow_rest(scan, waiting, &steps));
     free(waiting);
     return agreed;
@@ -193,8 +197,8 @@ void argument_scan_destroy(struct argument_scan *scan)
     free(scan);
 }
 
-// replay says what holds before instruction at. named: what is unknown where its block
-// begins gets names.
+// replay gives the state before instruction at. named: unknown values at the start of
+// its block get identities.
 static bool replay(const struct argument_scan *scan, size_t at, bool named,
                    struct argument_point *out)
 {
@@ -232,7 +236,7 @@ bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
     return true;
 }
 
-// find_around gives the number of the instruction that vaddr lies in.
+// find_around gives the index of the instruction that contains vaddr.
 static size_t find_around(const struct argument_scan *scan, uint64_t vaddr)
 {
     for (uint64_t back = 0; back < INSTRUCTION_BYTES_MAX && back <= vaddr; back++) {
@@ -266,8 +270,9 @@ static bool value_is_same(const struct argument_content *a,
     return a->kind != ARGUMENT_UNKNOWN && a->kind == b->kind && a->number == b->number;
 }
 
-// is_slot_kept is whether a slot is the function's own: it reads it back, nobody else
-// knows of it, and it is not below what signals leave alone.
+// is_slot_kept says whether a slot still belongs to the function: it reads the slot
+// back, its address has not escaped, and it is not below the red zone, where signal
+// handlers write.
 static bool is_slot_kept(const struct argument_point *point, size_t slot)
 {
     const struct argument_content *sp = &point->state.places[SP];

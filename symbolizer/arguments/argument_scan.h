@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the code of a function proves about its places at one point: which of them hold
-// what a register held at the entry, and what it passes to a function that it calls.
+// What the code of a function proves about its registers and slots at one point: which
+// of them hold a register's entry value, and what it passes to a function that it
+// calls.
 //
-// Every path counts, those backwards too: something holds where it holds on all of
-// them. An indirect jump may go anywhere in the function where the stack is as high; a
-// call writes all that calls need not keep.
+// All paths count, including loops: a fact holds if it holds on every path. An indirect
+// jump may lead anywhere in the function where the stack pointer is the same; a call
+// overwrites all caller-saved registers.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,53 +20,53 @@ struct argument_scan {
     struct argument_code code;
     bool usable;
     struct argument_slots slots;
-    // What holds where blocks begin, and at each instruction the number of its block,
-    // UINT32_MAX: none begins there.
+    // block has the number of the block that begins at each instruction, or UINT32_MAX;
+    // states has the state at the start of each block.
     uint32_t *block;
     struct argument_state *states;
     bool *reached;
     size_t block_count;
-    // What held at indirect jumps: those of the whole frame, and those with it given
-    // up.
+    // The joined states at indirect jumps: of those with the whole frame, and of those
+    // after the frame was released.
     struct argument_state anywhere[2];
     bool jumps_anywhere[2];
 };
 
-// argument_scan_create looks at the function of size bytes at entry. What cannot be
-// used is no failure. NULL: there is no memory for it.
+// argument_scan_create scans the function of size bytes at entry. Code that cannot be
+// analysed is no failure. NULL: out of memory.
 struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
                                            argument_code_fn *bytes, void *context);
 
 // argument_scan_destroy frees a scan, or NULL.
 void argument_scan_destroy(struct argument_scan *scan);
 
-// An argument_point is what holds at one point.
+// An argument_point is the state at one point.
 struct argument_point {
     struct argument_state state;
     struct argument_slots slots;
 };
 
-// argument_scan_before says what holds before the instruction at vaddr is executed.
-// False: nothing is known.
+// argument_scan_before gives the state before the instruction at vaddr. False: nothing
+// is known.
 bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
                           struct argument_point *out);
 
-// argument_scan_call says what holds before and after the call whose last byte is at
-// vaddr. What else is unknown has the same name in both where it is the same.
-// out_target: 0 where the call is not a direct one.
+// argument_scan_call gives the states before and after the call whose last byte is at
+// vaddr. Unknown values that are equal before and after share one identity. out_target:
+// 0 if the call is not direct.
 bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
                         struct argument_point *out_before,
                         struct argument_point *out_after, uint64_t *out_target);
 
-// An argument_holder is a place that holds something.
+// An argument_holder is a register or slot that holds a value.
 struct argument_holder {
     bool is_slot;
-    int64_t place; // the register, or the offset from the CFA
-    uint8_t bytes; // how much of it
+    int64_t place; // the register, or the slot's offset from the CFA
+    uint8_t bytes; // how many bytes of the value
 };
 
-// argument_scan_holder finds a place that holds content at a point, among registers
-// (bit N: number N) and the slots. False: none does.
+// argument_scan_holder finds where content is held at a point, among registers (bit N:
+// number N) and the slots. False: nowhere.
 bool argument_scan_holder(const struct argument_point *point,
                           const struct argument_content *content, uint16_t registers,
                           struct argument_holder *out);

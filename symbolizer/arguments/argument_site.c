@@ -14,7 +14,7 @@ static bool is_site(Dwarf_Die *die)
     return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
-// returns_to is whether the call of site returns to vaddr.
+// returns_to says whether the call of site returns to vaddr.
 static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
 {
     Dwarf_Attribute attribute;
@@ -25,7 +25,7 @@ static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
            dwarf_formaddr(&attribute, &address) == 0 && address == vaddr;
 }
 
-// is_scope is whether a call that returns to vaddr may be in die.
+// is_scope says whether die may contain a call that returns to vaddr.
 static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
 {
     int tag = dwarf_tag(die);
@@ -33,8 +33,7 @@ static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
            (dwarf_haspc(die, vaddr - 1) == 1 || dwarf_haspc(die, vaddr) == 1);
 }
 
-// site_find_entry looks through the scopes of function for the call that returns to
-// vaddr.
+// site_find_entry searches the scopes of function for the call that returns to vaddr.
 static bool site_find_entry(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
 {
     Dwarf_Die at[SCOPE_DEPTH_MAX];
@@ -81,8 +80,8 @@ static bool is_external(Dwarf_Die *die)
            dwarf_formflag(&attribute, &external) == 0 && external;
 }
 
-// is_origin is whether origin is the entry of function: itself, what it is an instance
-// of, or the declaration of it in another unit.
+// is_origin says whether origin is the entry of function: itself, the entry it is an
+// instance of, or its declaration in another unit.
 static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
 {
     Dwarf_Die of = *function;
@@ -99,8 +98,7 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
            own != NULL && strcmp(name, own) == 0;
 }
 
-// evaluate_site_value evaluates an expression of a call site in the frame of the
-// caller.
+// evaluate_site_value evaluates an expression of a call site in the caller's frame.
 static enum ch_status evaluate_site_value(const struct argument_site *site,
                                           const struct argument_passed *what,
                                           uint64_t *out)
@@ -123,7 +121,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
         argument_expression_evaluate(&context, what->ops, what->count, &location);
     if (status != CH_OK)
         return status;
-    // A bare expression is the value itself, not a place.
+    // A bare expression is the value itself, not a location.
     if (location.kind == ARGUMENT_IN_MEMORY || location.kind == ARGUMENT_IS_VALUE) {
         *out = location.value;
         return CH_OK;
@@ -136,7 +134,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
     return status;
 }
 
-// find_expression finds the expression that an attribute of a call site is.
+// find_expression finds the expression in an attribute of a call site.
 static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passed *out)
 {
     return dwarf_attr(die, name, &out->value) != NULL &&
@@ -144,8 +142,8 @@ static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passe
            out->count != 0;
 }
 
-// calls_function is whether the call is one of the function that was entered;
-// out_always: whether that does not depend on values.
+// calls_function says whether the call is one of the function that was entered;
+// out_always: whether that holds without evaluating anything.
 static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
                            bool *out_always)
 {
@@ -167,7 +165,7 @@ static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
            target == entry + call->image->bias;
 }
 
-// is_passed_in is whether a parameter of a call site is passed in the register.
+// is_passed_in says whether a call site's parameter is passed in the register.
 static bool is_passed_in(Dwarf_Die *parameter, unsigned reg)
 {
     Dwarf_Attribute attribute;
@@ -196,8 +194,8 @@ static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed
     return false;
 }
 
-// site_find_passed says what site's caller passed in the register: as it is kept, or as
-// it is found now, and kept where it is so in each frame of that call.
+// site_find_passed gives what site's caller passed in the register: from the cache, or
+// found now. It is cached if it is the same in each frame of that call.
 static void site_find_passed(const struct argument_site *site, unsigned reg,
                              struct argument_passed *out)
 {

@@ -6,8 +6,8 @@
 
 #include "unwind/image_search.h"
 
-// space_read_memory is a memory_read_fn: what was held, and else what an opened image's
-// file has in its place. What the program may have written is not what its file has.
+// space_read_memory is a memory_read_fn. It reads held memory, and otherwise the file
+// of an opened image, except for what the program may have overwritten.
 static size_t space_read_memory(void *source, uint64_t address, void *to, size_t length)
 {
     const struct argument_space *space = source;
@@ -27,7 +27,7 @@ static size_t space_read_memory(void *source, uint64_t address, void *to, size_t
     return size;
 }
 
-// A placed image is one in the order of addresses.
+// placed is an image in the order of addresses.
 struct placed {
     uint64_t start;
     size_t image;
@@ -129,7 +129,7 @@ enum ch_status argument_space_walk(struct argument_space *space,
     }
     if (status != CH_OK)
         return status;
-    if (space->arch != arch) // a report is of one machine
+    if (space->arch != arch) // all threads of a report have one architecture
         return CH_ERR_MALFORMED;
     unwind_space_set_debug_frames(space->space, find_debug_frame, space);
     (void)unwind_walk(space->space, registers, SETTING_UNWIND_DWARF, visit, context);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The images of a report with what arguments are found by, and the unwinder over them:
-// the stacks that were held are walked again, by the code that walked them while the
-// process was held, to know each frame's registers.
+// The images of a report with what finding arguments needs of them, and the unwinder
+// over them: held stacks are walked again, by the code that walked them while the
+// process was held, to recover each frame's registers.
 //
-// That walk took the quickest way, which need not restore registers; this one goes by
-// DWARF alone. Its memory is what was held and, for rules and code, the images' files.
+// The first walk took the fastest method, which need not recover registers; this one
+// uses DWARF only. It reads the held memory and, for rules and code, the images' files.
 #pragma once
 #include "base/memory_reader.h"
 #include "symbolizer/arguments/argument_image.h"
@@ -15,16 +15,16 @@ struct argument_space {
     const struct report_images *from;
     const struct symbolizer_options *options;
     const struct memory_reader *held;
-    struct argument_image *images; // as many as from has, opened as they are needed
+    struct argument_image *images; // parallel to from, opened when needed
     struct memory_reader memory;
     struct unwind_image *unwind; // by address
-    size_t *image_of;            // the number of an unwind image in images
-    size_t *unwind_of;           // and back
+    size_t *image_of;            // index in images of each unwind image
+    size_t *unwind_of;           // and the reverse
     const struct unwind_arch *arch;
-    struct unwind_space *space; // NULL: nothing was walked
+    struct unwind_space *space; // NULL: nothing was walked yet
 };
 
-// argument_space_init makes a space over the images from, what was held and options,
+// argument_space_init makes a space over the images from, the held memory and options,
 // all of which must outlive it.
 CH_CHECKED enum ch_status argument_space_init(struct argument_space *space,
                                               const struct report_images *from,
@@ -32,11 +32,11 @@ CH_CHECKED enum ch_status argument_space_init(struct argument_space *space,
                                               const struct symbolizer_options *options);
 void argument_space_deinit(struct argument_space *space);
 
-// argument_space_open gives image number index, with its files open.
+// argument_space_open gives image index with its files open.
 struct argument_image *argument_space_open(struct argument_space *space, size_t index);
 
-// argument_space_walk gives each frame of a stack of a machine of that arch to visit.
-// The rules of an image are there once visit has opened it.
+// argument_space_walk passes each frame of a stack of architecture arch to visit. An
+// image's rules are available once visit has opened it.
 CH_CHECKED enum ch_status argument_space_walk(struct argument_space *space,
                                               const struct unwind_arch *arch,
                                               const struct unwind_registers *registers,

@@ -20,7 +20,7 @@ bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
     return call->has_function;
 }
 
-// stack_is_system is whether the call is in code of the system.
+// stack_is_system says whether the call is in code of the system.
 static bool stack_is_system(const struct argument_call *call,
                             const struct report_images *of)
 {
@@ -31,8 +31,8 @@ static bool stack_is_system(const struct argument_call *call,
                : call->image != NULL && system_image(of->items[index].path);
 }
 
-// find_start tells the calls of the program from those that started it: what a libc
-// calls main or a thread's function with is looked up only where that is asked for.
+// find_start separates the program's calls from startup code: the arguments with which
+// a libc calls main or a thread's function are looked up only if they are asked for.
 static void find_start(struct argument_stack *stack, const struct report_images *images)
 {
     size_t start = stack->count;
@@ -41,12 +41,12 @@ static void find_start(struct argument_stack *stack, const struct report_images 
     stack->start = start > 0 ? start : stack->count;
 }
 
-// A reading follows the frames of a report and those of the walk side by side.
+// reading follows the frames of a report and those of the walk in parallel.
 struct reading {
     struct argument_stack *stack;
     struct argument_space *space;
     const json_t *frames;
-    size_t next; // frame of the report
+    size_t next; // next frame of the report
 };
 
 // stack_find_code finds the image of a call whose frame is known.
@@ -60,8 +60,8 @@ static void stack_find_code(struct argument_call *call, struct argument_space *s
     call->vaddr = call->address - call->image->bias - (call->frame.activation ? 0 : 1);
 }
 
-// stack_read_next gives the report's next frame that is a call, and passes over it;
-// NULL: there is none, or frames are missing here.
+// stack_read_next gives the report's next physical frame, and passes over it; NULL:
+// there is none, or frames are omitted here.
 static const json_t *stack_read_next(struct reading *reading)
 {
     const json_t *frame;
@@ -71,7 +71,8 @@ static const json_t *stack_read_next(struct reading *reading)
     return json_is_string(json_object_get(frame, "address")) ? frame : NULL;
 }
 
-// read_call is an unwind_frame_fn: the walk goes on while it agrees with the report.
+// read_call is an unwind_frame_fn: the walk continues as long as it agrees with the
+// report.
 static bool read_call(void *context, const struct unwind_frame *frame,
                       const struct unwind_state *state)
 {

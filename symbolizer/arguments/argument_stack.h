@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls of one thread, innermost first, with what is known of each: registers, the
-// image its code is in, the function's entry in the debug information.
+// The calls of one thread, innermost first, with what is known of each: its registers,
+// the image of its code, the function's entry in the debug information.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,67 +14,67 @@
 #include "symbolizer/arguments/argument_frame.h"
 #include "symbolizer/arguments/argument_space.h"
 
-// ARGUMENT_CALLS_MAX is how many calls of a thread are looked at.
+// ARGUMENT_CALLS_MAX is the number of calls of a thread that are examined.
 enum { ARGUMENT_CALLS_MAX = 256 };
 
 struct argument_call {
     struct argument_frame frame;
-    uint64_t address;             // where it stands, or returns to
+    uint64_t address;             // its pc or return address
     struct argument_image *image; // NULL: none
     uint64_t vaddr;               // of the instruction: for a call, one within it
-    bool resolved;                // what follows was looked for
+    bool resolved;                // the members below were looked up
     bool has_function;
     Dwarf_Die function;
-    bool based; // frame_base was looked for
+    bool based; // frame_base was looked up
     bool has_frame_base;
     uint64_t frame_base;
     const json_t *from; // the report's frame
-    size_t index;       // of that, in the backtrace
+    size_t index;       // its index in the backtrace
 };
 
 struct argument_stack {
     struct argument_call *calls; // room for ARGUMENT_CALLS_MAX
     size_t count;
-    size_t start; // where those begin that started the program or thread; count: none
+    size_t start; // index of the first call of startup code; count: none
     const struct unwind_arch *arch;
     const struct memory_reader *memory;
     const struct symbolizer_options *options;
 };
 
-// argument_stack_create allocates an empty stack; NULL: there is no memory.
+// argument_stack_create allocates an empty stack; NULL: out of memory.
 struct argument_stack *argument_stack_create(void);
 void argument_stack_destroy(struct argument_stack *stack);
 
-// argument_stack_read fills stack with the calls of a thread of a report that was held:
-// as far as registers can be restored and agree with the frames there are.
+// argument_stack_read fills stack with the calls of a held thread of a report, as far
+// as registers can be recovered and the walk agrees with the report's frames.
 void argument_stack_read(struct argument_stack *stack, const json_t *thread,
                          const struct held_thread *held, struct argument_space *space);
 
-// argument_stack_resolve looks for the function of call number index in the debug
-// information of its image, which is read for it. True: it has_function.
+// argument_stack_resolve looks up the function of call index in the debug information
+// of its image, which it reads for that. True: it has_function.
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index);
 
-// argument_stack_frame_base gives the address that a function's debug information
-// counts its frame's places from; false: it is not known.
+// argument_stack_frame_base gives the address that a function's debug information uses
+// as the base of its frame; false: it is not known.
 bool argument_stack_frame_base(const struct argument_stack *stack,
                                const struct argument_call *call, uint64_t *out);
 
-// An argument is what was found of one.
+// An argument is what was found of one argument.
 struct argument {
     const char *name;    // NULL: not known
     uint32_t type;       // in the table of the call's image
-    json_t *value;       // now; NULL: not known
+    json_t *value;       // at the pc; NULL: not known
     json_t *entry_value; // when the function was called; NULL: not known
     const char *source;
     const char *confidence;
     const char *reason; // why it is unavailable, or NULL
 };
 
-// An argument_list is those of one call.
+// An argument_list is the arguments of one call.
 struct argument_list {
     json_t *all; // an array; NULL: nothing is known of the function
     const struct type_table *table;
 };
 
-// argument_list_add appends one, and takes its values over.
+// argument_list_add appends an argument, and takes its values.
 void argument_list_add(struct argument_list *list, struct argument *argument);

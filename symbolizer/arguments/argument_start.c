@@ -9,14 +9,14 @@
 
 enum {
     WORD = 8,
-    START_BYTES = 64, // it is shorter than that
+    START_BYTES = 64, // _start is shorter than this
     START_CALLS_MAX = 2,
     WORDS_MAX = 1 << 16,
     AUXILIARY_MAX = 64
 };
 
-// skip_strings goes over pointers from *at on, up to and with the null that ends them,
-// and counts them.
+// skip_strings passes over pointers from *at on, including the null that ends them, and
+// counts them.
 static bool skip_strings(const struct memory_reader *memory, uint64_t *at,
                          uint64_t *out_count)
 {
@@ -33,8 +33,8 @@ static bool skip_strings(const struct memory_reader *memory, uint64_t *at,
     return false;
 }
 
-// is_entered_at is whether the auxiliary vector at `at` says that the program's entry
-// point is entry.
+// is_entered_at says whether the auxiliary vector at `at` has entry as the program's
+// entry point.
 static bool is_entered_at(const struct memory_reader *memory, uint64_t at,
                           uint64_t entry)
 {
@@ -65,7 +65,7 @@ bool argument_start_count(const struct memory_reader *memory, uint64_t stack,
     return true;
 }
 
-// start_is_named is whether call is of the function of that name, by its debug
+// start_is_named says whether call is of the function of that name, by its debug
 // information or its symbol.
 static bool start_is_named(const struct argument_call *call, const char *name)
 {
@@ -78,7 +78,7 @@ static bool start_is_named(const struct argument_call *call, const char *name)
     return found != NULL && strcmp(found, name) == 0;
 }
 
-// is_started is whether call number index is main, called as C libraries do.
+// is_started says whether call index is main, called as C libraries do.
 static bool is_started(const struct argument_stack *stack, size_t index)
 {
     const struct argument_call *main_call = &stack->calls[index];
@@ -93,11 +93,11 @@ static bool is_started(const struct argument_stack *stack, size_t index)
            start_is_named(start - 1, "__libc_start_main");
 }
 
-// A start is how C libraries on a processor get from the entry point to main.
+// start describes how a C library gets from the entry point to main on an architecture.
 struct start {
-    uint8_t count;   // the register that main's first argument is passed in
-    uint8_t strings; // ... its second
-    uint8_t pushed;  // bytes that _start pushes, after it has aligned the stack
+    uint8_t count;   // the register of main's first argument
+    uint8_t strings; // ... and of its second
+    uint8_t pushed;  // bytes that _start pushes after aligning the stack
 };
 
 static const struct start *start_on(const struct unwind_arch *arch)

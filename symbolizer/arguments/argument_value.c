@@ -5,13 +5,13 @@
 
 #include "symbolizer/types/type_value.h"
 
-// NOWHERE is the address that bytes in no memory are given for the time being: the
-// machine has no such one.
+// NOWHERE is the temporary address of bytes that are not in memory. It is in the
+// kernel's half of the address space, where no program has memory.
 #define NOWHERE 0xffff800000000000u
 
 enum { LOOSE_MAX = 64 };
 
-// A loose value is memory with a few bytes more.
+// loose is memory with a few extra bytes.
 struct loose {
     const struct memory_reader *under;
     uint8_t bytes[LOOSE_MAX];
