@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-// struct abort_msg_s of glibc: an unsigned int, then the text.
+// glibc's struct abort_msg_s is an unsigned int followed by the text.
 enum { TEXT_OFFSET = 4 };
 
 static bool message_is_blank(char c)
@@ -42,7 +42,7 @@ enum ch_status abort_message_read(const struct memory_reader *reader, uint64_t p
     if (message == 0)
         return CH_ERR_NOT_FOUND;
     status = memory_read_string(reader, message + TEXT_OFFSET, text, sizeof(text));
-    // The beginning of a text that is too long, or torn, is worth having.
+    // A text that is too long or torn is still worth its beginning.
     if (status != CH_OK && text[0] == 0)
         return status;
     abort_message_clean(text);

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-// How much of the stack is searched, and how much code before the call.
+// Limits of the search: words of stack, and bytes of code before the call.
 enum { STACK_WORDS = 1024, BLOCK_WORDS = 64, CODE_BYTES = 96, WORDS_MAX = 512 };
 
 enum argument { EXPRESSION, FILE_NAME, LINE, FUNCTION, ARGUMENTS };
 
-// How compilers load an argument of 32 bits: what comes before them, and after. From
-// the instruction's end they count where it is so.
+// A load is an instruction pattern by which compilers set a 32-bit argument: the bytes
+// before the operand and those after it. With from_end, the operand is relative to the
+// end of the instruction.
 static const struct load {
     const char *before;
     const char *after;
@@ -20,7 +21,7 @@ static const struct load {
     uint8_t after_size;
     bool from_end;
 } loads[] = {
-    // lea X(%rip), %rdi and its like
+    // lea X(%rip), %rdi, and likewise for other registers
     { "\x48\x8d\x3d", "", EXPRESSION, 3, 0, true },
     { "\x48\x8d\x35", "", FILE_NAME, 3, 0, true },
     { "\x48\x8d\x0d", "", FUNCTION, 3, 0, true },
@@ -45,8 +46,8 @@ static bool read_operand_offset(const struct memory_reader *reader, uint64_t add
     return true;
 }
 
-// leads_to: the code at address is a jump through a word that holds function, as the
-// linker makes for functions of other images.
+// leads_to is whether the code at address is a PLT entry: a jump through a word that
+// holds function.
 static bool leads_to(const struct memory_reader *reader, uint64_t address,
                      uint64_t function)
 {
@@ -67,7 +68,8 @@ static bool leads_to(const struct memory_reader *reader, uint64_t address,
     return false;
 }
 
-// is_assert_call: the code before after called function. out: where the call begins.
+// is_assert_call is whether the instruction before after is a call of function; *out is
+// then the address of that instruction.
 static bool is_assert_call(const struct memory_reader *reader, uint64_t after,
                            uint64_t function, uint64_t *out)
 {
@@ -103,8 +105,8 @@ static bool find_call(const struct memory_reader *reader,
     return false;
 }
 
-// load_at reads what a load that begins at offset at of the code puts into its
-// argument.
+// load_at decodes the load at offset at of the code, if it is one, and gives the value
+// that it puts into its argument.
 static bool load_at(const struct load *load, const uint8_t *code, size_t at,
                     uint64_t code_address, uint64_t *out)
 {
@@ -139,8 +141,8 @@ struct arguments {
     bool found[ARGUMENTS];
 };
 
-// take_assert_call keeps what is of use as an argument: a text, and for the line a
-// number.
+// take_assert_call keeps a value that is usable as its argument: a readable text or,
+// for the line, a number other than 0.
 static void take_assert_call(const struct memory_reader *reader, enum argument argument,
                              uint64_t value, struct arguments *out)
 {
@@ -152,7 +154,8 @@ static void take_assert_call(const struct memory_reader *reader, enum argument a
     out->found[argument] = is_text(reader, value, out->words[argument]);
 }
 
-// find_assert_arguments goes back from the call: what is nearest to it holds.
+// find_assert_arguments searches backwards from the call, because the load nearest to
+// the call is the one in effect.
 static bool find_assert_arguments(const struct memory_reader *reader, uint64_t call,
                                   struct arguments *out)
 {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A failed assertion of a C library that keeps no word of it, as musl: the call of
-// __assert_fail that never returned is on the stack, and the instructions before it say
-// what it was called with. x86-64 only.
+// A failed assertion of a C library that stores no message, such as musl: the call of
+// __assert_fail that never returned is on the stack, and the instructions before it
+// load its arguments. x86-64 only.
 //
-// The words are where the compiler put them, so they are as good as the code that was
-// read: what does not look like such a call is none.
+// The arguments are decoded from the compiler's instructions. A sequence that does not
+// look like such a call is taken for none.
 #pragma once
 #include <stdbool.h>
 
 #include "agent/abort_message.h"
 #include "base/memory_reader.h"
 
-// An assert_code_fn is true where address is in code.
+// An assert_code_fn is whether address is in code.
 typedef bool assert_code_fn(void *context, uint64_t address);
 
 struct assert_place {
     uint64_t function; // __assert_fail
-    uint64_t sp;       // of the thread
+    uint64_t sp;       // the thread's
     assert_code_fn *is_code;
     void *context;
 };
 
-// assert_call_read writes what the library printed. CH_ERR_NOT_FOUND: no assertion
-// failed, or its call is of another form.
+// assert_call_read writes the message that the library printed. CH_ERR_NOT_FOUND: no
+// assertion failed, or its call has another form.
 CH_CHECKED enum ch_status assert_call_read(const struct memory_reader *reader,
                                            const struct assert_place *place,
                                            char out[static ABORT_MESSAGE_MAX]);

@@ -9,8 +9,9 @@
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
 
-// How long a thread may take to stop: longer than any scheduling delay, short enough
-// that a thread asleep in a dead file system does not hold the process for long.
+// How long a thread may take to stop: longer than any scheduling delay, but short
+// enough that a thread blocked in an unresponsive file system does not hold the process
+// for long.
 enum { STOP_BUDGET_MS = 1000 };
 
 uint64_t capture_clock_us(void)
@@ -43,7 +44,7 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     enum ch_status status = traced ? CH_OK
                                    : stop_threads(&capture->stop, pid, free_tid,
                                                   stop_budget_ms(capture->settings));
-    // A process of one thread, the one that crashed, has nothing to stop.
+    // A process whose only thread is the one that crashed has nothing to stop.
     if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;
     if (!traced && free_tid != 0 &&
@@ -58,7 +59,7 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     return status;
 }
 
-// expect_stacks tells the memory which stacks will be walked.
+// expect_stacks tells the memory reader which stacks will be walked.
 static void expect_stacks(struct capture *capture)
 {
     const struct stop *stop = &capture->stop;
@@ -86,7 +87,7 @@ static pid_t stopped_thread(const struct capture *capture)
     return 0;
 }
 
-// is_narrow is whether the program is of 32 bits.
+// is_narrow is whether the program is a 32-bit one.
 static bool is_narrow(const struct capture *capture)
 {
     bool narrow = capture->crash != NULL && capture->crash->narrow;
@@ -95,8 +96,8 @@ static bool is_narrow(const struct capture *capture)
     return narrow;
 }
 
-// living_thread is a thread of process pid that has its memory: a main thread that has
-// exited has not.
+// living_thread is a thread of process pid that still has its memory; a main thread
+// that has exited no longer does.
 static pid_t living_thread(const struct capture *capture, pid_t pid)
 {
     pid_t tid = capture->crash != NULL ? capture->crash->tid : stopped_thread(capture);

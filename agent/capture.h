@@ -2,9 +2,9 @@
 //
 // A capture is a process held still: its threads and registers, its memory, images and
 // facts. A crash, a live attach and a core file are all captures; a crash adds what the
-// handler, or the core, said of it. The raw report is written from it (raw_report.h)
-// while the process is held. capture_take makes one of a live process, core_capture.h
-// one of a core.
+// handler, or the core, reported of it. The raw report is written from it
+// (raw_report.h) while the process is held. capture_take captures a live process,
+// core_capture.h a core.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "base/settings.h"
 #include "unwind/unwind.h"
 
-// What the handler told of the crash.
+// A target_crash is what the handler reported of the crash.
 struct target_crash {
     pid_t tid;
     siginfo_t info;
@@ -27,34 +27,35 @@ struct target_crash {
     uint64_t monotonic_ns;
     struct unwind_registers registers;
     uint64_t flags;
-    uint64_t fault_error;       // x86-64: the processor's page fault code
-    uint64_t fault_trap;        // x86-64: the exception's number
-    bool dies;                  // the process dies of it whatever happens
-    bool narrow;                // the program is of 32 bits: see narrow_walk.h
-    bool signal_only;           // info has nothing but the signal's number
-    uint64_t abort_message;     // where glibc's __abort_msg is; 0: not known
-    uint64_t exception_globals; // where libstdc++ keeps the thread's; 0: not known
-    uint64_t terminate;         // where std::terminate is; 0: not known
-    uint64_t set_terminate;     // where std::set_terminate is; 0: not known
-    uint64_t context_page;      // where the program's context page is; 0: it has none
-    uint64_t flight_state;      // where libcrashhook-flight keeps its rings; 0: none
-    uint64_t exception_slot;    // where a pointer to libc++abi's is; 0: not known
+    uint64_t fault_error;       // x86-64: the page fault's error code
+    uint64_t fault_trap;        // x86-64: the exception's vector number
+    bool dies;                  // the process dies whatever its handlers do
+    bool narrow;                // a 32-bit program: see narrow_walk.h
+    bool signal_only;           // only the signal number in info is known
+    uint64_t abort_message;     // address of glibc's __abort_msg; 0: not known
+    uint64_t exception_globals; // address of libstdc++'s for the thread; 0: not known
+    uint64_t terminate;         // address of std::terminate; 0: not known
+    uint64_t set_terminate;     // address of std::set_terminate; 0: not known
+    uint64_t context_page;      // address of the program's context page; 0: none
+    uint64_t flight_state;      // address of libcrashhook-flight's rings; 0: none
+    uint64_t exception_slot;    // address of a pointer to libc++abi's; 0: not known
     uint64_t get_terminate;     // std::get_terminate; 0: not known
     uint64_t get_globals;       // __cxa_get_globals; 0: not known
-    uint64_t assert_fail;       // __assert_fail; 0: not known
+    uint64_t assert_fail;       // address of __assert_fail; 0: not known
     uint64_t sanitizer_report;  // the text of AddressSanitizer's report; 0: none
-    uint64_t thread_pointer;    // of the thread; 0: not known
-    int channel;                // to the handler that waits; 0: none does
-    uint64_t watches;           // where the table of watched objects is; 0: nowhere
+    uint64_t thread_pointer;    // the thread's; 0: not known
+    int channel;                // to the waiting handler; 0: none waits
+    uint64_t watches;           // address of the table of watched objects; 0: none
 
-    // What a handler of the program's did about the crash: the signal that it raised
-    // (si_signo 0: none), or the status that it was exiting with.
+    // What one of the program's own handlers did about the crash: the signal that it
+    // raised (si_signo 0: none), or the status that it was exiting with.
     siginfo_t then;
     bool exits;
     int32_t exit_status;
 };
 
-// A part of the report that could not be had, and why: partial is a result.
+// A capture_problem is a part of the report that is missing, and why: partial is a
+// result.
 struct capture_problem {
     const char *stage;
     const char *status;
@@ -75,58 +76,63 @@ struct context_page;
 
 struct capture {
     const struct settings *settings;
-    const char *home;                 // masked in paths; NULL: nothing is
+    const char *home;                 // masked in paths; NULL: nothing is masked
     const struct target_crash *crash; // NULL: a live process
-    struct target_crash first;        // what crash is where a fault came first
-    const char *tier; // NULL: by how the process could be stopped and read
+    struct target_crash first;        // what crash points to after an earlier fault was
+                                      // found
+    const char *tier; // NULL: derived from how the process was stopped and read
     const struct unwind_arch *arch;
-    bool narrow; // a program of 32 bits, see narrow_walk.h
+    bool narrow; // a 32-bit program, see narrow_walk.h
     struct stop stop;
-    int memory_fd;               // of a process that is traced: its memory, or -1
-    char refusal[REFUSAL_MAX];   // why not all of it could be; empty: it could
+    int memory_fd;               // /proc/PID/mem of a traced process, or -1
+    char refusal[REFUSAL_MAX];   // why not all threads could be stopped; empty: all
+                                 // could
     struct target_memory memory; // of a live process
-    struct target_stack *stacks; // of its stopped threads
+    struct target_stack *stacks; // of a live process's stopped threads
     struct memory_reader reader; // of memory, or of a core
-    const char *core_name;       // of a core's first thread; NULL: /proc has the names
-    pid_t core_name_tid;         // whose name it is, where that is not the first thread
+    const char *core_name;       // name of a core's first thread; NULL: /proc has the
+                                 // names
+    pid_t core_name_tid;         // the thread with core_name, where that is not the
+                                 // first
     const struct context_page
-        *context; // what the program said of itself; NULL: nothing
+        *context; // what the program recorded of itself; NULL: nothing
     struct target_images images;
     struct process_facts process;
     struct host_facts host;
     struct capture_problem problems[CAPTURE_PROBLEMS_MAX];
     size_t problem_count;
     struct capture_timings timings;
-    struct text *held; // a held_file of what the free phase needs; NULL: nothing
-    uint64_t watches;  // where the table of watched objects is; 0: nowhere
+    struct text *held; // a held_file of what the free phase needs; NULL: none is kept
+    uint64_t watches;  // address of the table of watched objects; 0: none
 };
 
-// capture_take stops process pid and collects what a report needs but the stacks.
-// capture->settings, home and crash are set by the caller, all else is zero; stop is
-// set too where the threads are held already, by a tracer (stop_traced). On failure
-// whatever was stopped is let go; errno says why for CH_ERR_IO.
+// capture_take stops process pid and collects what a report needs, except the stacks.
+// The caller sets capture->settings, home and crash and zeroes the rest; it also sets
+// stop where a tracer already holds the threads (stop_traced). On failure the stopped
+// threads are resumed; for CH_ERR_IO, errno says why.
 CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 
-// capture_release lets a live process run on.
+// capture_release resumes a live process.
 void capture_release(struct capture *capture);
 void capture_deinit(struct capture *capture);
 
-// capture_is_process is whether a process is held, not what is left of one.
+// capture_is_process is whether a process is held, as opposed to a core or a record.
 static inline bool capture_is_process(const struct capture *capture)
 {
     return capture->tier == NULL;
 }
 
 // capture_next_place gives the next place, of size bytes, that a note of that kind
-// tells of, in the images from *at on, which it passes over. What is wrong with one is
-// a problem. False: there is none.
+// announces in the images from *at on, and advances *at past it. An invalid place
+// becomes a problem. False: there are no more.
 bool capture_next_place(struct capture *capture, unsigned kind, size_t size, size_t *at,
                         uint64_t *out);
 
 // capture_tier is the report's agent.tier: how the process was stopped and read.
 const char *capture_tier(const struct capture *capture);
 
-// capture_problem notes that stage ended with status; more than fit are dropped.
+// capture_problem records that stage ended with status; problems past the limit are
+// dropped.
 void capture_problem(struct capture *capture, const char *stage, const char *status,
                      uint64_t address);
 

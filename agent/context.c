@@ -7,7 +7,7 @@
 
 #include "agent/raw_write.h"
 
-// value_of is a string within its array, terminated in out.
+// value_of copies a string, bounded by its array, and terminates it in out.
 static void value_of(const char *bytes, size_t size, char *out)
 {
     size_t length = strnlen(bytes, size - 1);
@@ -36,7 +36,7 @@ enum ch_status context_read(const struct memory_reader *memory, uint64_t address
     return status == CH_OK ? context_check(out) : status;
 }
 
-// A key is printed without escapes: in plain characters, and cut.
+// Keys are written without escapes: other characters are replaced, and long keys cut.
 enum { KEY_MAX = 127 };
 
 static char plain_text(char c)
@@ -59,7 +59,8 @@ static void write_context_name(struct json_writer *w, const char *name, size_t l
     json_write_key(w, key);
 }
 
-// same_key: both would be written as one key, which an object may have but once.
+// same_key is whether both names give the same key; an object may have each key only
+// once.
 static bool same_key(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t length = context_key_length(a, a_length);
@@ -72,7 +73,7 @@ static bool same_key(const char *a, size_t a_length, const char *b, size_t b_len
     return true;
 }
 
-// is_set_by_program: the program has a tag of this name.
+// is_set_by_program is whether the program has set a tag of this name.
 static bool is_set_by_program(const struct context_page *page, const char *name,
                               size_t length)
 {
@@ -85,7 +86,7 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
     return false;
 }
 
-// is_set_again: the settings, from rest on, have a tag of this name.
+// is_set_again is whether the settings, from rest on, set a tag of this name.
 static bool is_set_again(const char *rest, const char *name, size_t length)
 {
     while (*rest != 0) {
@@ -97,8 +98,8 @@ static bool is_set_again(const char *rest, const char *name, size_t length)
     return false;
 }
 
-// comes_again: a later one of count slots, each of stride bytes, has the same name. Two
-// threads have set it at the same moment, or it is the same only as a key.
+// comes_again is whether a later one of count slots, each of stride bytes, has the same
+// name: two threads set it at the same moment, or two names give the same key.
 static bool comes_again(const void *slots, size_t stride, size_t count, size_t index)
 {
     _Static_assert(offsetof(struct context_tag, name) ==
@@ -117,7 +118,7 @@ static bool comes_again(const void *slots, size_t stride, size_t count, size_t i
     return false;
 }
 
-// write_set_tags writes k=v,k=v; settings.c has checked the form.
+// write_set_tags writes the tags of k=v,k=v; settings.c has checked the form.
 static void write_set_tags(struct json_writer *w, const struct capture *capture,
                            const struct context_page *page)
 {

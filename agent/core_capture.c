@@ -41,7 +41,7 @@ static enum ch_status list_core_threads(struct core_capture *all)
     return CH_OK;
 }
 
-// fill_siginfo writes what the signal's kind has into the union of siginfo_t.
+// fill_siginfo fills the members of siginfo_t's union that this kind of signal uses.
 static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
 {
     out->si_signo = signal->signal;
@@ -56,8 +56,9 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// guess_core_trap: a core has no exception number. On x86-64 the kernel gives this code
-// for an address that no memory can have, and for a stack where no signal frame fits.
+// guess_core_trap infers the exception number, which a core does not have. On x86-64
+// the kernel reports SI_KERNEL for a non-canonical address and for a stack on which no
+// signal frame fits.
 static void guess_core_trap(struct core_capture *all)
 {
     enum { GENERAL_PROTECTION = 13 };
@@ -68,8 +69,7 @@ static void guess_core_trap(struct core_capture *all)
         all->crash.fault_trap = GENERAL_PROTECTION;
 }
 
-// dumps_core is whether a process that does nothing about a signal leaves a core
-// (signal(7)).
+// dumps_core is whether the signal's default action dumps core (signal(7)).
 static bool dumps_core(int number)
 {
     static const int signals[] = { SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
@@ -81,8 +81,8 @@ static bool dumps_core(int number)
     return false;
 }
 
-// find_words finds where a static program keeps what it said; the images of others tell
-// that themselves.
+// find_words finds where a static program's libraries keep their messages; dynamic
+// images can be asked for these symbols later.
 static void find_words(struct core_capture *all)
 {
     struct target_crash *crash = &all->crash;
@@ -94,8 +94,8 @@ static void find_words(struct core_capture *all)
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }
 
-// set_core_crash takes the first thread and its signal as the crash. A core that was
-// made of a running process has no signal, and so no crash.
+// set_core_crash takes the first thread and its signal as the crash. A core made of a
+// running process has no signal, and thus no crash.
 static void set_core_crash(struct core_capture *all, const struct stat *info)
 {
     const struct core_file *core = &all->core;
@@ -118,7 +118,8 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         fill_siginfo(&core->signal, &crash->info);
     else
         crash->info.si_signo = thread->signal;
-    // The kernel dumps for these alone; gcore also notes what stopped the process.
+    // The kernel dumps core for these signals only; gcore also notes the signal that
+    // stopped the process.
     if (!dumps_core(crash->info.si_signo))
         return;
     guess_core_trap(all);
@@ -167,8 +168,8 @@ static void set_source(struct core_capture *all, pid_t pid)
     capture->arch = unwind_arch_find(all->core.machine);
     capture->reader = all->images.reader;
     capture->stop.pid = (pid_t)all->core.process.pid;
-    // While the process is in /proc under the number it knows itself by, the names of
-    // its threads are there too.
+    // While the process is still in /proc under the number that the core has for it,
+    // the names of its threads can be read there.
     if (pid == 0 || pid != capture->stop.pid) {
         capture->core_name = all->core.process.name;
         return;

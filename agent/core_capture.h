@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A capture of a dead process, from its core file: what capture_take is for a live one.
+// A capture of a dead process, from its core file: the counterpart of capture_take.
 //
-// The first thread is the one that crashed, as kernels and gcore write it. What a core
-// does not have (other threads' names, times, the machine it ran on) is left out of the
-// report; while the kernel still pipes the core to us, /proc has it.
+// The first thread is the one that crashed: kernels and gcore write it first. What a
+// core does not have (names of other threads, times, the machine it ran on) is left out
+// of the report; while the kernel still pipes the core to us, /proc has it.
 #pragma once
 #include "agent/capture.h"
 #include "agent/core/core_images.h"
@@ -21,14 +21,14 @@ struct core_capture {
 
 struct core_options {
     const struct settings *settings;
-    const char *home; // masked in paths; NULL: nothing is
+    const char *home; // masked in paths; NULL: nothing is masked
     struct core_places places;
     pid_t pid; // the dying process, still in /proc; 0: only the core is left
-    const struct process_facts *facts; // of it, where they were read before; else NULL
+    const struct process_facts *facts; // read earlier from the process; NULL: not read
 };
 
-// core_capture_open reads the core behind fd into a capture, which raw_report_write
-// takes; all, options and fd must stay until core_capture_close. Fails as
+// core_capture_open reads the core on fd into a capture, which raw_report_write takes;
+// all, options and fd must outlive it, until core_capture_close. Fails as
 // core_file_open does.
 CH_CHECKED enum ch_status core_capture_open(struct core_capture *all, int fd,
                                             const struct core_options *options);

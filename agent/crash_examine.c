@@ -18,17 +18,19 @@
 
 enum {
     PAGE_BYTES = 4096,
-    // How far below the lowest mapping of a region something unmapped may have been.
+    // How far below the lowest mapping of a region something may have been unmapped.
     UNMAPPED_REACH_BYTES = 64 << 20,
-    // A larger hole is one that was never filled.
+    // A larger hole was never filled.
     UNMAPPED_HOLE_BYTES = 1 << 30,
     COMMAND_LIMIT_BYTES = 64,
-    // How far the stack pointer may be from its stack, and from where it has a name.
+    // How far the stack pointer may be from an unnamed stack, and from an identified
+    // one.
     STACK_REACH_BYTES = 1 << 20,
     STACK_JUMP_BYTES = 256 << 20,
 };
 
-// has_fixed_place: the kernel put it where it is, away from what mmap places.
+// has_fixed_place is whether the kernel chose the mapping's place, away from what mmap
+// places.
 static bool has_fixed_place(const struct target_mapping *mapping)
 {
     static const char anonymous[] = "[anon";
@@ -38,9 +40,10 @@ static bool has_fixed_place(const struct target_mapping *mapping)
                                                           : strlen(anonymous)) != 0;
 }
 
-// was_mapped guesses whether something was mapped at address, where nothing is. mmap
-// fills a region from its top without holes: a hole in it, or the room just below it,
-// is where something was unmapped. Right behind a mapping it may be its overrun.
+// was_mapped guesses whether something was once mapped at address, where nothing is
+// now. mmap fills a region from its top without holes, so a hole in it, or the room
+// just below it, is where something was unmapped. The page right after a mapping is
+// excluded: an access there may be an overrun of that mapping.
 static bool was_mapped(const struct target_images *images, uint64_t address)
 {
     size_t above = 0;
@@ -72,7 +75,7 @@ static struct crash_place place_of_examined(const struct target_images *images,
     };
 }
 
-// reaches: sp may have moved to where it is from the stack in mapping.
+// reaches is whether sp can have moved to where it is from the stack in mapping.
 static bool reaches(const struct target_mapping *mapping, uint64_t sp, uint64_t reach)
 {
     return mapping != NULL && mapping->permissions & MAPS_WRITE && sp < mapping->end &&
@@ -85,9 +88,10 @@ static bool function_is_called(const struct target_mapping *mapping, const char 
            memcmp(mapping->path, path, mapping->path_size) == 0;
 }
 
-// stack_mapping is the stack that sp is in, or was until it moved past the inner end,
-// perhaps by all of a large array: a thread's descriptor is at the outer end of its
-// stack, and the first thread's stack has a name. Where neither helps, it is near.
+// stack_mapping is the stack that sp is in, or was in until it moved past the inner
+// end, perhaps by the size of a large array. A thread's descriptor is at the outer end
+// of its stack, and the first thread's stack has a name. Where neither identifies it, a
+// writable mapping close by is taken.
 static const struct target_mapping *stack_mapping(const struct capture *capture,
                                                   uint64_t sp)
 {
@@ -107,8 +111,9 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
     return NULL;
 }
 
-// stack_of is where the stack at sp is. A neighbour that the kernel merged with it
-// begins behind the thread's own descriptor, which lies at the stack's outer end.
+// stack_of is the extent of the stack at sp. The kernel may have merged an adjacent
+// mapping with it; that one begins after the thread's own descriptor, which lies at the
+// stack's outer end.
 static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
 {
     const struct target_mapping *mapping = stack_mapping(capture, sp);
@@ -125,8 +130,8 @@ static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
 static enum crash_access access_of(const struct target_crash *crash)
 {
 #if defined(__x86_64__)
-    // Exception 14 is the page fault; its code says what was tried (Intel SDM volume 3,
-    // section 4.7).
+    // Exception 14 is the page fault; its error code tells the access (Intel SDM volume
+    // 3, section 4.7).
     enum { PAGE_FAULT = 14, FAULT_WRITE = 2, FAULT_EXECUTE = 16 };
     if (crash->fault_trap != PAGE_FAULT)
         return CRASH_ACCESS_UNKNOWN;
@@ -139,9 +144,9 @@ static enum crash_access access_of(const struct target_crash *crash)
 #endif
 }
 
-// is_protection: the processor refused the instruction and gave no address (Intel SDM
-// volume 3, section 6.15). A bad address that the stack's registers lead to is the
-// stack's fault.
+// is_protection is whether the processor refused the instruction without giving an
+// address (Intel SDM volume 3, section 6.15). A non-canonical address based on a stack
+// register is a stack fault.
 static bool is_protection(const struct target_crash *crash)
 {
     enum { STACK_FAULT = 12, GENERAL_PROTECTION = 13 };
@@ -151,7 +156,7 @@ static bool is_protection(const struct target_crash *crash)
             (crash->info.si_signo == SIGBUS && crash->fault_trap == STACK_FAULT));
 }
 
-// read_assertion reads the assertion of a library that keeps no words.
+// read_assertion reads the assertion of a C library that stores no message.
 static void read_assertion(const struct capture *capture, struct crash_examination *out)
 {
     const struct target_crash *crash = capture->crash;
@@ -167,8 +172,8 @@ static void read_assertion(const struct capture *capture, struct crash_examinati
         out->message[0] = 0;
 }
 
-// read_stack_words fills what the target's libraries said before it aborted; a text
-// that cannot be read is as good as none.
+// read_stack_words fills in what the target's libraries reported before it aborted; a
+// text that cannot be read counts as none.
 static void read_stack_words(const struct capture *capture,
                              struct crash_examination *out)
 {
@@ -209,8 +214,8 @@ static const char *text_or_null(const char *text)
     return text[0] != 0 ? text : NULL;
 }
 
-// note_sender asks for the name of who sent the signal; it may be gone, and another
-// have its number, but that takes longer than we do.
+// note_sender looks up the name of the process that sent the signal. It may have exited
+// and its number been reused, but that takes longer than we do.
 static void note_sender(const struct capture *capture, struct crash_examination *out)
 {
     const siginfo_t *info = &capture->crash->info;
@@ -227,10 +232,10 @@ static void note_sender(const struct capture *capture, struct crash_examination 
     out->facts.sender_name = text_or_null(out->sender_name);
 }
 
-// note_memory looks for a limit where one may be the cause: a program that aborts for a
-// reason that it has not given, or that went on with the null that it was given for
-// memory. A cgroup never makes an allocation fail, so its limit, which is outside of
-// /proc/PID, is looked at for the former alone.
+// note_memory looks for an exceeded memory limit where one may be the cause: the
+// program aborted without giving a reason, or dereferenced the NULL of a failed
+// allocation. A cgroup limit never makes an allocation fail, so the cgroup's, which is
+// outside /proc/PID, is read in the first case only.
 static void note_memory(const struct capture *capture, struct crash_facts *facts)
 {
     static const struct text no_cgroup;
@@ -244,8 +249,8 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
                            &facts->memory);
 }
 
-// is_return: the processor got to the pc, where no code is, by a return: it took the
-// address off the stack. A call would have left the one to return to in its place.
+// is_return is whether the processor reached the pc, where no code is, by a return that
+// popped the address off the stack. A call would have left its return address there.
 static bool is_return(const struct capture *capture, struct crash_examination *crash)
 {
     uint64_t taken;
@@ -256,15 +261,15 @@ static bool is_return(const struct capture *capture, struct crash_examination *c
            taken == crash->facts.pc;
 }
 
-// read_crash_code copies the instruction that failed, or finds how the processor got to
-// where there is none.
+// read_crash_code copies the instruction that failed or, where there is none, finds how
+// the processor got there.
 static void read_crash_code(const struct capture *capture,
                             struct crash_examination *out)
 {
     const struct memory_reader *reader = &capture->reader;
     struct crash_facts *facts = &out->facts;
     if (!crash_has_address(facts) || capture->narrow)
-        return; // what looks at code takes it for that of a program of 64 bits
+        return; // the decoders take the code for that of a 64-bit program
     out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
     if (facts->pc_place.executable)
         out->instruction_size = reader->read(reader->source, facts->pc,
@@ -280,7 +285,7 @@ static void note_system_call(const struct capture *capture, struct crash_facts *
     const siginfo_t *info = &capture->crash->info;
     facts->system_call = info->si_syscall;
     facts->system_call_machine = info->si_arch;
-    if (facts->system_call_machine == 0) // a core's notes do not say
+    if (facts->system_call_machine == 0) // not in a core's notes
         facts->system_call_machine = capture->arch->id == UNWIND_ARCH_AMD64
                                          ? SYSTEM_CALL_X86_64
                                          : SYSTEM_CALL_AARCH64;

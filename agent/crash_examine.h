@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Examining a crash while the process is held: where the addresses in question lie,
-// what the libraries said, who sent the signal, which limit is near. What can be worked
-// out from the report alone is left to the free phase.
+// what the libraries reported, who sent the signal, which limit is near. What can be
+// derived from the report alone is left to the free phase.
 #pragma once
 #include "agent/abort_message.h"
 #include "agent/capture.h"
 #include "agent/exception.h"
 #include "report/crash_facts.h"
 
-// The longest instruction of x86-64 has 15 bytes.
+// An x86-64 instruction has at most 15 bytes.
 enum { CRASH_INSTRUCTION_BYTES = 16, CRASH_NAME_BYTES = 64 };
 
 struct crash_examination {
-    struct crash_facts facts; // points to what follows, and to the capture
+    struct crash_facts facts; // points into the members below and into the capture
     char thread_name[CRASH_NAME_BYTES];
     char sender_name[CRASH_NAME_BYTES];
-    char message[ABORT_MESSAGE_MAX]; // empty: nothing was said
-    struct exception exception;      // that nobody caught; an empty type: none
+    char message[ABORT_MESSAGE_MAX];              // empty: none was left
+    struct exception exception;                   // uncaught; an empty type: none
     uint8_t instruction[CRASH_INSTRUCTION_BYTES]; // at the pc
     size_t instruction_size;                      // 0: not read
     uint64_t stack_top;                           // the word at the stack pointer

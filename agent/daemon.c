@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// receive_channel waits for the next crash. -1: nobody is left to have one.
+// receive_channel waits for the next crash. -1: no process that could crash is left.
 static int receive_channel(int socket)
 {
     char byte;
@@ -37,7 +37,8 @@ static int receive_channel(int socket)
     }
 }
 
-// take_daemon_request makes channel the descriptor that the rest of the agent knows.
+// take_daemon_request moves the request's channel to the descriptor that the rest of
+// the agent expects.
 static void take_daemon_request(int socket, int channel, int wanted)
 {
     (void)signal(SIGCHLD, SIG_DFL);
@@ -50,14 +51,14 @@ static void take_daemon_request(int socket, int channel, int wanted)
 void daemon_serve(int socket, int channel)
 {
     int received;
-    (void)signal(SIGCHLD, SIG_IGN); // nobody waits for the children
+    (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps the children
     while ((received = receive_channel(socket)) >= 0) {
         pid_t pid = fork();
         if (pid == 0) {
             take_daemon_request(socket, received, channel);
             return;
         }
-        (void)close(received); // its end tells the handler of a failed fork
+        (void)close(received); // after a failed fork, closing tells the handler so
     }
     exit(0);
 }

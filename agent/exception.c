@@ -7,14 +7,15 @@
 #include "agent/abort_message.h"
 #include "base/text.h"
 
-// struct __cxa_exception (unwind-cxx.h, cxa_exception.h), which lies before what was
-// thrown, on 64-bit machines. libc++abi has two words more at its beginning. A
-// dependent one, which stands for an exception that an exception_ptr kept, says where
-// the thrown object is: libstdc++ where others have the type, libc++abi in the second
-// word.
+// A layout describes struct __cxa_exception (unwind-cxx.h, cxa_exception.h), which
+// precedes the thrown object, on 64-bit machines. libc++abi's begins with two more
+// words. A dependent exception, which stands for one that an exception_ptr kept, has a
+// pointer to the thrown object: libstdc++ has it in the place of the type, libc++abi in
+// the second word.
 static const struct layout {
-    uint64_t class;    // a name and a zero, read as a number; the dependent's is 1 more
-    uint64_t class_at; // from the header's beginning on
+    uint64_t class;    // the exception class as a number, its last byte 0; a dependent
+                       // one's is 1
+    uint64_t class_at; // offsets from the header's beginning
     uint64_t type_at;
     uint64_t object_at; // of a dependent one
     uint64_t size;
@@ -24,7 +25,7 @@ static const struct layout {
     { UINT64_C(0x434c4e47432b2b00), 96, 16, 8, 128, true }, // "CLNGC++"
 };
 
-// std::type_info: a vtable pointer and a name; then what bases there are.
+// std::type_info: a vtable pointer and a name; then any bases.
 enum {
     INFO_NAME = 8,
     INFO_SINGLE_BASE = 16,
@@ -35,7 +36,7 @@ enum {
     BASE_OFFSET_SHIFT = 8,
 };
 
-// How much of the stack is searched, and how far a call can be into terminate.
+// Limits of the stack search, and how far into terminate a call can be.
 enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
 
 enum { TEXT_OF_ERROR = 8, TYPES_MAX = 32, BASES_MAX = 16, KIND_NAME_MAX = 64 };
@@ -53,16 +54,16 @@ static enum ch_status read_type_name(const struct memory_reader *reader, uint64_
     if (status != CH_OK)
         return status;
     status = memory_read_string(reader, name, out, size);
-    // A star says that the name is one file's own.
+    // A leading star marks a name that is local to one file.
     if (status == CH_OK && out[0] == '*')
         memmove(out, out + 1, strlen(out));
     return status;
 }
 
-// is_in_terminate: address is within std::terminate, or in the function before
-// std::set_terminate, where libstdc++ has the one that a noexcept function ends in: it
-// calls the terminate handler and is not exported; libc++abi has it behind
-// std::get_terminate, which calls nothing. All are short.
+// is_in_terminate is whether address is in a function that calls the terminate handler.
+// That is std::terminate, or the unexported function that a noexcept function ends in:
+// libstdc++ has it just before std::set_terminate, libc++abi just after
+// std::get_terminate, which itself calls nothing. All are short.
 static bool is_in_terminate(const struct exception_place *place, uint64_t address)
 {
     return (place->terminate != 0 &&
@@ -73,8 +74,8 @@ static bool is_in_terminate(const struct exception_place *place, uint64_t addres
             address - place->get_terminate - 1 < TERMINATE_BYTES);
 }
 
-// in_terminate: a call in terminate has not returned. Nothing else leaves such an
-// address on a stack, for the program ends there.
+// in_terminate is whether a call made by terminate has not returned. No older frame
+// leaves such an address on a stack, because the program ends there.
 static bool in_terminate(const struct memory_reader *reader,
                          const struct exception_place *place)
 {
@@ -90,7 +91,7 @@ static bool in_terminate(const struct memory_reader *reader,
     return false;
 }
 
-// find_by reads an exception that is laid out so. CH_ERR_UNSUPPORTED: it is not.
+// find_by reads an exception of this layout. CH_ERR_UNSUPPORTED: it has another one.
 static enum ch_status find_by(const struct memory_reader *reader, uint64_t header,
                               const struct layout *layout, struct thrown *out)
 {
@@ -105,7 +106,7 @@ static enum ch_status find_by(const struct memory_reader *reader, uint64_t heade
         return CH_ERR_UNSUPPORTED;
     if (dependent)
         status = memory_read_word(reader, header + layout->object_at, &object);
-    // Where a dependent one has no type, that of the object does.
+    // A dependent exception without a type has it in the object's own header.
     uint64_t from =
         dependent && !layout->dependent_has_type ? object - layout->size : header;
     if (status == CH_OK)
@@ -124,7 +125,8 @@ static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t h
     return status;
 }
 
-// What is still to be looked at: the type itself and its bases, nearest first.
+// A walk is the types still to be visited: the type itself and its bases, nearest
+// first.
 struct walk {
     struct thrown types[TYPES_MAX];
     size_t count;
@@ -156,8 +158,8 @@ static void add_many_bases(const struct memory_reader *reader, struct thrown fro
     }
 }
 
-// add_bases asks what kind of type_info this is: the word before its vtable's functions
-// leads to its own.
+// add_bases adds the bases of a type. Its kind of type_info tells where they are: the
+// word before its vtable's functions points to the type_info of that kind.
 static void add_bases(const struct memory_reader *reader, struct thrown from,
                       struct walk *walk)
 {
@@ -230,7 +232,7 @@ enum ch_status exception_read(const struct memory_reader *reader,
     return CH_OK;
 }
 
-// next_name takes one length and name off text, and appends it to out.
+// next_name moves one length-prefixed name from text to out.
 static bool next_name(const char **text, struct text *out)
 {
     size_t length = 0;
@@ -247,8 +249,8 @@ static bool next_name(const char **text, struct text *out)
     return true;
 }
 
-// next_part takes a name off text with the tags that libstdc++ marks its newer types
-// by.
+// next_part moves a name from text to out, with the ABI tags by which libstdc++ marks
+// its newer types.
 static bool next_part(const char **text, struct text *out)
 {
     if (!next_name(text, out))
@@ -263,8 +265,8 @@ static bool next_part(const char **text, struct text *out)
     return true;
 }
 
-// read_plain_name reads names within names (Itanium C++ ABI, section 5.1.2), all of
-// name or nothing.
+// read_plain_name demangles a nested name (Itanium C++ ABI, section 5.1.2). It succeeds
+// only when all of name is consumed.
 static bool read_plain_name(const char *name, struct text *out)
 {
     bool nested = *name == 'N';

@@ -11,9 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// find_finish_command writes the path of crashhook: the agent is
-// PREFIX/libexec/crashhook/ crashhook-agent, the command PREFIX/bin/crashhook; or both
-// lie side by side.
+// find_finish_command writes the path of crashhook. Either the agent is in
+// PREFIX/libexec/crashhook and the command in PREFIX/bin, or both are in one folder.
 static bool find_finish_command(char path[static PATH_MAX])
 {
     static const char *const places[] = { "../../bin/crashhook", "crashhook" };
@@ -34,8 +33,8 @@ static bool find_finish_command(char path[static PATH_MAX])
     return false;
 }
 
-// open_deleted opens the file of an image. Only root may follow the links of mappings;
-// the program's own file has one that its user may.
+// open_deleted opens the file of an image. Only root may follow the links in map_files;
+// the program's own file can be reached by /proc/PID/exe as well.
 static int open_deleted(const struct target_mapping *mapping, pid_t pid)
 {
     char path[80];

@@ -6,20 +6,21 @@
 #include "unwind/unwind_state.h"
 
 enum {
-    // How much deeper than the frame of the return from a signal its context may be.
+    // How far above the frame that returns from a signal its context may be.
     SEARCHED = 1024,
-    // A walk that looks for frames of signals ends here.
+    // The limit of a walk that looks for signal frames.
     WALKED = 4096,
 };
 
-// What the kernel saves, by machine: offsets in its ucontext (arch/*/include/uapi/asm).
+// A signal_layout is what the kernel saves, by machine: offsets in its ucontext
+// (arch/*/include/uapi/asm).
 struct signal_layout {
     enum unwind_arch_id arch;
-    int32_t siginfo; // from the context
+    int32_t siginfo; // relative to the context
     uint16_t pc;
     uint16_t sp;
     uint16_t flags;
-    uint16_t error; // of the processor; 0: there is none
+    uint16_t error; // the processor's error code; 0: there is none
     uint16_t trap;
     uint16_t address;
 };
@@ -29,11 +30,11 @@ static const struct signal_layout layouts[] = {
     { UNWIND_ARCH_AARCH64, -128, 440, 432, 448, 0, 0, 176 },
 };
 
-// A walk, and the last frame of a signal that it came by and that was a fault.
+// A fault_search is a walk, and the last signal frame found on it that was a fault.
 struct fault_search {
     const struct capture *capture;
     const struct signal_layout *layout;
-    uint64_t below; // the stack pointer of the frame before
+    uint64_t below; // the previous frame's stack pointer
     size_t frames;
     bool found;
     struct target_crash first;
@@ -74,8 +75,8 @@ static bool is_first_fault(int number, int code)
                          number == SIGFPE || number == SIGTRAP || number == SIGSYS);
 }
 
-// has_siginfo: the kernel leaves the place as it was for a handler that has not asked
-// for one.
+// has_siginfo reads the siginfo at the place and checks it: for a handler without
+// SA_SIGINFO the kernel leaves the place as it was.
 static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_t *out)
 {
     return memory_read(&search->capture->reader, at, out, sizeof(*out)) == CH_OK &&
@@ -83,8 +84,8 @@ static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_
 }
 
 // is_after_call is whether the instruction before pc is a system call, as it is where a
-// signal was raised: the processor's words in the context are then those of the fault
-// before.
+// signal was raised. The error code and trap number in the context are then those of an
+// earlier fault.
 static bool is_after_call(const struct fault_search *search, uint64_t pc)
 {
     static const uint8_t system_call[] = { 0x0f, 0x05 };
@@ -94,7 +95,8 @@ static bool is_after_call(const struct fault_search *search, uint64_t pc)
            memcmp(bytes, system_call, sizeof(bytes)) == 0;
 }
 
-// infer_siginfo tells a page fault by what the processor has said of it.
+// infer_siginfo recognizes a page fault by the trap number and error code in the
+// context.
 static bool infer_siginfo(const struct fault_search *search, uint64_t context,
                           uint64_t pc, siginfo_t *out)
 {
@@ -149,7 +151,8 @@ bool first_fault_find(struct capture *capture, struct unwind_space *space)
     const struct target_crash *crash = capture->crash;
     struct fault_search search = { .capture = capture,
                                    .layout = frame_layout_of(capture->arch) };
-    // Where the handler of ours is in the program, it has told of the fault already.
+    // A signal from the kernel is the fault itself: our handler was in place and
+    // reported it.
     if (crash == NULL || crash->signal_only || crash->info.si_code > 0 ||
         search.layout == NULL)
         return false;

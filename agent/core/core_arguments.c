@@ -5,7 +5,7 @@
 
 enum {
     WORD = 8,
-    VECTOR_SEARCH_BYTES = 64 << 10, // AT_RANDOM's bytes lie this near behind the vector
+    VECTOR_SEARCH_BYTES = 64 << 10, // AT_RANDOM's bytes lie this near after the vector
     ENVIRONMENT_MAX = 16 << 10,     // variables
     ARGUMENTS_MAX = 4096,
     ARGUMENT_BYTES = 4096,
@@ -13,8 +13,8 @@ enum {
     AT_RANDOM = 25,
 };
 
-// find_vector finds the auxiliary vector in memory: below the random bytes, which the
-// kernel puts next to it.
+// find_vector finds the auxiliary vector in memory. It searches downwards from the
+// AT_RANDOM bytes, which the kernel puts shortly after the vector.
 static bool find_vector(const struct core_file *core,
                         const struct memory_reader *memory, uint64_t *out)
 {
@@ -36,8 +36,9 @@ static bool find_vector(const struct core_file *core,
     return false;
 }
 
-// back_over moves at back over a list of at most count pointers, to the word before its
-// first, and returns how many there were; the word that ends the list is end.
+// back_over moves at back over a list of at most count pointers, to the word before the
+// first, and returns how many there were. That word is the list's length where counted,
+// otherwise NULL.
 static bool back_over(const struct memory_reader *memory, uint64_t *at, uint64_t count,
                       bool counted, uint64_t *out_count)
 {
@@ -46,7 +47,7 @@ static bool back_over(const struct memory_reader *memory, uint64_t *at, uint64_t
         if (memory_read_word(memory, *at - WORD, &word) != CH_OK)
             return false;
         *at -= WORD;
-        // A list of pointers starts behind a NULL, the first one behind its count.
+        // envp is preceded by argv's NULL, and argv by argc, its length.
         if (counted ? word == i : word == 0) {
             *out_count = i;
             return true;
@@ -55,7 +56,8 @@ static bool back_over(const struct memory_reader *memory, uint64_t *at, uint64_t
     return false;
 }
 
-// find_process_arguments finds argv: argc, argv, NULL, envp, NULL, then the vector.
+// find_process_arguments finds argv. The stack holds argc, argv, NULL, envp, NULL and
+// then the auxiliary vector.
 static bool find_process_arguments(const struct core_file *core,
                                    const struct memory_reader *memory, uint64_t *out_at,
                                    uint64_t *out_count)
@@ -64,7 +66,7 @@ static bool find_process_arguments(const struct core_file *core,
     uint64_t variables;
     if (!find_vector(core, memory, &at) || at < WORD)
         return false;
-    at -= WORD; // the NULL behind envp
+    at -= WORD; // the NULL after envp
     if (!back_over(memory, &at, ENVIRONMENT_MAX, false, &variables) ||
         !back_over(memory, &at, ARGUMENTS_MAX, true, out_count))
         return false;
@@ -80,7 +82,7 @@ static bool append_arguments(const struct memory_reader *memory, uint64_t at,
         uint64_t address;
         if (memory_read_word(memory, at + i * WORD, &address) != CH_OK)
             return false;
-        // What is longer is cut.
+        // A longer argument is cut.
         enum ch_status status =
             memory_read_string(memory, address, argument, sizeof(argument));
         if (status != CH_OK && status != CH_ERR_TRUNCATED)

@@ -30,7 +30,8 @@ static size_t read_core_at(int fd, uint64_t offset, size_t size, struct text *ou
     return text_ok(out) ? done : 0;
 }
 
-// segment_count is how many program headers there are: with very many, section 0 says.
+// segment_count is the number of program headers; when it does not fit the header's 16
+// bits, section 0 has it.
 static uint32_t segment_count(const struct core_file *core,
                               const struct elf_header *header)
 {
@@ -77,7 +78,7 @@ static void add_notes(struct core_file *core, const struct elf_segment *segment)
 {
     uint64_t size = in_file(core, segment->offset, segment->file_size);
     if (core->notes.size != 0)
-        return; // one segment holds them all
+        return; // one segment holds all notes
     if (size > CORE_NOTES_LIMIT_BYTES) {
         size = CORE_NOTES_LIMIT_BYTES;
         core->truncated = true;
@@ -130,7 +131,7 @@ static enum ch_status read_core_segments(struct core_file *core,
 static enum ch_status add_core_thread(struct core_file *core,
                                       const struct core_thread *thread)
 {
-    // Room doubles at each power of two.
+    // The array is full whenever its count is a power of two; it then doubles.
     size_t count = core->thread_count;
     if (count == CORE_THREADS_MAX) {
         core->truncated = true;
@@ -148,8 +149,9 @@ static enum ch_status add_core_thread(struct core_file *core,
     return CH_OK;
 }
 
-// keep_note takes what a note says. Of notes that come once the first counts; a signal
-// belongs to the thread before it, and the first thread is the one that crashed.
+// keep_note records a note. Of notes that may occur only once, the first counts. A
+// signal note belongs to the thread before it, and the first thread is the one that
+// crashed.
 static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
 {
     switch (note->kind) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A core file opened: its threads, its notes, and its memory as far as it was written.
+// An open core file: its threads, its notes, and its memory as far as it was written.
 //
-// The file may be cut, sparse or made by a stranger. What is there is used, what is
-// missing is told (`truncated`, `damaged`) and never makes it fail: only a file that is
-// no core of a machine we know is refused. docs/cores.md has the details.
+// The file may be cut, sparse or forged. What is there is used; what is missing is
+// recorded (`truncated`, `damaged`) and is never an error. Only a file that is not a
+// core, or that is of an unknown machine, is refused. docs/cores.md has the details.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum {
     CORE_NOTES_LIMIT_BYTES = 64 << 20,
 };
 
-// Entries of the auxiliary vector that are of use here (elf.h, AT_*).
+// Entries of the auxiliary vector that are used here (elf.h, AT_*).
 enum {
     CORE_AT_PHDR = 3,
     CORE_AT_PHNUM = 5,
@@ -29,14 +29,13 @@ enum {
     CORE_AT_SYSINFO_EHDR = 33,
 };
 
-// A part of the address space. Bytes past size are not in the core, for whatever
-// reason.
+// A core_segment is a range of the address space. Bytes past size are not in the core.
 struct core_segment {
     uint64_t start;
     uint64_t end;
     uint64_t offset; // in the file
     uint64_t size;   // bytes of it that the file has
-    uint32_t flags;  // enum elf_segment_flag, or-ed
+    uint32_t flags;  // enum elf_segment_flag, ORed
 };
 
 struct core_file {
@@ -44,11 +43,11 @@ struct core_file {
     uint64_t size;
     uint16_t machine; // enum elf_machine
     bool big_endian;
-    bool truncated;                // it is shorter than it says
+    bool truncated;                // the file is shorter than its headers say
     bool damaged;                  // some note could not be read
-    struct core_segment *segments; // by start
+    struct core_segment *segments; // sorted by start
     size_t segment_count;
-    struct text notes; // what the members below point to
+    struct text notes; // the bytes that the members below point into
     struct core_thread *threads;
     size_t thread_count;
     struct core_process process;
@@ -60,14 +59,14 @@ struct core_file {
     bool has_files;
 };
 
-// core_file_open reads the headers and notes of the core behind fd, which must stay
-// open. CH_ERR_MALFORMED: it is no core. CH_ERR_UNSUPPORTED: a core of a machine that
-// is not known. CH_ERR_TRUNCATED: it ends inside its header. CH_ERR_IO: errno says why.
+// core_file_open reads the headers and notes of the core on fd, which must stay open.
+// CH_ERR_MALFORMED: it is not a core. CH_ERR_UNSUPPORTED: a core of an unknown machine.
+// CH_ERR_TRUNCATED: it ends within its header. CH_ERR_IO: errno says why.
 CH_CHECKED enum ch_status core_file_open(struct core_file *core, int fd);
 void core_file_close(struct core_file *core);
 
-// core_file_auxv is the value of an entry of the auxiliary vector. CH_ERR_NOT_FOUND: it
-// has none of that type.
+// core_file_auxv is the value of an entry of the auxiliary vector. CH_ERR_NOT_FOUND:
+// the vector has no entry of that type.
 CH_CHECKED enum ch_status core_file_auxv(const struct core_file *core, uint64_t type,
                                          uint64_t *out);
 
@@ -75,7 +74,7 @@ CH_CHECKED enum ch_status core_file_auxv(const struct core_file *core, uint64_t 
 const struct core_segment *core_file_segment(const struct core_file *core,
                                              uint64_t address);
 
-// core_file_read copies up to length bytes of memory that the core has at address, and
+// core_file_read copies up to length bytes at address from the core's segments, and
 // returns how many.
 size_t core_file_read(const struct core_file *core, struct file_blocks *cache,
                       uint64_t address, void *to, size_t length);

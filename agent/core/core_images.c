@@ -22,7 +22,7 @@ enum {
 };
 _Static_assert((int)IMAGE_BUILD_ID_MAX <= (int)OUTLINE_BUILD_ID_MAX, "a build ID fits");
 
-// What the core itself says of an image whose file is to be found.
+// A wanted is an image whose file is to be found, as the core describes it.
 struct wanted {
     const char *path; // as the core has it
     bool program;
@@ -30,7 +30,7 @@ struct wanted {
     size_t build_id_size; // 0: the core does not have it
 };
 
-// keep_name copies a string that images refer to; NULL: no memory.
+// keep_name copies a string that images refer to; NULL: out of memory.
 static const char *keep_name(struct core_images *all, const char *name, size_t size)
 {
     char **names = realloc(all->names, (all->name_count + 1) * sizeof(*names));
@@ -43,7 +43,8 @@ static const char *keep_name(struct core_images *all, const char *name, size_t s
     return copy;
 }
 
-// keep_file remembers an open file until the end; false, and it is closed: no memory.
+// keep_file keeps an open file until core_images_deinit. False: the table is full or
+// memory is short, and fd is closed.
 static bool keep_file(struct core_images *all, const char *path, int fd)
 {
     struct core_image_file *files = NULL;
@@ -67,8 +68,8 @@ static void show_id(const uint8_t *id, size_t size, char out[static SHOWN_ID_SIZ
         hex_encode(id, size < SHOWN_ID_BYTES ? size : SHOWN_ID_BYTES, out);
 }
 
-// image_is_wanted compares what file is with what the core says, and says where they
-// differ.
+// image_is_wanted compares the file with what the core has of the image, and reports a
+// difference.
 static bool image_is_wanted(const struct core_images *all, const struct wanted *wanted,
                             const char *file, const struct image_outline *outline)
 {
@@ -92,7 +93,7 @@ static bool image_is_wanted(const struct core_images *all, const struct wanted *
     return false;
 }
 
-// try_file opens file if it is what is wanted. It says why it is not used.
+// try_file opens file if it is the wanted image, else reports why it is not used.
 static bool try_file(struct core_images *all, const struct wanted *wanted,
                      const char *file, struct image_outline *outline, int *fd)
 {
@@ -113,7 +114,7 @@ static bool try_file(struct core_images *all, const struct wanted *wanted,
 }
 
 // find_image_file opens the file of an image: --exe for the program, else the core's
-// path under the sysroot. out_path is what the image is called from then on.
+// path under the sysroot. out_path is the image's name from then on.
 static bool find_image_file(struct core_images *all, const struct wanted *wanted,
                             struct image_outline *outline, int *fd,
                             const char **out_path)
@@ -126,7 +127,7 @@ static bool find_image_file(struct core_images *all, const struct wanted *wanted
         *out_path = places->exe;
         return keep_file(all, *out_path, *fd);
     }
-    // A path that is relative meant a folder we do not know.
+    // A relative path was relative to a folder that is not known here.
     if (wanted->path[0] != '/')
         return false;
     int length = snprintf(file, sizeof(file), "%s%s",
@@ -137,7 +138,7 @@ static bool find_image_file(struct core_images *all, const struct wanted *wanted
     return keep_file(all, *out_path, *fd);
 }
 
-// A run of mappings of one file.
+// A run is a sequence of adjacent mappings of one file.
 struct run {
     size_t begin;
     size_t end;
@@ -150,7 +151,7 @@ static struct run next_run(const struct target_images *images, size_t at)
     struct run run = { .begin = at, .end = at };
     for (; run.end < images->mapping_count; run.end++) {
         const struct target_mapping *mapping = &mappings[run.end];
-        // Anonymous memory within an image is its own.
+        // Anonymous memory within an image (its .bss) belongs to it.
         if (mapping->inode == 0)
             continue;
         if (mapping->inode != mappings[run.begin].inode)
@@ -160,8 +161,8 @@ static struct run next_run(const struct target_images *images, size_t at)
     return run;
 }
 
-// deny_code takes back that a mapping has code, which is guessed where the core has
-// only its file's name: its file's program headers say.
+// deny_code clears a guessed execute permission. Where the core has only the name of a
+// mapping's file, core_mappings assumed code; the file's program headers say.
 static void deny_code(const struct core_images *all, struct target_mapping *mapping,
                       const struct image_outline *outline, uint64_t bias)
 {
@@ -204,8 +205,8 @@ static enum ch_status add_run(struct core_images *all, const struct run *run, in
     return CH_OK;
 }
 
-// is_image_entry checks the program's entry point against what the kernel noted: that
-// holds where there is no build ID to compare.
+// is_image_entry checks the program's entry point against AT_ENTRY. The check also
+// works where there is no build ID to compare.
 static bool is_image_entry(const struct core_images *all,
                            const struct image_outline *outline, uint64_t bias,
                            const char *file)
@@ -256,7 +257,7 @@ static enum ch_status use_run(struct core_images *all, const struct run *run)
 // use_table opens the files that the core's own table names.
 static enum ch_status use_table(struct core_images *all)
 {
-    // What the core has of the images themselves tells which files are theirs.
+    // Headers and notes of images that are in the core identify the files.
     enum ch_status status = images_build(all->images, &all->reader);
     for (size_t i = 0; status == CH_OK && i < all->images->mapping_count;) {
         struct run run = { .end = i + 1 };
@@ -269,14 +270,14 @@ static enum ch_status use_table(struct core_images *all)
     return status;
 }
 
-// An image found by following pointers.
+// A found is an image found by following pointers.
 struct found {
     struct wanted wanted;
-    struct image_outline outline; // of its file, else of what the core has
+    struct image_outline outline; // from its file, else from the core's memory
     uint64_t bias;
 };
 
-// use_found names the mappings of an image and puts its file behind them.
+// use_found names the mappings of an image and backs them with its file.
 static enum ch_status use_found(struct core_images *all, const struct found *found,
                                 const char *path, int fd)
 {
@@ -301,7 +302,8 @@ static enum ch_status use_found(struct core_images *all, const struct found *fou
     return CH_OK;
 }
 
-// want_header reads the image's header where the core has it, and wants its build ID.
+// want_header reads the image's header from the core's memory, if it is there, and
+// makes its build ID the wanted one.
 static bool want_header(const struct core_images *all, uint64_t base,
                         struct found *found, struct image_outline *in_core)
 {
@@ -313,8 +315,8 @@ static bool want_header(const struct core_images *all, uint64_t base,
     return true;
 }
 
-// program_path is where the core says the program was: AT_EXECFN, else the name in the
-// process's note.
+// program_path is the program's path according to the core: AT_EXECFN, else the name in
+// the process's note.
 static const char *program_path(struct core_images *all)
 {
     char path[PATH_MAX];
@@ -328,7 +330,7 @@ static const char *program_path(struct core_images *all)
 }
 
 // find_core_program finds the program by the address of its program headers.
-// CH_ERR_NOT_FOUND: nothing more can be found without it, and it has been said.
+// CH_ERR_NOT_FOUND: nothing more can be found without it, and that has been reported.
 static enum ch_status find_core_program(struct core_images *all, struct found *out)
 {
     struct image_outline in_core;
@@ -364,7 +366,7 @@ static enum ch_status find_core_program(struct core_images *all, struct found *o
     return use_found(all, out, all->executable, fd);
 }
 
-// use_entry takes an image of the dynamic linker's list.
+// use_entry handles one image of the dynamic linker's list.
 static enum ch_status use_entry(void *context, const struct link_map_entry *entry)
 {
     struct core_images *all = context;
@@ -373,7 +375,7 @@ static enum ch_status use_entry(void *context, const struct link_map_entry *entr
     char name[PATH_MAX];
     const char *path;
     int fd = -1;
-    // The program has no name here, the vDSO none with a folder.
+    // The program has an empty name here, and the vDSO's has no slash.
     if (memory_read_string(&all->reader, entry->name, name, sizeof(name)) != CH_OK ||
         name[0] != '/')
         return CH_OK;

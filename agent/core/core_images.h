@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mappings and images of a core, and the files that stand in for memory it lacks.
+// The mappings and images of a core, and the files that supply memory it lacks.
 //
-// Kernels write a table of mapped files into a core. Where there is none (qemu-user)
+// Kernels write a table of mapped files into a core. Where there is none (qemu-user),
 // the images are found as a debugger would: the program by its program headers, the
-// rest by the dynamic linker's list. A file is used only when it is the image's: by
-// build ID, where the core has one to compare; the program given by --exe also by its
-// entry point, and a library without a build ID by where its dynamic section lies. What
-// is refused is told (say), and the report goes on without it.
+// rest by the dynamic linker's list. A file is used only when it is the image's own:
+// its build ID must match where the core has one; the program given by --exe must also
+// match by its entry point, and a library without a build ID by the address of its
+// dynamic section. Refused files are reported (say), and the report goes on without
+// them.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,16 +17,16 @@
 #include "agent/core/core_memory.h"
 #include "agent/images/images.h"
 
-// A core_say_fn hears, as printf would print it, what could not be had.
+// A core_say_fn receives, in printf's form, a message about something that is missing.
 typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3);
 
-// Where the files of the core's images are looked for.
+// A core_places is where the files of the core's images are looked for.
 struct core_places {
-    const char *exe;     // the program; NULL: where the core says it was
+    const char *exe;     // the program; NULL: at the core's path
     const char *sysroot; // the folder that was the core's /; NULL: our own
 };
 
-// An image's file, opened.
+// A core_image_file is an image's open file.
 struct core_image_file {
     const char *path; // as the core has it, or --exe
     int fd;
@@ -39,7 +40,7 @@ struct core_images {
     struct memory_reader reader;
     core_say_fn *say;
     void *say_context;
-    struct target_images *images; // what is filled
+    struct target_images *images; // the images to fill
     struct core_image_file *files;
     size_t file_count;
     char **names; // strings that images refer to
@@ -47,9 +48,9 @@ struct core_images {
     const char *executable; // the program's path; NULL: not known
 };
 
-// core_images_find fills images with the mappings and images of core, and puts their
-// files behind memory. The caller has set core, places, memory, say and images; they,
-// and the core_images, must outlive images. Mappings that are in images already, with
-// their files, are used in place of the core's.
+// core_images_find fills images with the mappings and images of core, and backs memory
+// with their files. The caller has set core, places, memory, say and images; they, and
+// the core_images, must outlive images. Mappings that are already in images, with their
+// files, are used in place of the core's.
 CH_CHECKED enum ch_status core_images_find(struct core_images *all);
 void core_images_deinit(struct core_images *all);

@@ -11,11 +11,11 @@
 
 enum { PIECE_BYTES = 64 << 10 };
 
-// The file being filled.
+// A keeping is the file being filled.
 struct keeping {
     int fd;
-    uint64_t size;    // of the core so far, holes among it
-    uint64_t written; // bytes that take room
+    uint64_t size;    // of the core so far, including holes
+    uint64_t written; // bytes that occupy space
     uint64_t limit_bytes;
 };
 
@@ -24,7 +24,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
-// put_core_bytes writes size bytes behind what is there; false: no more fits.
+// put_core_bytes appends size bytes; false: no more fits.
 static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t size)
 {
     if (is_zero(bytes, size)) {
@@ -39,7 +39,7 @@ static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
-            return false; // a full disk keeps what it has
+            return false; // when the disk is full, what was written stays
         done += (size_t)count;
     }
     keeping->size += size;
@@ -47,8 +47,7 @@ static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t
     return true;
 }
 
-// fill_piece reads until the piece is full or the input ends; negative: it cannot be
-// read.
+// fill_piece reads until the piece is full or the input ends; negative: a read failed.
 static ssize_t fill_piece(int from, uint8_t *piece)
 {
     size_t size = 0;
@@ -85,7 +84,7 @@ enum ch_status core_input_fill(const struct core_input *input, int from)
     int error = errno;
     free(piece);
     errno = error;
-    // The size makes trailing holes part of the file.
+    // Trailing holes are in the file only once its size is set.
     if (size < 0 || ftruncate(keeping.fd, (off_t)keeping.size) != 0)
         return CH_ERR_IO;
     return CH_OK;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A core that comes through a pipe, kept in a file without a name until it is read.
+// A core that arrives through a pipe, kept in an unnamed file until it is read.
 //
-// Pages of zeroes become holes. The file is gone when we are, however we end.
+// Pages of zeroes become holes. The file vanishes with this process, however that ends.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,25 +13,25 @@
 // missing from the report, and the report says so.
 #define CORE_INPUT_LIMIT_BYTES (UINT64_C(8) << 30)
 
-// CORE_INPUT_MEMORY_BYTES is the same where no folder takes the file and it is kept in
-// memory.
+// CORE_INPUT_MEMORY_BYTES is the limit where no folder accepts the file and it is kept
+// in memory.
 #define CORE_INPUT_MEMORY_BYTES (UINT64_C(512) << 20)
 
-// Where a core goes: opened by whoever may write there, filled by whoever reads the
-// core.
+// A core_input is where a core goes. One process may open it, with the rights to write
+// there, and another fill it.
 struct core_input {
     int fd;
     uint64_t limit_bytes;
 };
 
-// core_input_open makes the file in folder, else in memory. False: errno says why
-// neither can be had.
+// core_input_open creates the file in folder, else in memory. False: neither is
+// possible, and errno says why.
 bool core_input_open(const char *folder, struct core_input *out);
 
-// core_input_fill reads the pipe from to its end into the file. CH_ERR_IO: errno says
-// why from cannot be read.
+// core_input_fill copies the pipe from to the file until its end. CH_ERR_IO: from
+// cannot be read; errno says why.
 CH_CHECKED enum ch_status core_input_fill(const struct core_input *input, int from);
 
-// core_input_keep reads the pipe from to its end into a file in folder, else in memory.
-// CH_ERR_IO: errno says why neither can be had, or why from cannot be read.
+// core_input_keep copies the pipe from, until its end, to a file in folder, else in
+// memory. CH_ERR_IO: neither could be created, or from cannot be read; errno says why.
 CH_CHECKED enum ch_status core_input_keep(int from, const char *folder, int *out_fd);

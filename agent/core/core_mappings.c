@@ -24,8 +24,8 @@ static int by_mapping_start(const void *left, const void *right)
     return 0;
 }
 
-// file_mapping is a mapping as the table of files has it. Equal paths in a row are one
-// file; its number stands for the inode.
+// file_mapping converts an entry of the table of files. Consecutive equal paths are one
+// file; a running number stands in for the inode.
 static struct target_mapping file_mapping(const struct core_mapping *from,
                                           const struct target_mapping *before)
 {
@@ -51,7 +51,7 @@ static struct target_mapping file_mapping(const struct core_mapping *from,
     return mapping;
 }
 
-// read_mapped_files lists what the table has, sorted.
+// read_mapped_files lists the table's mappings, sorted.
 static size_t read_mapped_files(const struct core_file *core,
                                 struct target_mapping *out, size_t room)
 {
@@ -103,8 +103,8 @@ static struct target_mapping segment_mapping(const struct core_segment *segment,
     return mapping;
 }
 
-// drop_mapping_overlaps cuts mappings short that reach into the next, which only a
-// damaged core has.
+// drop_mapping_overlaps cuts mappings that reach into the next one; only a damaged core
+// has such.
 static void drop_mapping_overlaps(struct target_images *images)
 {
     for (size_t i = 1; i < images->mapping_count; i++) {
@@ -165,7 +165,7 @@ enum ch_status core_mappings_read(const struct core_file *core,
 void core_mappings_name(struct target_images *images, const char *path, uint64_t start,
                         uint64_t end)
 {
-    // A number that no other file has: no mapping is at address 0.
+    // The start address serves as the inode: no other file has it, and it is not 0.
     for (size_t i = 0; i < images->mapping_count; i++) {
         struct target_mapping *mapping = &images->mappings[i];
         if (mapping->start < start || mapping->start >= end || mapping->inode != 0)

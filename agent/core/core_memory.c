@@ -18,7 +18,7 @@ void core_memory_deinit(struct core_memory *memory)
     *memory = (struct core_memory){ 0 };
 }
 
-// place_segment is the index of the first region that starts behind address.
+// place_segment is the index of the first region that starts after address.
 static size_t place_segment(const struct core_memory *memory, uint64_t address)
 {
     size_t low = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A core's address space: what the core has of it and, behind that, the image files.
+// A core's address space: the core's own bytes, then those of the image files.
 //
-// Kernels leave code out of cores, because the files have it. So a place that the core
-// lacks is read from the file mapped there, where somebody has checked that it is the
-// right file and added it. Only what the program could not write is ever added: a
-// page that is missing for another reason stays missing.
+// Kernels leave code out of cores because the files have it. A place that the core
+// lacks is read from the file mapped there, once a caller has verified that it is the
+// right file and added it. Only what the program could not write is ever added: a page
+// that is missing for another reason stays missing.
 #pragma once
 #include <stdint.h>
 
@@ -13,7 +13,7 @@
 #include "agent/core/file_blocks.h"
 #include "base/memory_reader.h"
 
-// A range of addresses whose bytes a file has.
+// A core_region is a range of addresses whose bytes are in a file.
 struct core_region {
     uint64_t start;
     uint64_t end;
@@ -24,7 +24,7 @@ struct core_region {
 struct core_memory {
     const struct core_file *core;
     struct file_blocks blocks;
-    struct core_region *regions; // by start
+    struct core_region *regions; // sorted by start
     size_t count;
     size_t capacity;
 };
@@ -34,10 +34,10 @@ CH_CHECKED enum ch_status core_memory_init(struct core_memory *memory,
                                            const struct core_file *core);
 void core_memory_deinit(struct core_memory *memory);
 
-// core_memory_add puts a file behind region, which may not overlap others. The file
-// stays the caller's and open.
+// core_memory_add backs region, which may not overlap others, with a file. The caller
+// keeps the file's ownership and leaves it open.
 CH_CHECKED enum ch_status core_memory_add(struct core_memory *memory,
                                           const struct core_region *region);
 
-// core_memory_reader is the address space as the rest of the project reads it.
+// core_memory_reader is the address space as a memory_reader.
 struct memory_reader core_memory_reader(struct core_memory *memory);

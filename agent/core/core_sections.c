@@ -8,7 +8,7 @@
 #include "agent/images/image_frames.h"
 #include "formats/elf.h"
 
-// FILE_LIMIT_BYTES: larger files go without their sections.
+// FILE_LIMIT_BYTES bounds the files whose sections are read; larger ones go without.
 #define FILE_LIMIT_BYTES ((size_t)512 << 20)
 
 static bool read_section_file(struct core_image_file *file)
@@ -28,7 +28,7 @@ static bool read_section_file(struct core_image_file *file)
     }
 }
 
-// file_of is the file that was put behind image, or NULL.
+// file_of is the file that backs image, or NULL.
 static struct core_image_file *file_of(struct core_images *all,
                                        const struct target_image *image)
 {
@@ -39,7 +39,7 @@ static struct core_image_file *file_of(struct core_images *all,
     return NULL;
 }
 
-// view_file reads the file once and opens a view of it.
+// view_file reads the file on first use and opens a view of it.
 static bool view_file(struct core_image_file *file, struct elf_view *out)
 {
     if (file->bytes.size == 0 && !read_section_file(file))

@@ -58,7 +58,7 @@ size_t file_blocks_read(struct file_blocks *cache, int fd, uint64_t offset, void
         return 0;
     uint64_t start = offset & ~(uint64_t)(FILE_BLOCK_BYTES - 1);
     size_t skip = (size_t)(offset - start);
-    // Blocks of different files that lie at the same offset get different places.
+    // Blocks of different files at the same offset get different slots.
     size_t slot = (size_t)(start / FILE_BLOCK_BYTES + (unsigned)fd * 37u) % FILE_BLOCKS;
     struct file_block *block = &cache->blocks[slot];
     uint8_t *bytes = cache->bytes + slot * FILE_BLOCK_BYTES;

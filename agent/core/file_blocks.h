@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files read by small pieces at scattered places: a core and the images it names.
+// A cache for small reads at scattered places of files: a core and the images it names.
 //
-// Unwinding asks for a word here and a word there, so whole blocks are read and the
-// last ones kept. Nothing is mapped: a file that shrinks meanwhile gives fewer bytes,
-// never a signal.
+// Unwinding reads single words here and there, so whole blocks are read and the latest
+// kept. Nothing is mapped: a file that shrinks meanwhile gives fewer bytes, never a
+// SIGBUS.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -16,8 +16,9 @@ enum {
     SMALL_LIMIT_BYTES = 16 << 10,
 };
 
-// Fields of /proc/PID/stat, counted from 3 behind the command's closing bracket
-// (proc(5)): the command may hold brackets and spaces of its own.
+// Fields of /proc/PID/stat; field 3 is the first after the bracket that closes the
+// command (proc(5)). The command itself may hold brackets and spaces, so the last
+// bracket counts.
 enum { STAT_FIRST = 3, STAT_PPID = 4, STAT_START_TIME = 22, STAT_RSS = 24 };
 
 static uint64_t stat_field(const struct text *stat, int number)
@@ -66,8 +67,8 @@ static uint32_t read_uid(pid_t pid)
     return uid;
 }
 
-// read_fact_text takes what could be read of a file and forgets that the rest could
-// not.
+// read_fact_text reads a file as far as its limit; a file that cannot be read leaves
+// out empty.
 static void read_fact_text(pid_t pid, const char *name, size_t limit_bytes,
                            struct text *out)
 {
@@ -114,7 +115,7 @@ void facts_deinit_process(struct process_facts *facts)
     text_deinit(&facts->cgroup);
 }
 
-// read_os takes PRETTY_NAME out of the os-release that the process itself would see.
+// read_os takes PRETTY_NAME from the os-release in the process's own root.
 static void read_os(struct text *out, pid_t tid)
 {
     static const char key[] = "\nPRETTY_NAME=";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts about the process and the machine that a report opens with. All of them come
-// from /proc/PID and from system calls; what cannot be read is left out.
+// The facts about the process and the machine that a report opens with. All come from
+// /proc/PID and from system calls; what cannot be read is left out.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,15 +26,15 @@ struct process_facts {
 
 struct host_facts {
     struct utsname names;
-    struct text os; // as os-release's PRETTY_NAME says it
+    struct text os; // os-release's PRETTY_NAME
     struct text
         container; // docker, kubernetes, lxc, podman, systemd-nspawn; empty: none
     uint32_t cpus;
     uint64_t memory_bytes;
 };
 
-// facts_read_process reads what is known of process pid. tid is a thread of it that has
-// not exited: a main thread that has knows no program any more.
+// facts_read_process reads what is known of process pid. tid is one of its threads that
+// has not exited: an exited main thread no longer has cmdline, cwd and exe.
 void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 void facts_deinit_process(struct process_facts *facts);
 
