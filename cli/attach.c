@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports a live process: it is held for milliseconds, named afterwards, and nothing is
-// stored.
+// Reports a live process: it is stopped for milliseconds, the frames are named after
+// that, and nothing is stored.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// open_attached_file opens the file; a path that begins in a masked home, in ours.
+// open_attached_file opens the file; a path that begins with a masked home is in ours.
 static int open_attached_file(const char *path, struct stat *out)
 {
     struct text CH_CLEANUP(text_deinit) full = { 0 };
@@ -33,6 +33,7 @@ static int open_attached_file(const char *path, struct stat *out)
         errno = ENOMEM;
         return -1;
     }
+    // O_NONBLOCK: opening a FIFO that took the file's place must not block.
     int fd = open(full.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -50,7 +51,7 @@ static const char *why(void)
     return errno == EINVAL ? "it is not a plain file" : strerror(errno);
 }
 
-// put_content adds the bytes as text where they are text, else as base64.
+// put_content adds the bytes as text if they are text, else as base64.
 static void put_content(json_t *attachment, const struct text *bytes,
                         const struct settings *settings)
 {
@@ -76,7 +77,7 @@ static void put_content(json_t *attachment, const struct text *bytes,
     free(base64);
 }
 
-// skip_half_line drops what is left of the line that the cut goes through.
+// skip_half_line drops the rest of the line in which the part begins.
 static void skip_half_line(struct text *bytes)
 {
     const char *end = memchr(bytes->bytes, '\n', bytes->size);
@@ -104,7 +105,7 @@ static void fill_attachment(json_t *attachment, const struct settings *settings)
     bool cut = info.st_size > limit;
     if (cut && lseek(fd, info.st_size - limit, SEEK_SET) < 0)
         return;
-    // Somebody may write to it still: no more than was asked for.
+    // The file may still grow: read no more than was asked for.
     enum ch_status status = text_read(&bytes, fd, (size_t)limit);
     if ((status != CH_OK && status != CH_ERR_LIMIT) || !text_ok(&bytes)) {
         (void)json_object_set_new(attachment, "problem", json_string(why()));

@@ -11,11 +11,11 @@
 #include "cli/command.h"
 #include "cli/data_argument.h"
 
-// FRAMES_MAX is how many frames `cbf decode` prints: a rep of eight bytes stands for
-// more frames than there is paper.
+// FRAMES_MAX is how many frames `cbf decode` prints: a rep of eight bytes can stand for
+// more frames than could ever be printed.
 enum { FRAMES_MAX = 1 << 20 };
 
-// A printer is the state of one listing.
+// printer is the state of one listing.
 struct printer {
     bool json;
     uint64_t count; // items printed
@@ -45,7 +45,7 @@ static void print_frame(struct printer *printer, const struct cbf_frame *frame)
         printf("%4" PRIu64 "  %-5s  0x%" PRIx64 "\n", number, kind, frame->value);
 }
 
-// print_frames prints frames up to FRAMES_MAX. CH_END: all of them.
+// print_frames prints at most FRAMES_MAX frames. CH_END: these were all.
 static enum ch_status print_frames(struct cbf_reader *reader, struct printer *printer,
                                    size_t *out_offset)
 {
@@ -162,7 +162,7 @@ static int run_cbf_decode(const struct options *options)
     return explain_cbf_status(status, &data, offset);
 }
 
-// A frame of the input, or what is wrong with it.
+// frame_in is a frame of the input.
 struct frame_in {
     enum cbf_op kind;
     uint64_t value;
@@ -183,7 +183,7 @@ static bool parse_count(const json_t *json, uint64_t *out)
     return true;
 }
 
-// parse_frame reads one frame and returns what is wrong with it, or NULL.
+// parse_frame parses one frame; it returns what is wrong with the frame, or NULL.
 static const char *parse_frame(const json_t *json, unsigned word_bits,
                                struct frame_in *out)
 {
@@ -242,8 +242,8 @@ static void release_cbf_json(json_t **json)
     json_decref(*json);
 }
 
-// encode_in writes what json describes as a line of hex. bytes is room for capacity
-// bytes and behind them for their hex.
+// encode_in prints, as a line of hex, the CBF that json describes. bytes has room for
+// capacity bytes and, after them, for their hex digits.
 static int encode_in(uint8_t *bytes, size_t capacity, unsigned word_bits,
                      enum cbf_dialect dialect, const json_t *json)
 {
@@ -276,8 +276,8 @@ static int encode_backtrace(const json_t *json, unsigned word_bits, bool swift)
     return result;
 }
 
-// parse_word_size reads the option, else the input's "word_size", else 64; 0: neither
-// 16, 32 nor 64.
+// parse_word_size takes the option, else the input's "word_size", else 64; 0: it is not
+// 16, 32 or 64.
 static unsigned parse_word_size(const char *option, const json_t *json)
 {
     const json_t *member = json_object_get(json, "word_size");

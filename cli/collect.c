@@ -22,25 +22,25 @@
 
 enum {
     NAME_SIZE = 64,
-    FOUND_MAX = 4096,     // files that one pass takes up
+    FOUND_MAX = 4096,     // files that one pass handles
     OWNER_FILES_MAX = 64, // of one user within OWNER_TIME_S
     OWNER_BYTES_MAX = 64 << 20,
     OWNER_TIME_S = 3600,
 };
 
-// A folder that is collected from.
+// collect is a folder that is collected from.
 struct collect {
     const struct session *session;
     const struct spool *into;
-    struct spool_book *book; // what each user has had taken
+    struct spool_book *book; // what was taken of each user
     char from[PATH_MAX];
     int folder_fd;
-    int64_t owner; // whose files count there; -1: everybody's
+    int64_t owner; // whose files are taken there; -1: everybody's
     uint64_t since_ms;
     bool ours_only;
-    size_t passed_over; // entries that are no such files
-    size_t over_cap;    // files past what one user may leave
-    size_t busy;        // that somebody works on
+    size_t passed_over; // entries that are not acceptable files
+    size_t over_cap;    // files beyond an owner's limits
+    size_t busy;        // files that another process works on
 };
 
 struct collect_entry {
@@ -54,7 +54,7 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// is_ours_by_name: the entry is called as reports and records are.
+// is_ours_by_name is true for the name of a report or a record.
 static bool is_ours_by_name(const char *name, struct collect_entry *out)
 {
     char id[REPORT_ID_SIZE] = "";
@@ -72,7 +72,8 @@ static bool is_ours_by_name(const char *name, struct collect_entry *out)
     return report_id_ok(id);
 }
 
-// entry_time is when its crash was, in milliseconds since 1970, as its name says.
+// entry_time is the time of its crash, in milliseconds since 1970, according to its
+// name.
 static uint64_t entry_time(const struct collect_entry *entry)
 {
     char id[REPORT_ID_SIZE] = "";
@@ -82,8 +83,8 @@ static uint64_t entry_time(const struct collect_entry *entry)
     return report_id_time_ms(id);
 }
 
-// is_plain: a file that its owner alone can have put there, and that no other name
-// leads to: a link made by somebody else would have them be its author.
+// is_plain accepts a file that only its owner can have put there. It must have no other
+// name: through a link that somebody else made, its owner would count as the author.
 static bool is_plain(const struct collect *collect, const struct stat *file)
 {
     return S_ISREG(file->st_mode) && file->st_nlink == 1 &&
@@ -98,7 +99,8 @@ static bool collect_open(const struct collect *collect, const char *name, int *o
     struct stat named;
     int fd = openat(collect->folder_fd, name,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    // A report that is rewritten meanwhile is another file, which somebody holds.
+    // A report that is rewritten meanwhile is a new file, and its writer holds the
+    // lock.
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, out_file) == 0 &&
         is_plain(collect, out_file) &&
         fstatat(collect->folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -110,7 +112,7 @@ static bool collect_open(const struct collect *collect, const char *name, int *o
     return false;
 }
 
-// is_busy: somebody holds its lock.
+// is_busy is true if another process holds the file's lock.
 static bool is_busy(const struct collect *collect, const char *name)
 {
     int CH_CLEANUP(close_fd) fd =
@@ -120,7 +122,7 @@ static bool is_busy(const struct collect *collect, const char *name)
 }
 
 // owner_allows counts a file of an owner, within the hour, and says whether it is
-// among those that are taken.
+// within the owner's limits.
 static bool owner_allows(const struct collect *collect, const struct stat *file)
 {
     char owner[16];
@@ -138,7 +140,7 @@ static bool owner_allows(const struct collect *collect, const struct stat *file)
     return json_object_set_new(collect->book->content, owner, row) == 0;
 }
 
-// collect_store puts what came back into the spool; a report that is there stays.
+// collect_store writes what the child returned to the spool; an existing report stays.
 static enum ch_status collect_store(const struct collect *collect, const char *id,
                                     const struct text *report, const struct text *state)
 {
@@ -161,8 +163,8 @@ static enum ch_status collect_store(const struct collect *collect, const char *i
     return status;
 }
 
-// collect_forget deletes what was taken. Whatever is there under these names by now,
-// the folder loses a name at most.
+// collect_forget deletes the files that were taken. Even if other files have these
+// names by now, only entries of this folder are removed.
 static void collect_forget(const struct collect *collect, const char *name,
                            const char *state_name)
 {
@@ -171,8 +173,8 @@ static void collect_forget(const struct collect *collect, const char *name,
         (void)unlinkat(collect->folder_fd, state_name, 0);
 }
 
-// collect_file reads and stores one file. False: it stays, because it could not be
-// stored or was meant for another spool.
+// collect_file reads and stores one file. False: the file stays, because it could not
+// be stored or was meant for another spool.
 static bool collect_file(const struct collect *collect, const char *name,
                          const struct collect_file *file)
 {
@@ -191,7 +193,7 @@ static bool collect_file(const struct collect *collect, const char *name,
         }
         why = status != CH_OK ? "there is a report of that id already" : NULL;
     }
-    // Its owner has no more use for it than we have.
+    // Its owner cannot use the file either.
     if (why != NULL)
         (void)command_fail("deleted '%s/%s' of user %u: %s", collect->from, name,
                            file->owner, why);
@@ -233,7 +235,8 @@ static void collect_one(struct collect *collect, const struct collect_entry *ent
         collect_forget(collect, entry->name, state_name);
 }
 
-// A list of what one pass takes up, so that no user's files crowd out another's.
+// collect_found lists what one pass handles, so that no user's files crowd out
+// another's.
 struct collect_found {
     struct collect_entry entries[FOUND_MAX];
     size_t count;
@@ -244,7 +247,8 @@ struct collect_found {
     size_t owner_count;
 };
 
-// found_has_room counts a file of an owner.
+// found_has_room counts a file of an owner; false: the list or the owner's part is
+// full.
 static bool found_has_room(struct collect_found *found, uid_t owner)
 {
     size_t i = 0;
@@ -290,15 +294,15 @@ static void find_entries(struct collect *collect, struct collect_found *found)
     (void)closedir(directory);
 }
 
-// collect_begin opens the book, whose lock makes us the only one that collects. False:
-// it cannot be opened.
+// collect_begin opens the book, whose lock makes this process the only one that
+// collects. False: it cannot be opened.
 static bool collect_begin(const struct collect *collect)
 {
     return collect->book->content != NULL ||
            spool_book_open(collect->into, "collected", collect->book) == CH_OK;
 }
 
-// collect_folder takes what there is in one folder, which is open.
+// collect_folder takes the files of one folder, which is open.
 static void collect_folder(struct collect *collect)
 {
     struct collect_found *found = calloc(1, sizeof(*found));
@@ -333,8 +337,8 @@ static void collect_drop(struct collect *collect)
     spool_close(&spool);
 }
 
-// collect_own takes what the user with that number has left below /tmp. The folder
-// counts only where it is that user's and nobody else's.
+// collect_own takes what the user with that number left in /tmp. The folder is used
+// only if it belongs to that user and nobody else can write to it.
 static void collect_own(struct collect *collect, uid_t user)
 {
     struct stat folder;
@@ -344,7 +348,7 @@ static void collect_own(struct collect *collect, uid_t user)
                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
-    // Where it is the spool itself, all is in place.
+    // If it is the spool itself, the reports are already in place.
     if (fstat(fd, &folder) == 0 && folder.st_uid == user &&
         (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
         strcmp(collect->from, collect->session->spool_path) != 0) {
@@ -356,7 +360,7 @@ static void collect_own(struct collect *collect, uid_t user)
     (void)close(fd);
 }
 
-// collect_everybodys takes what any user has left below /tmp.
+// collect_everybodys takes what any user left in /tmp.
 static void collect_everybodys(struct collect *collect)
 {
     enum { USERS_MAX = 1024 };
@@ -377,7 +381,7 @@ static void collect_everybodys(struct collect *collect)
     (void)closedir(directory);
 }
 
-// collect_folders returns how many files somebody else works on.
+// collect_folders returns how many files another process works on.
 static size_t collect_folders(const struct session *session, uint64_t since_ms,
                               bool ours_only)
 {
@@ -402,7 +406,7 @@ static size_t collect_folders(const struct session *session, uint64_t since_ms,
     return collect.busy;
 }
 
-// is_usual: the session's spool is the one that its user has without asking.
+// is_usual is true if the session's spool is the user's default spool.
 static bool is_usual(const struct session *session)
 {
     char usual[PATH_MAX];

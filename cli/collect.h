@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moves reports that programs could not leave in their spool into the one of this
-// session: from the drop folder, which root alone can read, and from the folders below
-// /tmp that belong to one user each (report/spool_places.h).
+// Moves reports that programs could not leave in their spool into the spool of this
+// session: from the drop folder, which only root can read, and from the folders in /tmp
+// that belong to one user each (report/spool_places.h).
 //
-// Whatever lies there was made by strangers. Only plain files with one link are taken,
-// under the names of reports and records; a file is its owner's whatever it says; so
-// many of an owner within an hour, and no more; and it is read by a child process that
-// is not root, is confined, and gives back a report that was parsed and written anew.
-// The files of a report that somebody works on are left for the next time. Users: list,
+// Whatever is there was made by strangers. Only regular files with a single link are
+// taken, and only under the names of reports and records; a file belongs to its owner
+// in the file system, whatever it says; the number and size of an owner's files per
+// hour are limited; and each is read by a child process that is not root, is confined,
+// and returns a report that it parsed and wrote anew. Files of a report that another
+// process works on are left for the next time. Users: list, show, upload, run.
 // show, upload, run.
 #pragma once
 #include <stdbool.h>
 
 #include "cli/session.h"
 
-// collect_waits is whether collect_take would look into any folder that is there.
+// collect_waits says whether collect_take would find any folder to look into.
 bool collect_waits(const struct session *session);
 
-// collect_take does so where the session's spool is open, is ours, and is the one that
-// the user has without asking for another.
+// collect_take moves the reports if the session's spool can be opened, is ours, and is
+// the user's default spool.
 void collect_take(const struct session *session);
 
-// collect_take_since takes what was left since_ms after 1970 or later by programs that
-// were to use the session's spool, whichever that is. It returns how many reports are
+// collect_take_since takes what programs that were to use the session's spool,
+// whichever that is, left since_ms after 1970 or later. It returns how many reports are
 // still being finished.
 size_t collect_take_since(const struct session *session, uint64_t since_ms);

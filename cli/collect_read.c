@@ -16,7 +16,7 @@
 
 enum { READ_TIME_MS = 30000 };
 
-// What the child gives back: the sizes, the report, the state.
+// collect_sizes is the head of what the child returns; the report and the state follow.
 struct collect_sizes {
     uint64_t report;
     uint64_t state;
@@ -27,7 +27,7 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// note_owner corrects whose process it was: the file's owner is the only witness.
+// note_owner corrects whose process it was: only the owner of the file is trustworthy.
 static void note_owner(json_t *report, const struct collect_file *file)
 {
     json_t *process = json_object_get(report, "process");
@@ -45,7 +45,8 @@ static void note_owner(json_t *report, const struct collect_file *file)
     json_decref(problem);
 }
 
-// add_names completes a raw report here, so that root need not open what it names.
+// add_names completes a raw report in the child, so that root does not open the files
+// that it names.
 static void add_names(json_t *report, const struct collect_file *file)
 {
     if (report_integer(report, "revision", 0) != 0)
@@ -55,7 +56,7 @@ static void add_names(json_t *report, const struct collect_file *file)
     (void)json_object_set_new(report, "revision", json_integer(1));
 }
 
-// is_meant: the report says that it should have been in the session's spool.
+// is_meant is true if the report says that it was to be written to the session's spool.
 static bool is_meant(const json_t *report, const struct collect_file *file)
 {
     struct text CH_CLEANUP(text_deinit) quoted = { 0 };
@@ -111,7 +112,7 @@ static enum ch_status read_state(int fd, struct text *out)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     if (fd < 0 || spool_state_read_fd(fd, &state) != CH_OK)
-        return CH_OK; // as good as none
+        return CH_OK; // the same as none
     return spool_state_print(&state, out);
 }
 
@@ -129,7 +130,7 @@ static bool write_collected(int fd, const void *bytes, size_t size)
     return true;
 }
 
-// collect_in_child is all that touches a stranger's bytes.
+// collect_in_child is the only code that reads a stranger's bytes.
 static enum ch_status collect_in_child(void *context, int to_parent)
 {
     const struct collect_file *file = context;
@@ -152,7 +153,7 @@ static enum ch_status collect_in_child(void *context, int to_parent)
                : CH_ERR_IO;
 }
 
-// take_apart believes nothing of what the child says about its answer.
+// take_apart splits the child's answer, and trusts none of the sizes in it.
 static enum ch_status take_apart(const struct text *answer, struct text *out_report,
                                  struct text *out_state)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// INPUT_MAX_BYTES is the largest input file a command reads.
+// INPUT_MAX_BYTES is the largest input file that a command reads.
 #define INPUT_MAX_BYTES ((size_t)4 << 30)
 
 CH_PRINTF(1, 0) static void print_message(const char *format, va_list arguments)

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-// An each_fn is called for every command that people see.
+// each_fn is called for every command that is not hidden.
 typedef void each_fn(const struct command *command, size_t first_word);
 
 // for_each calls write for each command; first_word is the length of its first word.
@@ -25,7 +25,7 @@ static const char *second_word(const struct command *command, size_t first_word)
     return command->name[first_word] == ' ' ? command->name + first_word + 1 : NULL;
 }
 
-// print_words prints `no|yes|tty` with spaces between.
+// print_words prints `no|yes|tty` with spaces in place of the bars.
 static void print_words(const char *words)
 {
     for (; *words != 0; words++)
@@ -128,7 +128,7 @@ int completion_write_bash(void)
     return COMMAND_DONE;
 }
 
-// zsh_quoted prints text inside single quotes and a description's brackets.
+// zsh_quoted prints text for use in single quotes and in a description's brackets.
 static void zsh_quoted(const char *text)
 {
     for (; *text != 0; text++) {
@@ -141,7 +141,7 @@ static void zsh_quoted(const char *text)
     }
 }
 
-// zsh_word lists a command, or the group that several begin with, once.
+// zsh_word lists a command, or once the group whose commands share their first word.
 static void zsh_word(const struct command *command, size_t first_word)
 {
     static const char *last = "";

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Above what the largest debug files take (libdw maps them) and a slow machine needs.
+// address_space and cpu_seconds exceed what the largest debug files (libdw maps them)
+// and a slow machine need.
 static const rlim_t address_space = (rlim_t)16 << 30;
 static const rlim_t cpu_seconds = 600;
 
@@ -55,7 +56,7 @@ static const int refused[] = {
 };
 enum { REFUSED = sizeof(refused) / sizeof(refused[0]), FIXED = 6 };
 
-// What a reader has no use for besides. A socket pair is no network.
+// refused_reader is what a reader does not need either. socketpair stays: it is local.
 static const int refused_reader[] = {
     SYS_socket,     SYS_connect,         SYS_bind,           SYS_listen, SYS_accept,
     SYS_accept4,    SYS_sendto,          SYS_sendmmsg,       SYS_kill,   SYS_tkill,
@@ -80,15 +81,15 @@ static struct sock_filter emit_filter_jump(uint16_t code, uint32_t value, uint8_
     return (struct sock_filter)BPF_JUMP(code, value, if_so, if_not);
 }
 
-// refused_number is the number of a call to refuse, or one that no call has: a
-// sanitizer looks for leaks at the end by ptrace.
+// refused_number is the number of a system call to refuse, or one that no call has:
+// LeakSanitizer uses ptrace when the process ends.
 static uint32_t refused_number(int number)
 {
     bool kept = CRASHHOOK_SANITIZED && number == SYS_ptrace;
     return kept ? UINT32_MAX : (uint32_t)number;
 }
 
-// install_filter refuses the calls of a list, and every call that is made by the
+// install_filter refuses the calls in list, and every call that is made with the
 // numbers of another architecture.
 static void install_filter(const int *list, size_t length)
 {
@@ -100,7 +101,7 @@ static void install_filter(const int *list, size_t length)
                                        (uint8_t)(length + 2));
     filter[count++] =
         statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    // Each jumps over what is left of the list, and the answer yes, to the answer no.
+    // A match jumps over the rest of the list and over the RET that allows the call.
     for (size_t i = 0; i < length; i++)
         filter[count++] =
             emit_filter_jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(list[i]),
@@ -108,11 +109,12 @@ static void install_filter(const int *list, size_t length)
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     const struct sock_fprog program = { count, filter };
-    // A kernel without seccomp has none to install.
+    // On a kernel without seccomp this fails, and there is no filter.
     (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-// limit sets both limits of a resource, as far as that is lowering the hard one.
+// limit sets both limits of a resource; it never raises the hard one, which takes
+// privileges.
 static void limit(__rlimit_resource_t resource, rlim_t value)
 {
     struct rlimit now;
@@ -126,7 +128,8 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
 
 void confine_free_phase(void)
 {
-    if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
+    if (!CRASHHOOK_SANITIZED) // the sanitizer's shadow memory takes the whole address
+                              // space
         limit(RLIMIT_AS, address_space);
     limit(RLIMIT_CPU, cpu_seconds);
     limit(RLIMIT_CORE, 0);
@@ -134,8 +137,8 @@ void confine_free_phase(void)
         install_filter(refused, REFUSED);
 }
 
-// refuse_writing has the kernel refuse what changes files by their path. Where it does
-// not know Landlock, the rights of the user are what is left.
+// refuse_writing makes the kernel refuse to change files by path. A kernel without
+// Landlock leaves the user's own rights as the only limit.
 static void refuse_writing(void)
 {
     const struct landlock_ruleset_attr rules = {
@@ -166,6 +169,7 @@ void confine_reader(void)
 
 bool confine_become(uid_t user, gid_t group, const gid_t *groups, size_t count)
 {
+    // setuid(0) must fail now: otherwise privileges remain.
     return user != 0 && setgroups(count, groups) == 0 &&
            setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0 &&
            setuid(0) != 0;

@@ -40,7 +40,7 @@ static const struct option core_options[] = {
 struct core_command {
     struct session session;
     struct core_options options;
-    const char *name; // of the core, as it was typed
+    const char *name; // of the core, as the user typed it
     char exe[PATH_MAX];
     char sysroot[PATH_MAX];
     char debug_dir[PATH_MAX];
@@ -72,14 +72,14 @@ static const char *why_no_core(enum ch_status status)
     }
 }
 
-// input_folder is where a core from a pipe is kept meanwhile.
+// input_folder is where a core from a pipe is buffered.
 static const char *input_folder(void)
 {
     const char *temporary = getenv("TMPDIR");
     return temporary != NULL && *temporary != 0 ? temporary : "/var/tmp";
 }
 
-// open_core opens the file, or keeps what comes through the pipe.
+// open_core opens the file, or buffers the core that comes through the pipe.
 static int open_core(struct core_command *command)
 {
     struct stat info;
@@ -91,8 +91,8 @@ static int open_core(struct core_command *command)
     if (!is_stdin && !S_ISREG(info.st_mode))
         return command_fail("cannot read '%s': not a regular file", command->name);
     if (command->store)
-        return COMMAND_DONE; // it is kept where it is read
-    // What is read from here on was made by whatever crashed.
+        return COMMAND_DONE; // it is buffered where it is read
+    // Everything read from here on was made by the crashed program.
     confine_free_phase();
     if (!S_ISREG(info.st_mode))
         status = core_input_keep(STDIN_FILENO, input_folder(), &command->fd);
@@ -102,7 +102,7 @@ static int open_core(struct core_command *command)
     return COMMAND_DONE;
 }
 
-// find_places makes the paths absolute: they go into the report.
+// find_places makes the paths absolute, because they become part of the report.
 static int find_places(struct core_command *command, const struct options *options)
 {
     const char *exe = options_value(options, "exe");
@@ -149,8 +149,9 @@ static int print_core(const struct core_command *command, struct capture *captur
     return session_print_raw(&command->session, &raw, &held, as_json);
 }
 
-// fill_descriptors: the kernel starts us with the core as stdin and nothing else; what
-// is opened later may not become stdout or stderr. Messages go to the kernel's log.
+// fill_descriptors opens the standard descriptors. The kernel starts its helper with
+// the core as stdin and nothing else; files that are opened later must not become
+// stdout or stderr. Messages go to the kernel's log.
 static void fill_descriptors(void)
 {
     bool no_stderr = fcntl(STDERR_FILENO, F_GETFD) < 0;
@@ -166,7 +167,8 @@ static void fill_descriptors(void)
     (void)close(log);
 }
 
-// mask_core_home masks the home of whose process it was: the kernel's helper is root's.
+// mask_core_home masks the home of the process's user: the kernel runs its helper as
+// root.
 static void mask_core_home(struct core_command *command)
 {
     struct stat info;

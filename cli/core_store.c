@@ -21,20 +21,20 @@
 
 enum { GROUPS_MAX = 64 };
 
-// Whose rights the core is read with.
+// core_owner is the user whose rights the core is read with.
 struct core_owner {
-    bool is_safe; // the user and groups below; else those of nobody
+    bool is_safe; // use the user and groups below; else those of nobody
     uid_t user;
     gid_t group;
     gid_t groups[GROUPS_MAX];
     size_t group_count;
 };
 
-// What the child works on.
+// core_work is what the child works on.
 struct core_work {
     struct core_store *store;
     struct core_owner owner;
-    struct core_input input; // fd is negative where the core is a file
+    struct core_input input; // its fd is negative if the core is a file
     char id[REPORT_ID_SIZE];
 };
 
@@ -64,14 +64,14 @@ static size_t read_core_ids(const struct text *status, const char *key, unsigned
     return count;
 }
 
-// all_equal: of a process that changed its user or group they differ.
+// all_equal is false for a process that changed its user or group: its ids differ.
 static bool all_equal(const unsigned ids[static 4], size_t count)
 {
     return count == 4 && ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 }
 
-// find_owner reads who the dying process was. One that must not be dumped for its user
-// has files of root's in /proc.
+// find_owner reads the user of the dying process. The files in /proc of a process that
+// may not be dumped belong to root (proc(5)).
 static void find_owner(pid_t pid, struct core_owner *out)
 {
     enum { STATUS_LIMIT_BYTES = 16 << 10 };
@@ -105,7 +105,7 @@ static bool become_owner(const struct core_owner *owner)
     return confine_become_nobody();
 }
 
-// let_go closes the pipe: the kernel waits for that before the process is gone.
+// let_go closes the pipe: the kernel keeps the dying process until that happens.
 static void let_go(int fd)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -113,7 +113,7 @@ static void let_go(int fd)
         (void)dup2(null, fd);
 }
 
-// read_core_report makes the raw report. In the child.
+// read_core_report makes the raw report. It runs in the child.
 static enum ch_status read_core_report(struct core_work *work, struct text *raw,
                                        struct text *held)
 {
@@ -145,7 +145,7 @@ static bool write_core_report(int fd, const char *bytes, size_t size)
     return true;
 }
 
-// core_in_child gives back the report with its names.
+// core_in_child returns the report with its names.
 static enum ch_status core_in_child(void *context, int to_parent)
 {
     struct core_work *work = context;
@@ -193,8 +193,8 @@ static const char *core_why(enum ch_status status)
     }
 }
 
-// become_finish prints and sends, as after any crash. It reads the report again, so it
-// is run only where somebody has asked for that.
+// become_finish prints and sends the report, as after any crash. It parses the report
+// again, so it runs only if printing or sending was requested.
 static int become_finish(const struct core_store *store, const char *id, int lock_fd)
 {
     char lock[16];
@@ -212,8 +212,8 @@ static void say_nothing(void *context, const char *line)
     (void)line;
 }
 
-// keep_report puts what the child gave back into the spool, and keeps that within its
-// caps.
+// keep_report writes what the child returned to the spool, and keeps the spool within
+// its limits.
 static int keep_report(const struct core_work *work, const struct text *report)
 {
     struct core_store *store = work->store;
@@ -255,7 +255,7 @@ int core_store_report(struct core_store *store)
         !core_input_open(store->session->spool_path, &work.input))
         return command_fail("cannot keep the core of stdin in '%s': %s",
                             store->session->spool_path, strerror(errno));
-    // What the kernel says of the process, while we may still ask.
+    // The kernel's facts about the process, which only we may read.
     if (store->options.pid != 0) {
         facts_read_process(&facts, store->options.pid, store->options.pid);
         store->options.facts = &facts;
@@ -265,7 +265,7 @@ int core_store_report(struct core_store *store)
     enum ch_status status =
         guarded_child_start(core_in_child, &work, deadline_ms, &child);
     if (status == CH_OK) {
-        let_go(store->fd); // it is the child's alone
+        let_go(store->fd); // only the child uses it now
         status = guarded_child_finish(&child, deadline_ms, &report);
     }
     if (store->options.facts != NULL)

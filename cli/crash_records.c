@@ -12,7 +12,8 @@
 #include "report/report.h"
 #include "report/spool_records.h"
 
-// What taking a record needs: the session with the spool opened for writing.
+// taking is what it takes to convert records: the session, and its spool opened for
+// writing.
 struct taking {
     const struct session *session;
     const struct spool *spool;
@@ -23,7 +24,7 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// is_of: the report is of the crash that the record is of.
+// is_of is true if the report is of the same crash as the record.
 static bool is_of(const json_t *report, const struct record_header *header)
 {
     const json_t *process = json_object_get(report, "process");
@@ -45,7 +46,8 @@ static bool is_reported_as(const struct taking *taking, const char *id,
     return status == CH_OK && is_of(report, header);
 }
 
-// is_reported: the agent had published its report, and died before it could say so.
+// is_reported is true if the agent published its report and died before it could say
+// so.
 static bool is_reported(const struct taking *taking, const struct record_header *header)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
@@ -60,7 +62,7 @@ static bool is_reported(const struct taking *taking, const struct record_header 
     return false;
 }
 
-// make_record_report makes the report's text, with names where they can be had.
+// make_record_report makes the report's text, with names where they can be found.
 static enum ch_status make_record_report(const struct session *session,
                                          struct record_capture *record, const char *id,
                                          struct text *out)
@@ -76,7 +78,7 @@ static enum ch_status make_record_report(const struct session *session,
     attachments_fill(report, &record->settings);
     session_symbolize(session, report);
     status = report_print_kept(report, out);
-    if (status == CH_ERR_LIMIT) { // then without names
+    if (status == CH_ERR_LIMIT) { // then store it without names
         text_deinit(out);
         *out = raw;
         raw = (struct text){ 0 };
@@ -145,10 +147,10 @@ void crash_records_take(const struct session *session)
 {
     struct spool spool = { .folder_fd = -1 };
     struct taking taking = { session, &spool };
-    // Somebody else's spool is looked at, and left as it is.
+    // A spool of another user is only read.
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
-    if (!spool.drop) // where only root can see what there is
+    if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
     spool_close(&spool);
 }

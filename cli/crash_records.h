@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns what handlers left in the spool, where no agent had written a report, into
+// Turns the records that handlers left in the spool, where no agent had written a
+// report, into reports with names. Users: list, show, upload, run, and finish.
 // reports with names. Users: list, show, upload, run, and finish.
 #pragma once
 #include <stdbool.h>
 
 #include "cli/session.h"
 
-// crash_records_take does so in the session's spool if that is ours. What a record
-// holds that is no record is said on stderr, and it is deleted.
+// crash_records_take does so in the session's spool if that is ours. A record that is
+// malformed is reported on stderr and deleted.
 void crash_records_take(const struct session *session);
 
-// crash_record_make makes the report with that id of the record behind fd. Fails as
-// record_capture_open does.
+// crash_record_make makes the report with that id from the record in the file fd. It
+// fails as record_capture_open does.
 CH_CHECKED enum ch_status crash_record_make(const struct session *session, int fd,
                                             const char *id, struct text *out);
 
-// crash_record_is_meant is whether the program that left the record had the session's
-// spool for its own.
+// crash_record_is_meant says whether the program that left the record was to use the
+// session's spool.
 bool crash_record_is_meant(const struct session *session, int fd);

@@ -13,8 +13,7 @@ static bool argument_is_hex(const char *argument)
     return argument[length] == 0 && length % 2 == 0;
 }
 
-// decode_in_place replaces hex digits, between which there may be space, by their
-// bytes.
+// decode_in_place replaces hex digits, with white space between them, by their bytes.
 static enum ch_status decode_in_place(struct text *text, const char *name)
 {
     size_t digits = 0;

@@ -58,9 +58,9 @@ static bool has_log_intake(const struct target_list *list)
     return found;
 }
 
-// read_otlp_headers takes them from OpenTelemetry's own variables, of which the one for
-// logs alone goes first. They are other programs' too: without a log intake they are
-// not looked at.
+// read_otlp_headers reads the headers from OpenTelemetry's own variables; the one for
+// logs takes precedence. They belong to other programs too: without a log intake they
+// are not read.
 static void read_otlp_headers(struct delivery *delivery)
 {
     static const char *const variables[] = { "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
@@ -85,7 +85,7 @@ enum ch_status delivery_init(struct delivery *delivery, struct session *session,
 {
     const struct settings *settings = &session->settings;
     const char *why = "";
-    (void)signal(SIGPIPE, SIG_IGN); // a server that hangs up is an error like others
+    (void)signal(SIGPIPE, SIG_IGN); // a server that hangs up is an error like any other
     *delivery = (struct delivery){ .session = session, .say = to, .context = context };
     delivery->queue = (struct queue){
         .spool = &session->spool,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes what is generated from the table of commands and the table of variables:
-// manual pages out of their templates, and completion for bash and zsh. The build calls
+// manual pages from their templates, and completion for bash and zsh. The build calls
 // it.
 //
 // A template is a manual page in which a line `@WORD ARGUMENT` stands for a part that
-// the tables know; every other line is kept as it is.
+// the tables provide; every other line is copied.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 
-// print_roff writes text so that roff shows it as it is.
+// print_roff writes text with the characters escaped that roff would interpret.
 static void print_roff(const char *text)
 {
     for (; *text != 0; text++) {
@@ -46,8 +46,8 @@ static void write_manual_head(const char *title)
     printf(".TH %s \"\" \"crashhook " CRASHHOOK_VERSION "\" \"crashhook\"\n", title);
 }
 
-// write_manual_name is the page's NAME, with the command's words joined as pages are
-// called.
+// write_manual_name writes the page's NAME; the command's words are joined by dashes,
+// as in names of pages.
 static void write_manual_name(const struct command *command)
 {
     fputs(".SH NAME\ncrashhook", stdout);
@@ -97,7 +97,7 @@ static void write_options(const struct command *command)
     fputs(".TP\n\\fB\\-\\-help\\fR\nshow the options and exit.\n", stdout);
 }
 
-// write_page is how the page of one command begins.
+// write_page writes the beginning of the page of one command.
 static void write_page(const struct command *command)
 {
     write_manual_name(command);
@@ -135,7 +135,7 @@ static void write_variables(void)
     }
 }
 
-// write_part writes what the directive stands for and says whether there is such a one.
+// write_part writes the part that a directive stands for; false: there is no such part.
 static bool write_part(const char *word, const char *argument)
 {
     const struct command *command = find_described_command(argument);

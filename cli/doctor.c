@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks this machine, a program, and the user of a service, and prints what would stop
-// a report.
+// Checks this machine, a program, and the user of a service, and prints what would
+// prevent a report.
 #include "cli/doctor.h"
 
 #include <signal.h>
@@ -15,13 +15,13 @@
 #include "cli/render.h"
 #include "report/sanitize.h"
 
-// The word of a hidden argument: the test crash is this program once more.
+// TEST_CRASH is a hidden argument: the test crash is another run of this program.
 #define TEST_CRASH "test-crash"
 
 static const struct {
     const char *name;
     doctor_check_fn *check;
-    size_t asked; // the member of struct doctor that asks for it; 0: always
+    size_t asked; // offset of the member of struct doctor that requests it; 0: always
 } checks[] = {
     { "ptrace", doctor_ptrace, 0 },
     { "confinement", doctor_confinement, 0 },
@@ -36,11 +36,11 @@ static const struct {
     { "test crash", doctor_crash, 0 },
 };
 
-// How findings are printed.
+// doctor_print is how findings are printed.
 struct doctor_print {
     struct pen pen;
-    bool fixes;    // the commands alone
-    json_t *found; // instead of any line; NULL: lines are wanted
+    bool fixes;    // print only the commands
+    json_t *found; // collects the findings instead of printing lines; NULL: print lines
 };
 
 static const char *const verdict_words[] = { "ok", "note", "trouble" };
@@ -76,7 +76,7 @@ static void print_line(const struct pen *pen, const char *name,
     fflush(pen->to);
 }
 
-// print_fix prints the commands below a comment, so that a shell can run all of it.
+// print_fix prints the commands below a comment, so that a shell can run the output.
 static void print_fix(const struct pen *pen, const char *name,
                       const struct doctor_finding *finding)
 {
@@ -136,8 +136,8 @@ static void print_settings(const struct pen *pen)
     }
 }
 
-// crash_now is what the test crash runs: it becomes user, where there is one, dies by a
-// null pointer and leaves no core.
+// crash_now is the test crash: it becomes user, if there is one, raises SIGSEGV and
+// leaves no core.
 static int crash_now(const char *user)
 {
     struct rlimit none = { 0, 0 };
@@ -169,7 +169,8 @@ static size_t run_checks(struct doctor *doctor, struct doctor_print *print)
     return troubles;
 }
 
-// print_doctor_end prints what comes after the findings; false: stdout took not all.
+// print_doctor_end prints what comes after the findings; false: stdout did not accept
+// it.
 static bool print_doctor_end(struct doctor_print *print, size_t troubles)
 {
     if (print->found == NULL) {

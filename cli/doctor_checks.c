@@ -28,7 +28,8 @@ int doctor_await(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// start_target forks a process that lets anybody trace it and waits for its end.
+// start_target forks a process that allows everybody to trace it and waits to be
+// killed.
 static pid_t start_target(void)
 {
     int ready[2];
@@ -49,8 +50,8 @@ static pid_t start_target(void)
     return started ? pid : -1;
 }
 
-// trace_sibling is errno of an attempt to report target from a process that is no
-// ancestor of it, which is what the agent is to a crashed program.
+// trace_sibling is the errno of an attempt to report target from a process that is not
+// its ancestor, as the agent is not an ancestor of a crashed program.
 static int trace_sibling(const struct session *session, pid_t target)
 {
     pid_t pid = fork();
@@ -96,7 +97,7 @@ enum doctor_verdict doctor_ptrace(struct doctor *doctor, struct doctor_finding *
     return DOCTOR_TROUBLE;
 }
 
-// own_status_value is the number behind key in /proc/self/status, or 0.
+// own_status_value is the number after key in /proc/self/status, or 0.
 static long own_status_value(const char *key)
 {
     struct text status = { 0 };
@@ -138,7 +139,8 @@ enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding 
     return DOCTOR_FINE;
 }
 
-// Without a channel to a crashed process it has nothing to do, and says so by 1.
+// doctor_agent_runs starts the agent without a channel to a crashed process: then it
+// has nothing to do, and exits with 1.
 bool doctor_agent_runs(const char *agent)
 {
     pid_t pid = fork();
@@ -211,7 +213,8 @@ enum doctor_verdict doctor_spool(struct doctor *doctor, struct doctor_finding *o
     return left < LOW_SPACE_BYTES ? DOCTOR_NOTE : DOCTOR_FINE;
 }
 
-// core_reader writes the program that a core_pattern pipes cores to; false: to none.
+// core_reader copies the program that a core_pattern pipes cores to; false: there is
+// none.
 static bool core_reader(const char *pattern, char out[static PATH_MAX])
 {
     if (pattern[0] != '|')

@@ -14,7 +14,7 @@
 enum { DIED_BY_SEGV = 128 + SIGSEGV };
 
 // run_test_crash runs `crashhook run -- crashhook doctor test-crash` with a spool of
-// its own and gives its exit code.
+// its own and returns its exit code.
 static int run_test_crash(const char *self, const char *spool, const char *user)
 {
     pid_t pid = fork();
@@ -32,7 +32,7 @@ static int run_test_crash(const char *self, const char *spool, const char *user)
     return pid > 0 ? doctor_await(pid) : -1;
 }
 
-// count_and_remove empties the spool folder and gives how many reports it held.
+// count_and_remove empties the spool folder and returns how many reports it held.
 static size_t count_and_remove(const char *folder)
 {
     struct spool spool;
@@ -54,7 +54,7 @@ enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *o
     char self[PATH_MAX];
     struct timespec begin;
     struct timespec end;
-    // Another user than ours can be tried by root alone.
+    // Only root can try another user.
     const char *user = geteuid() == 0 ? doctor->user : NULL;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0 || mkdtemp(folder) == NULL) {

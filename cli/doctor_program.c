@@ -9,7 +9,7 @@
 #include "cli/program_kind.h"
 #include "cli/run_program.h"
 
-// note_privileges says which privileges the file gives, whoever starts it.
+// note_privileges says which privileges the file grants, whoever starts it.
 static void note_privileges(const char *path, struct text *line)
 {
     struct stat file;
@@ -23,7 +23,7 @@ static void note_privileges(const char *path, struct text *line)
         text_append_string(line, "; it has file capabilities");
 }
 
-// has_handler is whether the program holds the handler, so that it needs no `run`.
+// has_handler says whether the program contains the handler, so that it needs no `run`.
 static bool has_handler(const struct program *program)
 {
     static const char *const names[] = { "libcrashhook.so", CRASHHOOK_SONAME,
@@ -53,7 +53,7 @@ static const char *way_words(const struct program *program, enum run_way way)
                : "`crashhook run` preloads the handler";
 }
 
-// note_program says what is true of a program that can be executed.
+// note_program describes a program that can be executed.
 static enum doctor_verdict note_program(const struct program *program,
                                         const char *command, struct doctor_finding *out)
 {

@@ -12,7 +12,7 @@ static void note_complaint(void *context, const char *line)
     text_appendf(&out->line, "%s%s", out->line.size != 0 ? "; " : "", line);
 }
 
-// note_checked_target asks a target, and notes how that went.
+// note_checked_target sends a request to a target, and notes the result.
 static bool note_checked_target(const struct delivery *delivery,
                                 const struct target *target, struct doctor_finding *out)
 {
@@ -55,6 +55,6 @@ enum doctor_verdict doctor_targets(struct doctor *doctor, struct doctor_finding 
             note_checked_target(&delivery, &delivery.queue.targets.targets[i], out) &&
             fine;
     delivery_deinit(&delivery);
-    // What cannot be sent waits in the spool, so nothing is lost yet.
+    // Nothing is lost yet, because what cannot be sent waits in the spool.
     return fine ? DOCTOR_FINE : DOCTOR_TROUBLE;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a service can still do once it has given up root: the process that tries it is
-// that user's, with the variables of the service's start.
+// What a service can still do after it gave up root: a child process becomes that user,
+// with the variables that the service starts with, and tries.
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ bool doctor_find_user(const char *name, uid_t *out_user, gid_t *out_group)
         *out_user = (uid_t)number;
         *out_group = (gid_t)number;
         if (found == NULL)
-            return true; // as containers have them, without a name
+            return true; // a user without a name, as in containers
     }
     if (found == NULL)
         return false;
@@ -43,7 +43,7 @@ bool doctor_become(uid_t user, gid_t group)
     return setgroups(0, NULL) == 0 && setgid(group) == 0 && setuid(user) == 0;
 }
 
-// try_place writes to a place, as the agent would, and notes where it cannot.
+// try_place writes to a place, as the agent would, and notes a failure.
 static bool try_place(const struct settings *settings, enum spool_place place,
                       struct text *line)
 {
@@ -79,7 +79,8 @@ static bool try_place(const struct settings *settings, enum spool_place place,
     return status == CH_OK;
 }
 
-// try_all is what the child does: its words go to fd, its verdict is its exit code.
+// try_all is what the child does: it writes its text to line; its result is the exit
+// code.
 static enum doctor_verdict try_all(const struct settings *settings, struct text *line)
 {
     char path[PATH_MAX];
@@ -112,7 +113,7 @@ static void try_as_child(const struct settings *settings, uid_t user, gid_t grou
     _exit((int)verdict);
 }
 
-// propose_drop_folder is what an installed package has made.
+// propose_drop_folder proposes to make the folder that an installed package makes.
 static void propose_drop_folder(struct text *fix)
 {
     if (access(SETTINGS_DROP_FOLDER, F_OK) != 0)

@@ -13,7 +13,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// slips is how many letters have to be put in, taken out or replaced to make b of a.
+// slips is the edit distance of two names: how many letters must be inserted, deleted
+// or replaced to turn a into b.
 static size_t slips(const char *a, const char *b)
 {
     size_t row[NAME_BYTES + 1];
@@ -23,7 +24,7 @@ static size_t slips(const char *a, const char *b)
     for (size_t i = 0; i <= width; i++)
         row[i] = i;
     for (size_t line = 1; a[line - 1] != 0; line++) {
-        size_t before = row[0]; // of the line above, one to the left
+        size_t before = row[0]; // of the row above, one to the left
         row[0] = line;
         for (size_t i = 1; i <= width; i++) {
             size_t replaced = before + (a[line - 1] != b[i - 1]);
@@ -34,7 +35,7 @@ static size_t slips(const char *a, const char *b)
     return row[width];
 }
 
-// nearest is the variable that somebody may have meant by name, and whether it is the
+// nearest is the variable that name may have been meant to be, and whether it is the
 // same; NULL: none.
 static const char *nearest(const char *name, bool *out_same)
 {
@@ -58,8 +59,8 @@ static void note(struct doctor_finding *out)
     text_append_string(&out->line, out->line.size != 0 ? "; " : "");
 }
 
-// note_unknown notes a variable that there is none of. true: another was meant, and
-// what that says is lost.
+// note_unknown notes a variable that does not exist. true: another one was meant, and
+// its value is lost.
 static bool note_unknown(const char *variable, struct doctor_finding *out)
 {
     char name[2 * NAME_BYTES];

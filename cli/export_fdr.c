@@ -16,18 +16,18 @@ enum {
     ID_MAX = 0x07ffffff,
 };
 
-// Times of reports are in nanoseconds, so the trace's counter counts those. It starts
-// away from 0, which readers may take for unset.
+// cycles_per_second: reports give times in nanoseconds, so one cycle of the trace is
+// one. The counter starts above 0, which readers may take for unset.
 static const uint64_t cycles_per_second = 1000000000;
 
 struct trace {
     struct fdr_writer writer;
     struct fdr_buffer_start start; // of the next buffer
-    json_t *ids;                   // function numbers by address
-    uint32_t id_count;             // numbers given so far
-    int64_t first_ns;              // of all events, from the crash
+    json_t *ids;                   // function ids by address
+    uint32_t id_count;             // highest id given so far
+    int64_t first_ns;              // of all events, relative to the crash
     int64_t crash_s;               // seconds since 1970
-    int64_t *open;                 // depths of the thread's calls that were written
+    int64_t *open; // depths of the thread's open calls that were written
     size_t open_count;
 };
 
@@ -41,7 +41,7 @@ static json_t *events_of(const json_t *threads, size_t index)
     return json_object_get(json_array_get(threads, index), "events");
 }
 
-// survey finds the earliest event, and the highest number that XRay gave a function.
+// survey finds the earliest event, and the highest id that XRay gave a function.
 static size_t survey(struct trace *trace, const json_t *threads)
 {
     size_t count = 0;
@@ -60,7 +60,7 @@ static size_t survey(struct trace *trace, const json_t *threads)
     return count;
 }
 
-// function_id is XRay's number of a function, or the next that is free.
+// function_id is XRay's id of a function, or the next free one.
 static uint32_t function_id(struct trace *trace, const json_t *event)
 {
     int64_t id = report_integer(event, "id", 0);
@@ -115,7 +115,8 @@ static enum ch_status write_cpu(struct trace *trace, const json_t *event)
                                        .cpu = (uint16_t)cpu,
                                        .tsc = tsc_of(trace, event) };
     enum ch_status status = fdr_write_record(&trace->writer, &record);
-    trace->start.cpu = (uint16_t)cpu; // a buffer that begins with it says so itself
+    trace->start.cpu =
+        (uint16_t)cpu; // a buffer that begins with this event has it in its head
     return status;
 }
 
@@ -134,8 +135,8 @@ static enum ch_status write_exported_event(struct trace *trace, const json_t *ev
     return fdr_write_record(&trace->writer, &argument);
 }
 
-// is_paired is whether event may be written: an exit has an entry before it in the
-// trace, which the format wants, and of the oldest exits the entry was not kept.
+// is_paired says whether event may be written: the format requires that an exit has its
+// entry before it in the trace, and the entries of the oldest exits were not kept.
 static bool is_paired(struct trace *trace, const json_t *event)
 {
     int64_t depth = report_integer(event, "depth", 0);
@@ -185,7 +186,7 @@ static enum ch_status write_exported_thread(struct trace *trace, const json_t *t
     return status;
 }
 
-// crash_time is when the report's id was made, which is when the program crashed.
+// crash_time is the time in the report's id, which is the time of the crash.
 static int64_t crash_time(const json_t *report)
 {
     const char *id = report_string(report, "id");

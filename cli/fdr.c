@@ -12,14 +12,14 @@
 #include "formats/fdr_functions.h"
 #include "symbolizer/names/symbol_image.h"
 
-// PROBLEMS_MAX is how many are listed: a file of noise has one for every record.
+// PROBLEMS_MAX is how many problems are listed: a file of noise has one per record.
 enum { PROBLEMS_MAX = 1000 };
 
-// The functions of the program that wrote the trace, by their numbers.
+// program is the functions of the program that wrote the trace, by their ids.
 struct program {
     struct symbol_image *image; // NULL: no program was given
     uint64_t *vaddrs;           // of function 1, 2, ...
-    const char **names;         // found when first asked for; "" where there is none
+    const char **names;         // looked up when first needed; "" where there is none
     size_t count;
 };
 
@@ -30,7 +30,8 @@ struct dump {
     uint64_t record_count;
     struct text problems; // as JSON
     size_t problem_count;
-    struct fdr_problem worst; // the first that is not harmless; of status CH_OK: none
+    struct fdr_problem worst; // the first that is not harmless; its status is CH_OK
+                              // while there is none
 };
 
 static void program_deinit(struct program *program)
@@ -82,7 +83,7 @@ static enum ch_status read_functions(struct program *program, const struct text 
     return program->names != NULL ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// open_program reads which functions the program at path has, and says what is wrong.
+// open_program reads the functions of the program at path, and reports a failure.
 static enum ch_status open_program(struct program *program, const char *path)
 {
     static const struct build_id any_build = { .size = 0 };
@@ -110,7 +111,7 @@ static const char *find_name(const struct program *program, uint64_t vaddr)
     return name != NULL ? name : "";
 }
 
-// function_name is the name of function id, or NULL where none is known.
+// function_name is the name of function id, or NULL if it is not known.
 static const char *function_name(struct program *program, uint32_t id)
 {
     if (id == 0 || id > program->count)
@@ -202,7 +203,8 @@ static void print_fdr_function_text(struct dump *dump, const struct fdr_record *
     printf("%-9s #%" PRIu32, fdr_action_name(record->action), record->function);
     if (name != NULL) {
         putchar(' ');
-        json_print_string(name, strlen(name)); // a name may hold anything
+        json_print_string(name,
+                          strlen(name)); // quoted, because a name may contain anything
     }
     printf(" +%" PRId64, record->delta);
 }
@@ -253,7 +255,7 @@ static void print_record_text(struct dump *dump, const struct fdr_record *record
     putchar('\n');
 }
 
-// note_problem keeps what the reader did not like, for the end of the listing.
+// note_problem stores a problem that the reader found, for the end of the listing.
 static void note_problem(struct dump *dump, const struct fdr_problem *problem)
 {
     if (dump->worst.status == CH_OK && !problem->harmless)
@@ -299,7 +301,7 @@ static void print_fdr_end(const struct dump *dump)
            dump->worst.status == CH_OK ? "true" : "false");
 }
 
-// refuse_trace notes that the file is no trace, or of a version there is not.
+// refuse_trace notes that the file is not a trace, or has an unknown version.
 static void refuse_trace(struct dump *dump, enum ch_status status)
 {
     struct fdr_problem problem = { .status = status };

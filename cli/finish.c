@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second half of a crash: the process is gone, its raw report lies in the spool and
-// we hold its lock. The agent becomes this command; nobody types it.
+// The second half of a crash: the process is gone, its raw report is in the spool, and
+// we hold the report's lock. The agent becomes this command by exec; users do not call
+// it.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -39,14 +40,14 @@ struct finish {
     json_t *report;
     struct symbolizer_held_image images[HELD_IMAGES];
     size_t image_count;
-    bool over; // the spool is past its caps, and others work on what keeps it so
+    bool over; // the spool exceeds its limits because of reports that others work on
 };
 
-// LEAST_UPLOAD_MS is left for the upload however long all before it took.
+// LEAST_UPLOAD_MS is reserved for the upload, however long everything before it took.
 enum { LEAST_UPLOAD_MS = 1000 };
 
-// A terminal or a reader takes what we print SOON_MS after the other; one that takes
-// nothing for PATIENCE_MS never will.
+// SOON_MS: a terminal or reader that reads takes what we print within this time.
+// PATIENCE_MS: one that reads nothing for this time never will.
 enum { SOON_MS = 100, PATIENCE_MS = 2000 };
 
 static void finish_deinit(struct finish *finish)
@@ -95,7 +96,7 @@ static void log_failure(const struct finish *finish, const char *what, const cha
     log_finish_line((void *)(uintptr_t)finish, line);
 }
 
-// parse_fd reads the number of a descriptor that came over exec.
+// parse_fd parses the number of a descriptor that was passed through exec.
 static bool parse_fd(const char *text, int *out)
 {
     char *end = NULL;
@@ -118,7 +119,7 @@ static enum ch_status hold_report(struct finish *finish, const char *lock_fd)
     return spool_adopt(spool, finish->id, finish->lock_fd);
 }
 
-// add_values makes values of what the agent copied of the process, where it did.
+// add_values makes values from what the agent copied of the process, if it did.
 static void add_values(struct finish *finish, const char *held_fd)
 {
     struct stat info;
@@ -154,7 +155,7 @@ static enum ch_status read_raw_report(struct finish *finish)
     return status;
 }
 
-// note_write_time fills in how long writing took, which the raw report could not know.
+// note_write_time adds how long writing took, which the raw report could not contain.
 static void note_write_time(json_t *report, const char *write_us)
 {
     json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
@@ -166,8 +167,8 @@ static void note_write_time(json_t *report, const char *write_us)
         (void)json_object_set_new(timings, "write", json_integer(us));
 }
 
-// rewrite stores the report with names in place of the raw one, which stays where that
-// fails. CH_ERR_LIMIT: with names it is too large.
+// rewrite replaces the raw report by the one with names; on failure the raw report
+// stays. CH_ERR_LIMIT: with names it is too large.
 static enum ch_status rewrite(struct finish *finish)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
@@ -182,8 +183,8 @@ static enum ch_status rewrite(struct finish *finish)
     return status;
 }
 
-// print shows the report to whoever watches. Where that does not read, the report is
-// given free first: others may want to send or delete it.
+// print shows the report on stderr. If the reader is slow, the report's lock is
+// released first, because others may want to send or delete it.
 static void print(struct finish *finish, const json_t *report)
 {
     const struct settings *settings = &finish->session.settings;
@@ -212,7 +213,7 @@ static uint64_t clock_ms(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// deadline_ms is when CRASHHOOK_TIMEOUT ends, counted from the crash.
+// deadline_ms is when CRASHHOOK_TIMEOUT, counted from the crash, ends.
 static uint64_t deadline_ms(const struct finish *finish)
 {
     uint64_t timeout = finish->session.settings.timeout_ms;
@@ -237,8 +238,8 @@ static void deliver(struct finish *finish)
     finish->over = !delivery_prune(&delivery, finish->id);
 }
 
-// clean_up keeps the spool within its caps. Of many that crash at once each holds its
-// own report: the last has to find those of the others free.
+// clean_up keeps the spool within its limits. If many processes crash at once, each
+// holds its own report: the last one must find the reports of the others unlocked.
 static void clean_up(struct finish *finish)
 {
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
@@ -248,8 +249,8 @@ static void clean_up(struct finish *finish)
         (void)delivery_prune(&delivery, finish->id);
 }
 
-// hold_images notes which images the descriptors in the list are of: they were deleted,
-// and the kernel says what they were called.
+// hold_images records which images the descriptors in the list belong to: the files
+// were deleted, and the kernel tells their former paths.
 static void hold_images(struct finish *finish, const char *list)
 {
     static const char deleted[] = " (deleted)";
@@ -273,7 +274,7 @@ static void hold_images(struct finish *finish, const char *list)
     finish->session.held_image_count = finish->image_count;
 }
 
-// add_names completes a raw report with what needs debug files and other files.
+// add_names completes a raw report with what requires debug files and other files.
 static enum ch_status add_names(struct finish *finish, const struct options *options)
 {
     note_write_time(finish->report, options_value(options, "write-us"));
@@ -294,7 +295,7 @@ static int run_finish(const struct options *options)
     if (finish.id == NULL || !report_id_ok(finish.id))
         return command_misused("finish: it takes --id ID");
     umask(077);
-    (void)signal(SIGPIPE, SIG_IGN); // who reads our stderr may be gone
+    (void)signal(SIGPIPE, SIG_IGN); // the reader of our stderr may be gone
     if (session_spool_open(&finish.session, SPOOL_WRITE) != CH_OK)
         return COMMAND_FAILED;
     enum ch_status status = hold_report(&finish, options_value(options, "lock-fd"));
@@ -302,19 +303,19 @@ static int run_finish(const struct options *options)
         log_failure(&finish, "lock", spool_why(status));
         return COMMAND_FAILED;
     }
-    // What is read from here on was made by strangers.
+    // Everything read from here on was made by strangers.
     confine_free_phase();
     if (read_raw_report(&finish) != CH_OK)
         return COMMAND_FAILED;
 
-    // Of a core, whoever read that has added the names.
+    // The report of a core has its names already, from the process that read the core.
     if (report_integer(finish.report, "revision", 0) == 0)
         status = add_names(&finish, options);
     named = json_incref(finish.report);
-    // What is too large to be kept is too large to be sent.
+    // What is too large to be stored is too large to be sent.
     if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)
         deliver(&finish);
-    print(&finish, named); // whoever reads that may take its time
+    print(&finish, named); // its reader may be slow
     clean_up(&finish);
     crash_records_take(&finish.session); // of earlier crashes
     if (finish.report != NULL)

@@ -113,11 +113,11 @@ static bool parse_image_address(const json_t *json, uint64_t *out)
     return text != NULL && command_parse_address(text, out);
 }
 
-// A build ID in JSON is at most this many bytes.
+// BUILD_ID_MAX limits a build ID in JSON, in bytes.
 enum { BUILD_ID_MAX = 4096 };
 
-// parse_image reads one image and returns what is wrong with it, or NULL. build_id is
-// where its build ID's bytes go.
+// parse_image parses one image; it returns what is wrong with the image, or NULL.
+// build_id is where the bytes of its build ID go.
 static const char *parse_image(const json_t *json, unsigned word_bits,
                                uint8_t build_id[BUILD_ID_MAX],
                                struct image_map_image *out)

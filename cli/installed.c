@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// find_installed writes the first of places, given from this program's folder, that
-// exists.
+// find_installed writes the first existing path in places, which are relative to this
+// program's folder.
 static bool find_installed(const char *const *places, size_t count,
                            char path[static PATH_MAX])
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the other parts of this installation are: found from where this program lies,
-// so that the build tree, any prefix and a moved folder work alike.
+// Where the other parts of this installation are, relative to the folder of this
+// program, so that the build tree, any prefix and a moved folder all work.
 //
-// What is not where it should be is not searched for elsewhere: parts of different
-// versions do not mix.
+// A part that is not in its place is not searched for elsewhere: parts of different
+// versions do not fit together.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

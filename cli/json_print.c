@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-// utf8_length is how many bytes the character at bytes has, 0 where it is none: cut,
-// longer than needed, a surrogate, or past U+10FFFF.
+// utf8_length is the number of bytes of the character at bytes, or 0 if there is none:
+// it is cut, overlong, a surrogate, or past U+10FFFF.
 static size_t utf8_length(const uint8_t *bytes, size_t size)
 {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };

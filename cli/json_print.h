@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON that is printed as it is made, for listings too long to be built first.
+// JSON that is printed as it is made, for listings too long to be built in memory.
 //
-// It is for the commands alone, which print to standard output; whoever prints keeps
-// the commas and brackets right. Nothing is allocated, and there is no limit.
+// It is only for commands, which print to standard output; the caller is responsible
+// for commas and brackets. Nothing is allocated, and there is no limit.
 #pragma once
 #include <stddef.h>
 

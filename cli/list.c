@@ -18,8 +18,8 @@ static void drop_json(json_t *const *value)
     json_decref(*value);
 }
 
-// read_listed_report reads one report; where it cannot, one line says so and the others
-// go on.
+// read_listed_report reads one report; a failure is one line on stderr, and the listing
+// goes on.
 static json_t *read_listed_report(const struct session *session, const char *id)
 {
     struct report_error error = { "" };
@@ -57,7 +57,7 @@ static json_t *targets_json(const struct spool_state *state)
     return targets;
 }
 
-// entry_json is the report's row: what contract and text form share.
+// entry_json is the report's row, which the JSON and the text form share.
 static json_t *entry_json(const json_t *report, const struct spool_state *state)
 {
     const json_t *process = json_object_get(report, "process");

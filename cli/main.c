@@ -8,7 +8,8 @@
 #include "cli/command.h"
 #include "cli/session.h"
 
-// The table of commands, in the order --help lists them: a row a line.
+// commands is the table of commands, in the order in which --help lists them, one per
+// line.
 // clang-format off
 static const struct command *const commands[] = {
     &run_command,
@@ -36,7 +37,7 @@ static const struct command *const commands[] = {
 // clang-format on
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
-// word_count is how many words of argv name the command: 0 when they name another.
+// word_count is how many words of argv name the command: 0 if they name another one.
 static size_t word_count(const struct command *command, char **argv)
 {
     const char *space = strchr(command->name, ' ');
@@ -49,7 +50,7 @@ static size_t word_count(const struct command *command, char **argv)
     return strcmp(argv[1], space + 1) == 0 ? 2 : 0;
 }
 
-// command_in_group is whether the command's first word, of two, is word.
+// command_in_group says whether word is the first of the command's two words.
 static bool command_in_group(const struct command *command, const char *word)
 {
     size_t length = strlen(word);
@@ -94,7 +95,7 @@ static void print_command_help(const struct command *command)
     options_print(command_options(command), stdout);
 }
 
-// wants_help is whether --help stands among the words that can be options.
+// wants_help says whether --help is among the words that can be options.
 static bool wants_help(const struct command *command, char **argv)
 {
     for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
@@ -129,8 +130,8 @@ static int run_row(const struct command *command, char **argv)
                                options.arguments[command->arguments_max]);
     if (!session_options_understood(&options, command->name))
         return COMMAND_USAGE;
-    // Where children are ignored nobody hears how one has ended; run leaves that to its
-    // program.
+    // While SIGCHLD is ignored, the exit status of a child is lost. The program that
+    // run starts must inherit the action, so run changes it itself.
     if (command != &run_command)
         (void)signal(SIGCHLD, SIG_DFL);
     return command->run(&options);

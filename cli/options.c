@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// find_cli_option is the row of a long option, of which length bytes are its name, or
+// find_cli_option finds the row of a long option whose name is length bytes long, or
 // NULL.
 static const struct option *find_cli_option(const struct option *rows, const char *name,
                                             size_t length)
@@ -25,8 +25,8 @@ static const struct option *find_letter(const struct option *rows, char letter)
     return NULL;
 }
 
-// take_option reads the option at *argv and moves *argv to the last word it used. It
-// returns why it could not, or NULL.
+// take_option parses the option at *argv and moves *argv to the last word that it used.
+// It returns why it could not, or NULL.
 static const char *take_option(struct options *options, char ***argv)
 {
     const char *word = **argv;
@@ -120,8 +120,8 @@ const char *options_value_at(const struct options *options, const char *name,
     return NULL;
 }
 
-// print_option_row writes "  -o, --output FILE" and the help behind it, on a line of
-// its own where the option is long.
+// print_option_row prints "  -o, --output FILE" and the help after it, on a line of its
+// own if the option is long.
 static void print_option_row(const struct option *row, FILE *to)
 {
     enum { HELP_COLUMN = 26 };

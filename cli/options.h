@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-// An option is a row of a command's table; a row without a name ends the table.
+// option is a row of a command's table; a row without a name ends the table.
 struct option {
     const char *name;  // without its dashes: "json"
     const char *value; // what --help calls its value: "FILE"; NULL: it takes none
@@ -20,7 +20,7 @@ struct option {
     char letter;       // the short form; 0: none
 };
 
-// An option_use is one option as it was given.
+// option_use is one option as the user gave it.
 struct option_use {
     const struct option *option;
     const char *value; // NULL: it takes none
@@ -30,14 +30,14 @@ struct options {
     const struct option *rows;
     struct option_use *uses;
     size_t use_count;
-    const char **arguments; // what is no option, then NULL
+    const char **arguments; // words that are not options, then NULL
     size_t argument_count;
 };
 
 // options_init splits argv into options of rows and arguments. in_order: the first
 // argument ends the options, because it is a command with options of its own. On
-// CH_ERR_MALFORMED the first argument is the word that was not understood and out_why
-// says why. Whatever it returns, the options are to be deinited.
+// CH_ERR_MALFORMED the first argument is the word that is wrong and out_why says why.
+// The options must be deinited whatever it returns.
 CH_CHECKED enum ch_status options_init(struct options *options,
                                        const struct option *rows, bool in_order,
                                        char **argv, const char **out_why);
@@ -45,13 +45,13 @@ CH_CHECKED enum ch_status options_init(struct options *options,
 // options_deinit frees what options_init allocated.
 void options_deinit(struct options *options);
 
-// options_given is whether the option called name was given.
+// options_given says whether the option with that name was given.
 bool options_given(const struct options *options, const char *name);
 
 // options_value is the last value given for name, or NULL.
 const char *options_value(const struct options *options, const char *name);
 
-// options_value_at is the index'th value given for name, or NULL when there are fewer.
+// options_value_at is the index'th value given for name, or NULL if there are fewer.
 const char *options_value_at(const struct options *options, const char *name,
                              size_t index);
 

@@ -24,8 +24,8 @@ void pen_plain(const struct pen *pen, const char *format, ...)
     va_end(arguments);
 }
 
-// decode_color reads one character of UTF-8 and says how many bytes it has; what is
-// none counts as one byte, with a value past Unicode's.
+// decode_color decodes one character of UTF-8 and returns its number of bytes; an
+// invalid byte counts as one character above Unicode's range.
 static size_t decode_color(const char *text, uint32_t *out)
 {
     unsigned char first = (unsigned char)*text;
@@ -45,13 +45,16 @@ static size_t decode_color(const char *text, uint32_t *out)
     return size != 0 ? size : 1;
 }
 
-// steers: this character does something to a terminal or to the order of a line other
-// than taking its place in it.
+// steers is true for a character that affects a terminal, or the order of a line, in
+// any other way than by its own glyph.
 static bool steers(uint32_t character)
 {
     static const struct {
         uint32_t first;
         uint32_t last;
+        // Controls; the Arabic letter mark; zero-width characters and direction marks;
+        // separators, bidirectional embeddings and overrides; invisible operators and
+        // isolates; the byte order mark; interlinear annotations; tags; invalid bytes.
     } ranges[] = {
         { 0x00, 0x1f },           { 0x7f, 0x9f },     { 0x61c, 0x61c },
         { 0x200b, 0x200f },       { 0x2028, 0x202e }, { 0x2060, 0x206f },

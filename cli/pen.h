@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pen writes text of strangers to a terminal or a file: pen_text escapes what could
-// steer a terminal or reorder a line (control characters, escapes, bidirectional
-// marks), pen_plain writes our own words as they are. Colour is a property of the pen,
-// so that who writes need not ask.
+// A pen writes text from strangers to a terminal or a file: pen_text escapes characters
+// that could control a terminal or reorder a line (control characters, escape
+// sequences, bidirectional marks), pen_plain writes our own words unchanged. Colour is
+// a property of the pen, so that its users need not check for it.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,14 +19,14 @@ struct pen {
     unsigned width; // of a line; 0: any
 };
 
-// pen_set changes the colour from here on.
+// pen_set sets the colour of what follows.
 void pen_set(const struct pen *pen, enum pen_colour colour);
 
 // pen_plain writes our own words.
 void pen_plain(const struct pen *pen, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// pen_text writes a stranger's string, escaped; NULL is nothing.
+// pen_text writes a string from outside, escaped; NULL writes nothing.
 void pen_text(const struct pen *pen, const char *text);
 
 // pen_escape appends text, escaped.

@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 
-// Whoever can change the folder, or put another in its place, decides what is loaded.
+// OTHERS_WRITE: whoever can change the folder, or replace it, decides what is loaded.
 enum { OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
-// preload_parent_is_safe is whether others cannot move or remove what we make in
+// preload_parent_is_safe says whether others cannot move or remove what we create in
 // parent.
 static bool preload_parent_is_safe(const char *parent)
 {
@@ -23,11 +23,12 @@ static bool preload_parent_is_safe(const char *parent)
            ((status.st_mode & OTHERS_WRITE) == 0 || (status.st_mode & S_ISVTX) != 0);
 }
 
-// preload_folder_make makes folder, or finds the one that an earlier run made.
+// preload_folder_make creates folder, or accepts the one that an earlier run created.
 static bool preload_folder_make(const char *folder)
 {
     struct stat status;
-    // A child that has become another user loads the library too, whatever our umask.
+    // A child that became another user loads the library too, so our umask must not
+    // matter.
     if (mkdir(folder, 0755) == 0)
         (void)chmod(folder, 0755);
     return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
@@ -42,8 +43,8 @@ static bool preload_link_leads_to(const char *link, const char *target)
            memcmp(found, target, (size_t)length) == 0;
 }
 
-// preload_link_make makes link lead to target. A link that leads elsewhere is replaced
-// in one step, since others of this user may be starting programs through it.
+// preload_link_make makes link point to target. A link to something else is replaced
+// atomically, because other processes of this user may be starting programs through it.
 static bool preload_link_make(const char *link, const char *target)
 {
     struct text CH_CLEANUP(text_deinit) other = { 0 };
@@ -54,8 +55,9 @@ static bool preload_link_make(const char *link, const char *target)
            rename(other.bytes, link) == 0;
 }
 
-// preload_link_below makes a link to the library's folder, of which the handler goes on
-// to the agent, in this user's folder below parent. The target's inode names the link.
+// preload_link_below makes a link to the library's folder in this user's folder below
+// parent. It links the folder because the handler finds the agent relative to the
+// library. The link's name is the inode of its target.
 static bool preload_link_below(const char *parent, const char *library,
                                char out_path[static PATH_MAX])
 {

@@ -17,7 +17,7 @@
 enum {
     SCRIPTS_MAX = 5,    // interpreters of interpreters (fs/exec.c)
     SCRIPT_BYTES = 256, // of the first line that the kernel reads
-    DYNAMIC_MAX = 4096, // entries looked at
+    DYNAMIC_MAX = 4096, // entries examined
     NOTES_LOOKED_AT = 64,
     SEGMENTS_LOOKED_AT = 64,
     NAME_BYTES = 256,
@@ -54,8 +54,8 @@ static bool find_in_path(const char *command, char out[static PATH_MAX])
     }
 }
 
-// script_interpreter gives what a script is run by: the word after its "#!", or the
-// shell where there is none (execvp). False: it is no script.
+// script_interpreter writes what runs a script: the word after its "#!", or the shell
+// if it has none, as execvp does. False: it is not a script.
 static bool script_interpreter(const char *bytes, size_t size,
                                char out[static PATH_MAX])
 {
@@ -77,8 +77,8 @@ static bool script_interpreter(const char *bytes, size_t size,
     return out[0] != 0;
 }
 
-// segment_bytes gives a segment's bytes in the file, at most NAME_BYTES - 1 of them, as
-// a string.
+// segment_string copies a segment's bytes from the file, at most NAME_BYTES - 1 of
+// them, as a string.
 static void segment_string(const struct elf_view *file,
                            const struct elf_segment *segment,
                            char out[static NAME_BYTES])
@@ -93,7 +93,7 @@ static void segment_string(const struct elf_view *file,
     out[length] = 0;
 }
 
-// has_note is whether the file has a note of that name and type.
+// has_note says whether the file has a note of that name and type.
 static bool has_note(const struct elf_view *file, const char *name, uint32_t type)
 {
     struct elf_segment segment;
@@ -116,7 +116,8 @@ static bool has_note(const struct elf_view *file, const char *name, uint32_t typ
     return false;
 }
 
-// offset_of is where the byte at vaddr is in the file; false: nowhere.
+// offset_of is the offset in the file of the byte at vaddr; false: the file does not
+// have it.
 static bool offset_of(const struct elf_view *file, uint64_t vaddr, uint64_t *out)
 {
     struct elf_segment segment;
@@ -187,7 +188,7 @@ static bool find_runtime(const struct elf_view *file, char out[static NAME_MAX +
     return false;
 }
 
-// has_dynamic_name is whether one of names is a whole string of .dynstr.
+// has_dynamic_name says whether one of names is a complete string in .dynstr.
 static bool has_dynamic_name(const struct elf_view *file, const char *const *names)
 {
     struct elf_section strings;
@@ -208,7 +209,8 @@ static bool has_dynamic_name(const struct elf_view *file, const char *const *nam
     return false;
 }
 
-// exports_sanitizer: a runtime that is linked into the program exports its interface.
+// exports_sanitizer is true if a sanitizer's runtime is linked into the program, which
+// then exports its interface.
 static bool exports_sanitizer(const struct elf_view *file)
 {
     static const char *const names[] = { "__asan_init", "__tsan_init",   "__lsan_init",
@@ -244,11 +246,13 @@ static enum program_kind kind_of_bytes(const void *bytes, size_t size,
     return kind_of_elf(&file, out);
 }
 
-// file_gains_privileges: the kernel gives the program an identity that is not its
-// caller's, or capabilities. The loader then takes nothing from the environment.
+// file_gains_privileges is true if the kernel gives the program an identity that is not
+// its caller's, or capabilities. The loader then ignores LD_PRELOAD (ld.so(8)).
 static bool file_gains_privileges(int fd, const struct stat *file)
 {
     bool set_gid = (file->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+    // no_new_privs makes execve ignore set-user-ID bits and file capabilities
+    // (execve(2)).
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
         return false;
     return ((file->st_mode & S_ISUID) != 0 && file->st_uid != getuid()) ||
@@ -256,8 +260,8 @@ static bool file_gains_privileges(int fd, const struct stat *file)
            (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-// look_at looks at the file at out->path. True: it is a script, and what runs it is to
-// be looked at instead.
+// look_at examines the file at out->path. True: it is a script, and out->path is now
+// its interpreter, which is to be examined instead.
 static bool look_at(struct program *out)
 {
     struct stat file;

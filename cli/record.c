@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records the stack of a live process's first thread as a test case: its registers, its
-// images, and every byte that the unwinder reads on any of its ways. tests/cases/unwind
-// says what the folder holds.
+// images, and every byte that the unwinder reads with any of its methods.
+// tests/cases/unwind describes the folder that this makes.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -14,14 +14,14 @@
 #include "cli/command.h"
 #include "cli/session.h"
 
-// Memory is kept in blocks of this size, so that a walk that reads a little further
-// than today's finds it.
+// BLOCK_BYTES: memory is stored in blocks of this size, so that a future unwinder that
+// reads a little further still finds its bytes.
 enum { BLOCK_BYTES = 256, BLOCKS_MAX = 1 << 16 };
 
-// A recorder is a memory_reader that remembers what was read through it.
+// recorder is a memory_reader that remembers what was read through it.
 struct recorder {
     const struct memory_reader *memory;
-    uint64_t *blocks; // their addresses, in any order, each once for every reading
+    uint64_t *blocks; // their addresses, unsorted and with duplicates
     size_t count;
     size_t capacity;
     bool failed;
@@ -70,7 +70,7 @@ static bool ignore_frame(void *context, const struct unwind_frame *frame,
     return true;
 }
 
-// walk_every_way reads all that the unwinder reads of this thread.
+// walk_every_way reads everything that the unwinder reads of this thread.
 static enum ch_status walk_every_way(struct recorder *r, struct capture *capture,
                                      const struct unwind_registers *registers)
 {
@@ -98,7 +98,7 @@ static json_t *hex(uint64_t value)
     return json_sprintf("0x%" PRIx64, value);
 }
 
-// append_record_memory writes the blocks to file, neighbours as one piece, and lists
+// append_record_memory writes the blocks to file, adjacent ones as one piece, and lists
 // the pieces.
 static enum ch_status append_record_memory(const struct recorder *r, FILE *file,
                                            json_t *list)

@@ -16,7 +16,7 @@
 
 enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20 };
 
-// How many lines of a watched object are shown.
+// MEDIUM_LINES and FULL_LINES are how many lines of a watched object are shown.
 enum { MEDIUM_LINES = 40, FULL_LINES = 1000 };
 
 struct render {
@@ -50,7 +50,7 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
-// render_crash_place writes " in FUNCTION at FILE:LINE" of the frame to look at first.
+// render_crash_place writes " in FUNCTION at FILE:LINE" for the frame to look at first.
 static void render_crash_place(const struct render *render)
 {
     struct text CH_CLEANUP(text_deinit) place = { 0 };
@@ -67,7 +67,7 @@ static void render_crash_place(const struct render *render)
     pen_plain(&render->pen, "%s", place.size != 0 ? place.bytes : "");
 }
 
-// write_message writes what the program said as it died, line by line.
+// write_message writes the program's last message, line by line.
 static void write_message(const struct pen *pen, const char *message)
 {
     char *copy = message != NULL ? strdup(message) : NULL;
@@ -83,7 +83,7 @@ static void write_message(const struct pen *pen, const char *message)
     free(copy);
 }
 
-// write_summary is the line that has to be enough for a hurried reader.
+// write_summary writes the line that must be enough for a reader in a hurry.
 static void write_summary(const struct render *render)
 {
     const struct pen *pen = &render->pen;
@@ -120,7 +120,7 @@ static void write_summary(const struct render *render)
     }
 }
 
-// render_field writes "Label    value", the labels in one column.
+// render_field writes "Label value", with the values in one column.
 static void render_field(const struct pen *pen, const char *label, const char *value)
 {
     if (value == NULL || *value == 0)
@@ -241,7 +241,7 @@ static void write_crashed_thread(const struct render *render)
         render_source_write(&render->pen, frame);
 }
 
-// padding fills a register's value up to its column.
+// padding is the space that fills a register's value up to its column.
 static int padding(size_t used)
 {
     enum { VALUE_COLUMNS = 18 };
@@ -308,7 +308,7 @@ static void render_image(const struct pen *pen, const json_t *image)
     pen_plain(pen, "\n");
 }
 
-// render_images lists the images that frames lie in, or all of them in a full report.
+// render_images lists the images of frames, or all images in a full report.
 static void render_images(const struct render *render)
 {
     const json_t *images = json_object_get(render->report, "images");
@@ -347,7 +347,7 @@ static void render_breadcrumbs(const struct render *render)
     }
 }
 
-// last_lines is where the last count lines of text begin.
+// last_lines is the start of the last count lines of text.
 static const char *last_lines(const char *text, size_t count)
 {
     const char *at = text + strlen(text);
@@ -371,7 +371,7 @@ static void render_text_lines(const struct render *render, const char *text)
     }
 }
 
-// render_data lists what the program has said of itself in longer texts.
+// render_data lists the longer texts that the program attached about itself.
 static void render_data(const struct render *render)
 {
     json_t *data = json_object_get(render->report, "user_data");
@@ -392,7 +392,7 @@ static void render_data(const struct render *render)
     }
 }
 
-// render_attachments shows the last lines of attached texts, all of them in a full
+// render_attachments shows the last lines of attached texts, or all lines in a full
 // report.
 static void render_attachments(const struct render *render)
 {
@@ -458,7 +458,7 @@ static void write_timings(const struct render *render)
     render_field(&render->pen, "Group", report_string(render->report, "fingerprint"));
 }
 
-// flight_events is how many calls before the crash are shown of the crashed thread.
+// flight_events is how many calls before the crash are shown for the crashed thread.
 static size_t flight_events(const struct render *render)
 {
     static const size_t events[] = {

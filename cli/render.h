@@ -2,10 +2,11 @@
 //
 // A report as a person reads it, in a terminal or a file.
 //
-// The first line says what happened where; then come the crashed thread, innermost
-// frame first, its own frames plain and system frames dim, and the other threads, those
-// with equal stacks folded into one. What a report says is written by strangers:
-// whatever could steer a terminal is shown escaped. Users: show, export, finish,
+// The first line says what happened and where; then comes the crashed thread, innermost
+// frame first, with the program's own frames plain and system frames dim, and the other
+// threads, with equal stacks folded into one. A report is text from strangers:
+// characters that could control a terminal are escaped. Users: show, export, finish,
+// attach, core.
 // attach, core.
 #pragma once
 #include <jansson.h>
@@ -21,9 +22,9 @@ struct render_style {
     unsigned width; // of a line; 0: any
 };
 
-// render_style_for is the style that suits where the text goes: colour and line breaks
-// on a terminal alone (NO_COLOR is honoured), and friendly there where preset is auto.
+// render_style_for is the style that fits the output: colour and line breaks only on a
+// terminal (NO_COLOR is honoured), and there the friendly preset if preset is auto.
 struct render_style render_style_for(FILE *to, enum setting_preset preset);
 
-// render_report writes report, which report_parse has accepted or the agent has made.
+// render_report writes report, which report_parse accepted or the agent made.
 void render_report(const json_t *report, const struct render_style *style, FILE *to);

@@ -7,10 +7,10 @@
 #include "cli/render_threads.h"
 #include "report/report.h"
 
-// INDENT_MAX: deeper calls are not indented further.
+// INDENT_MAX is the depth from which calls are not indented further.
 enum { INDENT_MAX = 24, TIME_WIDTH = 12, THREADS_MAX = 32 };
 
-// render_flight_time writes a time in the largest unit that it has one of.
+// render_flight_time writes a time in the largest unit of which it is at least one.
 static void render_flight_time(const struct pen *pen, int64_t ns)
 {
     static const struct {
@@ -73,7 +73,7 @@ static const json_t *rendered_thread_of(const json_t *report, int64_t tid)
     return NULL;
 }
 
-// append_open says how many calls were open, and whether the stack has them all.
+// append_open says how many calls were open, and whether all of them are on the stack.
 static void append_open(const json_t *flight, struct text *out)
 {
     size_t open = json_array_size(json_object_get(flight, "open_calls"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flight record: what each thread called last, innermost indented furthest, with
+// The flight record: what each thread called last, deeper calls indented further, with
 // times before the crash. Part of render.h.
 #pragma once
 #include <jansson.h>
@@ -8,7 +8,7 @@
 
 #include "cli/pen.h"
 
-// render_flight_write writes the last events of each thread: `most` of the crashed
-// thread's, a quarter of that of the others'. A report without a flight record gives
-// nothing.
+// render_flight_write writes the last events of each thread: `most` for the crashed
+// thread, a quarter of that for the others. For a report without a flight record it
+// writes nothing.
 void render_flight_write(const struct pen *pen, const json_t *report, size_t most);

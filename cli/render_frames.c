@@ -179,7 +179,7 @@ static void write_note(const struct pen *pen, const char *note)
     pen_set(pen, PEN_PLAIN);
 }
 
-// write_end says why the stack ends here, where that is not its outermost frame.
+// write_end says why the stack ends here, unless this is its outermost frame.
 static void write_end(const struct pen *pen, const char *ended)
 {
     static const struct {
@@ -221,8 +221,8 @@ static size_t repeats(const json_t *list, size_t at)
     return count;
 }
 
-// write_code writes the frame at list[at], and once those that repeat it. It returns
-// how many frames it stands for.
+// write_code writes the frame at list[at] and one line for the frames that repeat it.
+// It returns how many frames these are.
 static size_t write_code(const struct render_frames *frames, const json_t *list,
                          size_t at, uint64_t number)
 {

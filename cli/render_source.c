@@ -12,7 +12,7 @@
 
 enum { CONTEXT_LINES = 2, SOURCE_MAX_BYTES = 8 << 20 };
 
-// open_source opens a source file; a `~` that sanitizing put there is our home again.
+// open_source opens a source file; a leading `~`, which sanitizing wrote, is our home.
 static FILE *open_source(const char *path)
 {
     char expanded[PATH_MAX];

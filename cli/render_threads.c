@@ -9,7 +9,7 @@
 
 enum { NAMES_MAX = 6 };
 
-// One thread and the hash of its stack.
+// keyed is a thread and the hash of its stack.
 struct keyed {
     uint64_t key;
     size_t first; // index of the first thread of its group
@@ -132,8 +132,8 @@ static void append_header(const json_t *threads, const struct keyed *group,
         text_appendf(out, ", %s", state);
 }
 
-// append_brief appends where the thread is: the innermost frame, and the program's own
-// that led there.
+// append_brief appends where the thread is: its innermost frame, and the program's own
+// frame that led there.
 static void append_brief(const json_t *report, const json_t *thread, struct text *out)
 {
     const json_t *innermost = json_array_get(report_frames(thread), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads besides the crashed one, those with equal stacks folded into one group:
-// equal means the same functions and places, or the same addresses where no names are.
+// The threads besides the crashed one, with equal stacks folded into one group: equal
+// means the same functions and places, or the same addresses where there are no names.
 // Part of render.h.
 #pragma once
 #include <jansson.h>

@@ -13,7 +13,7 @@ enum {
     ARGUMENTS_MAX = 16
 };
 
-// A level is an object or array of which some members have been written.
+// level is an object or array some of whose members have been written.
 struct level {
     const json_t *container;
     void *member; // of an object
@@ -32,8 +32,8 @@ static bool is_scalar(const json_t *value)
     return !json_is_object(value) && !json_is_array(value);
 }
 
-// pointee gives what a pointer that was followed leads to, or NULL; other values are no
-// pointers and lead nowhere.
+// pointee is what a pointer that was followed points to, or NULL; it is NULL for any
+// other value.
 static const json_t *pointee(const json_t *value)
 {
     return report_string(value, "address") != NULL ? json_object_get(value, "value")
@@ -47,7 +47,8 @@ static void append_quoted_value(const char *text, struct text *out)
     text_append_string(out, "\"");
 }
 
-// is_number_text: numbers that JSON cannot hold, and addresses, are strings in hex.
+// is_number_text is true for a string in hex: numbers that JSON cannot hold, and
+// addresses.
 static bool is_number_text(const char *text)
 {
     return strncmp(text, "0x", 2) == 0 &&
@@ -71,7 +72,7 @@ static void append_scalar(const json_t *value, struct text *out)
         text_append_string(out, "NULL");
 }
 
-// is_small is whether a structure is shown in one line: {x = 1, y = 2}.
+// is_small says whether a structure is shown in one line: {x = 1, y = 2}.
 static bool is_small(const json_t *value)
 {
     const char *key;
@@ -103,7 +104,7 @@ static void append_small(const json_t *value, struct text *out)
     text_append_string(out, *separator == '{' ? "{}" : "}");
 }
 
-// append_pointer writes a pointer, without what a structure it leads to has.
+// append_pointer writes a pointer and, if it is small, what it points to.
 static void append_pointer(const json_t *value, struct text *out)
 {
     const json_t *to = pointee(value);
@@ -125,7 +126,7 @@ static void append_pointer(const json_t *value, struct text *out)
         text_append_string(out, " (above)");
 }
 
-// append_elements writes an array whose elements are no structures.
+// append_elements writes an array whose elements are not structures.
 static void append_elements(const json_t *array, struct text *out)
 {
     size_t count = json_array_size(array);
@@ -163,8 +164,8 @@ void render_values_append_inline(const json_t *value, struct text *out)
     }
 }
 
-// append_argument writes what an argument is now, and what it was when the function was
-// called where that is another value or all that is known.
+// append_argument writes the current value of an argument, and its value when the
+// function was called if that differs or is all that is known.
 static void append_argument(const json_t *argument, struct text *out)
 {
     const json_t *value = json_object_get(argument, "value");
@@ -205,7 +206,7 @@ void render_values_append_arguments(const json_t *frame, struct text *out)
     }
 }
 
-// inner gives what is to be listed below a value, or NULL.
+// inner is what is to be listed below a value, or NULL.
 static const json_t *inner(const json_t *value)
 {
     const json_t *to = pointee(value);
@@ -227,7 +228,8 @@ static void enter_rendered_value(struct listing *listing, const json_t *containe
                         .member = json_object_iter((json_t *)(uintptr_t)container) };
 }
 
-// next_member gives the next member of the level, with its name; NULL: there is none.
+// next_member returns the next member of the level and appends its name; NULL: there is
+// none.
 static const json_t *next_member(struct level *level, struct text *name)
 {
     const json_t *value;
@@ -260,7 +262,7 @@ static void render_value_line(struct listing *listing, const char *name,
     listing->lines_left--;
 }
 
-// render_members writes the members of a value, and theirs, depth first.
+// render_members writes the members of a value, and their members, depth first.
 static void render_members(struct listing *listing, const json_t *value)
 {
     enter_rendered_value(listing, value);

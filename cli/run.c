@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program so that its crashes are reported: decides from the file how it is
-// watched (program_kind.h), and prepares its environment for that.
+// Runs a program so that its crashes are reported: decides from its file how it is
+// watched (program_kind.h), and prepares its environment accordingly.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ enum {
     VALUE_SIZE = 64,
 };
 
-// describe_value writes what a variable's option takes: "no|yes|tty", or VALUE and
-// behind its help what that may be.
+// describe_value writes what a variable's option takes: "no|yes|tty", or VALUE, and
+// then adds to its help what the value may be.
 static void describe_value(const struct settings_variable *variable, char *value,
                            char *help)
 {
@@ -64,8 +64,9 @@ static const struct option *run_options(void)
     return rows;
 }
 
-// absolute writes a path option so that it means the same where the program has gone
-// when it crashes; values of other options, and `stderr`, stay as they are.
+// absolute makes the path of an option independent of the working directory, which the
+// program may have changed when it crashes; values of other options, and `stderr`, are
+// copied.
 static bool absolute(const char *option, const char *value, struct text *out)
 {
     static const char *const paths[] = { "spool", "agent", "token-file", "log" };
@@ -90,8 +91,8 @@ static int export_option(const struct settings_variable *variable, const char *v
     return COMMAND_DONE;
 }
 
-// export_options sets the variables that options stand for, and makes paths of those
-// that are set absolute: the tracer is in another folder than the program.
+// export_options sets the variables of the given options, and makes paths in variables
+// that are already set absolute: the tracer runs in another folder than the program.
 static int export_options(const struct options *options)
 {
     size_t count;
@@ -108,9 +109,9 @@ static int export_options(const struct options *options)
     return COMMAND_DONE;
 }
 
-// open_run_spool opens the spool that reports will be in. Where that cannot be used the
-// person here is told now; the agent has nobody to tell. The handler complains about
-// values that are not understood.
+// open_run_spool opens the spool that reports will be in. If it is unusable, the user
+// is told now; the agent would have nobody to tell. The handler reports values that
+// cannot be parsed.
 static bool open_run_spool(struct session *session)
 {
     settings_read(&session->settings, session_getenv, NULL, NULL);
@@ -121,8 +122,8 @@ static bool open_run_spool(struct session *session)
     return enabled;
 }
 
-// preload puts the library in front of what is preloaded already, and after the runtime
-// of a sanitizer, which wants to be the first.
+// preload puts the library before what is already preloaded, and after the runtime of a
+// sanitizer, which must come first.
 static int preload(const char *runtime)
 {
     char library[PATH_MAX];
@@ -146,7 +147,7 @@ static int preload(const char *runtime)
     return COMMAND_DONE;
 }
 
-// is_library is whether the word of LD_PRELOAD, length bytes, is a handler of ours.
+// is_library says whether a word of LD_PRELOAD, length bytes long, is our handler.
 static bool is_library(const char *word, size_t length)
 {
     static const char name[] = "/" CRASHHOOK_SONAME;
@@ -154,8 +155,8 @@ static bool is_library(const char *word, size_t length)
     return length >= size && memcmp(word + length - size, name, size) == 0;
 }
 
-// forget_preload takes our library out of LD_PRELOAD: what is watched from outside
-// needs no handler, and its crashes are to be reported once.
+// forget_preload removes our library from LD_PRELOAD: a program that is traced needs no
+// handler, and its crashes must be reported only once.
 static void forget_preload(void)
 {
     struct text CH_CLEANUP(text_deinit) value = { 0 };
@@ -173,11 +174,12 @@ static void forget_preload(void)
     (void)setenv("CRASHHOOK_ENABLE", "no", 1);
 }
 
-// tracer_environment is ours without what is for the loader of other programs. NULL:
-// there is no memory. It is never freed: the process becomes the program.
+// tracer_environment is our environment without the variables for the loader. NULL: out
+// of memory. It is never freed, because this process becomes the program.
 static char **tracer_environment(void)
 {
-    static char disabled[] = "CRASHHOOK_ENABLE=no"; // for the tracer itself
+    static char disabled[] =
+        "CRASHHOOK_ENABLE=no"; // the tracer itself must not load a handler
     size_t count = 0;
     size_t kept = 0;
     while (environ[count] != NULL)

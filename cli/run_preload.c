@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standing in for a program towards whoever started us: every signal is passed on, we
-// stop when it stops, and die as it died.
+// Standing in for a program towards our parent: every signal is passed on, we stop when
+// the program stops, and die as it died.
 //
-// All signals are blocked here and taken one after the other, so none interrupts
-// anything; actions are left alone, so that the program starts with what is ignored.
+// All signals are blocked here and received one at a time, so none interrupts anything;
+// the signal actions are not changed, so the program inherits which signals are
+// ignored.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,16 +25,17 @@
 #include "cli/session.h"
 #include "cli/unreported.h"
 
-// The program that we stand in for.
+// wrapped is the program that we stand in for.
 struct wrapped {
     pid_t pid;
-    int failure_fd; // has errno where it could not be executed
-    int status;     // as waitpid gives it
+    int failure_fd; // receives errno if the program could not be executed
+    int status;     // as waitpid returns it
     sigset_t mask;  // that we were started with
     struct sigaction child_action;
 };
 
-// The kernel's own calls: libc's leave out the two real-time signals that it uses.
+// mask_signals calls the kernel directly: libc would leave out the two real-time
+// signals that it uses itself.
 static void mask_signals(uint64_t set, void *before)
 {
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof(set));
@@ -45,8 +47,7 @@ static int wait_for_signal(siginfo_t *info, const struct timespec *timeout)
     return (int)syscall(SYS_rt_sigtimedwait, &all, info, timeout, sizeof(all));
 }
 
-// take_signal has signal do to us what it does to a process that does nothing about
-// it, and lets it come.
+// take_signal lets signal have its default effect on us.
 static void take_signal(int number)
 {
     const struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -62,7 +63,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
                          int failure_fd, pid_t parent)
 {
     (void)sigaction(SIGCHLD, &program->child_action, NULL);
-    // We may be killed by what cannot be passed on.
+    // A signal that cannot be passed on, SIGKILL, may end us.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
@@ -79,7 +80,7 @@ static enum ch_status start_program(const char **arguments, struct wrapped *prog
     pid_t parent = getpid();
     if (pipe2(failure, O_CLOEXEC) != 0)
         return CH_ERR_IO;
-    // Where it is ignored nobody hears how a child has ended.
+    // While SIGCHLD is ignored, the exit status of a child is lost.
     (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
                     &program->child_action);
     mask_signals(UINT64_MAX, &program->mask);
@@ -91,8 +92,8 @@ static enum ch_status start_program(const char **arguments, struct wrapped *prog
     return program->pid > 0 ? CH_OK : CH_ERR_IO;
 }
 
-// is_group_wide: the terminal sent it to all of the foreground group, the program
-// among it.
+// is_group_wide is true if the terminal sent the signal to the whole foreground group,
+// which includes the program.
 static bool is_group_wide(const struct wrapped *program, int number,
                           const siginfo_t *info)
 {
@@ -104,7 +105,7 @@ static bool is_group_wide(const struct wrapped *program, int number,
     return terminal && info->si_code == SI_KERNEL && getpgid(program->pid) == getpgrp();
 }
 
-// pass_on_to_program gives the program a signal that we were given, with its value.
+// pass_on_to_program sends the program a signal that we received, with its value.
 static void pass_on_to_program(const struct wrapped *program, int number,
                                siginfo_t *info)
 {
@@ -115,9 +116,8 @@ static void pass_on_to_program(const struct wrapped *program, int number,
         (void)kill(program->pid, number);
 }
 
-// reap_children takes what has become of children: as the first process of a container
-// we also get those that others leave behind, agents among them. True: the program has
-// ended.
+// reap_children waits for children that changed state: as the first process of a
+// container we also inherit orphans, agents among them. True: the program has ended.
 static bool reap_children(struct wrapped *program)
 {
     int status;
@@ -154,8 +154,8 @@ static uint64_t clock_ms(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// unfinished is whether a report that began at since_ms or later is being worked on,
-// in the spool or where programs leave what they cannot write there.
+// unfinished says whether a report that was begun at since_ms or later is being worked
+// on, in the spool or where programs leave what they cannot write there.
 static bool unfinished(const struct session *session, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
@@ -177,7 +177,7 @@ static bool unfinished(const struct session *session, uint64_t since_ms)
     return false;
 }
 
-// is_hurried is whether somebody wants us to end after the program did.
+// is_hurried says whether the signal asks us to end, now that the program has.
 static bool is_hurried(int number)
 {
     switch (number) {
@@ -197,8 +197,9 @@ static bool is_hurried(int number)
 }
 
 // await_reports waits for reports that were begun since we started, at most
-// CRASHHOOK_TIMEOUT. They are published before their program is let go, so all of its
-// own are there by now. A lock tells nobody when it falls, so it is asked for.
+// CRASHHOOK_TIMEOUT. A report is published before its program is released, so all
+// reports of the program are in place by now. The release of a lock cannot be waited
+// for together with signals, so locks are polled.
 static void await_reports(const struct session *session, uint64_t since_ms)
 {
     const struct timespec pause = { .tv_nsec = 5000000 };
@@ -211,8 +212,9 @@ static void await_reports(const struct session *session, uint64_t since_ms)
     }
 }
 
-// end_as dies of the signal that the program died of, without a second core, or gives
-// its exit status. The first process of a container cannot die so.
+// end_as dies of the signal that the program died of, without another core file, or
+// returns its exit status. The first process of a container cannot die like this: the
+// kernel discards the signal.
 static int end_as(int status)
 {
     if (!WIFSIGNALED(status))

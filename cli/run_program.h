@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two ways in which `crashhook run` watches a program: from inside, by the
-// preloaded handler, with a process of ours that stands in for the program, or from
-// outside, by a tracer that nobody sees, the program in our own place.
+// preloaded handler, with our process standing in for the program; or from outside, by
+// a tracer that is invisible to others, with the program in our own process.
 #pragma once
 #include "cli/program_kind.h"
 #include "cli/session.h"
@@ -12,25 +12,25 @@ enum { RUN_NO_PERMISSION = 126, RUN_NO_COMMAND = 127 };
 enum run_way {
     RUN_WAY_PRELOAD,
     RUN_WAY_TRACE,
-    RUN_WAY_UNWATCHED, // both would take from the program what it needs
+    RUN_WAY_UNWATCHED, // both would break the program
 };
 
 // run_way_of is how `--via auto` watches program.
 enum run_way run_way_of(const struct program *program);
 
-// run_failed says why arguments could not be executed, and returns the status that a
+// run_failed reports why command could not be executed, and returns the status that a
 // shell would.
 int run_failed(const char *command, int error);
 
 // run_preloaded starts the program, passes signals on to it, and waits for its end and
-// for the reports that were begun meanwhile. It dies of what the program died of, or
-// returns its exit status. session has the spool, if it can be opened.
+// for the reports that were begun in the meantime. It dies of what the program died of,
+// or returns its exit status. session has the spool, if it can be opened.
 int run_preloaded(const char **arguments, const struct session *session);
 
-// run_traced has agent watch this process, which then becomes the program. It returns
-// only where that cannot be executed. kept is the environment of the tracer; the
+// run_traced makes agent trace this process, which then becomes the program. It returns
+// only if the program cannot be executed. kept is the environment of the tracer; the
 // program's own is environ.
 int run_traced(const char *agent, const char **arguments, char **kept);
 
-// run_unwatched becomes the program, and returns only where that cannot be executed.
+// run_unwatched becomes the program, and returns only if that cannot be executed.
 int run_unwatched(const char **arguments);

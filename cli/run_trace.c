@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Having a program traced without being its parent. The tracer is made before the
-// program is, as a grandchild in a session of its own, and traces this process, which
-// then becomes the program. So whoever started us has the program itself as its child:
-// its status, its signals and the terminal need nobody in between.
+// Makes a program traced without being its parent. The tracer starts before the
+// program, as a grandchild in a session of its own, and traces this process, which then
+// becomes the program. So the program itself is the child of the process that started
+// us: nothing stands between the two for its status, its signals and the terminal.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,8 +23,8 @@
 
 enum { CHANNEL_FD = 3 }; // REQUEST_CHANNEL_FD
 
-// become_tracer has the agent trace process pid. It keeps standard error, to know later
-// what that was, and nothing else.
+// become_tracer makes the agent trace process pid. It keeps standard error, to
+// recognize it later, and no other descriptor.
 static void become_tracer(const char *agent, int channel, pid_t pid, char **kept)
 {
     char number[16];
@@ -42,8 +42,8 @@ static void become_tracer(const char *agent, int channel, pid_t pid, char **kept
     (void)execve(agent, (char **)(uintptr_t)arguments, kept);
 }
 
-// start_tracer makes the tracer, a child's child. The child in between has no exit
-// signal, so that none is left for the program, and is reaped here.
+// start_tracer makes the tracer, a child of a child. The child in between has no exit
+// signal, so that none is pending when the program starts, and is reaped here.
 static bool start_tracer(const char *agent, int channel, char **kept)
 {
     pid_t self = getpid();
@@ -67,7 +67,7 @@ static bool receive_tracer(int channel, int *out)
     return size == (ssize_t)sizeof(*out);
 }
 
-// attach_tracer returns 0 when this process is traced, else errno of why it is not.
+// attach_tracer returns 0 if this process is traced, else the errno of the failure.
 static int attach_tracer(const char *agent, char **kept)
 {
     int channel[2];
@@ -78,7 +78,7 @@ static int attach_tracer(const char *agent, char **kept)
     bool started = start_tracer(agent, channel[1], kept);
     (void)close(channel[1]);
     if (started && receive_tracer(channel[0], &tracer)) {
-        (void)prctl(PR_SET_PTRACER, tracer, 0, 0, 0); // where there is no Yama: EINVAL
+        (void)prctl(PR_SET_PTRACER, tracer, 0, 0, 0); // EINVAL without Yama
         (void)send(channel[0], "", 1, MSG_NOSIGNAL);
         if (!receive_tracer(channel[0], &error))
             error = ECHILD;

@@ -20,7 +20,7 @@ const char *session_getenv(void *context, const char *variable)
     return getenv(variable);
 }
 
-// option_for is the option that stands for a variable, or NULL.
+// option_for is the name of the option that stands for a variable, or NULL.
 static const char *option_for(const char *variable)
 {
     size_t count;
@@ -38,14 +38,14 @@ static const char *get_option(void *context, const char *variable)
     return option != NULL ? options_value(context, option) : NULL;
 }
 
-// get_setting prefers the option that carries a variable's name.
+// get_setting prefers the option that stands for the variable to the variable itself.
 static const char *get_setting(void *context, const char *variable)
 {
     const char *value = get_option(context, variable);
     return value != NULL ? value : getenv(variable);
 }
 
-// What was given for an option and is not among what it takes.
+// refused is an option whose value is not valid.
 struct refused {
     const struct options *options;
     const char *option;
@@ -117,7 +117,7 @@ static int64_t clock_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-// note_timing sets a member of agent.timings_us where the report has timings.
+// note_timing sets a member of agent.timings_us if the report has timings.
 static void note_timing(json_t *report, const char *key, int64_t us)
 {
     json_t *timings = json_object_get(json_object_get(report, "agent"), "timings_us");
@@ -125,9 +125,9 @@ static void note_timing(json_t *report, const char *key, int64_t us)
         (void)json_object_set_new(timings, key, json_integer(us));
 }
 
-// symbolizer_options_of is how this session names reports. folder is room for a path.
-// A sysroot is all of the files there are, so what a cache remembers of others does not
-// count.
+// symbolizer_options_of is how this session symbolizes reports. folder is room for a
+// path. With a sysroot only its files are used, so caches, which may be of other files,
+// are not.
 static struct symbolizer_options symbolizer_options_of(const struct session *session,
                                                        char folder[PATH_MAX])
 {
@@ -157,7 +157,8 @@ void session_symbolize(const struct session *session, json_t *report)
     int64_t start = clock_us();
     if (settings->symbolize == SYMBOLIZE_OFF)
         return;
-    // What failed is among the report's problems, and the rest is of use without it.
+    // Failures are among the report's problems, and the rest of the report is useful
+    // without names.
     (void)!symbolizer_report_guarded(report, &options);
     note_timing(report, "symbolize", clock_us() - start);
     (void)!report_update_fingerprint(report);
@@ -204,7 +205,7 @@ int session_print_raw(const struct session *session, const struct text *raw,
     session_symbolize(session, report);
     session_add_values(session, report, held->bytes, held->size);
     int result = print_session_report(session, report, as_json);
-    fflush(stdout); // the answer first
+    fflush(stdout); // print the answer first: caching may take long
     session_cache_symbols(session, report);
     json_decref(report);
     return result;

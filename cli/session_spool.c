@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "report/spool_places.h"
 
-// ID_PREFIX_LEAST is how much of an id has to be given.
+// ID_PREFIX_LEAST is the shortest beginning of an id that is accepted.
 enum { ID_PREFIX_LEAST = 4 };
 
 static void close_fd(const int *fd)
@@ -21,8 +21,8 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-// open_fallback opens the folder that reports of this user are in where its spool
-// cannot be used (report/spool_places.h).
+// open_fallback opens the folder that holds this user's reports when the spool cannot
+// be used (report/spool_places.h).
 static enum ch_status open_fallback(struct session *session, enum spool_access access,
                                     const char *why)
 {
@@ -39,8 +39,8 @@ static enum ch_status open_fallback(struct session *session, enum spool_access a
     return CH_OK;
 }
 
-// open_named opens the spool that settings and variables name. One that is missing is
-// made where reports wait to be moved into it.
+// open_named opens the spool that settings and variables name. If it is missing, and
+// reports wait to be moved into it, it is created.
 static enum ch_status open_named(struct session *session, enum spool_access access)
 {
     enum ch_status status = spool_open(session->spool_path, access, &session->spool);
@@ -68,7 +68,7 @@ enum ch_status session_spool_open(struct session *session, enum spool_access acc
     if (status == CH_OK)
         return CH_OK;
     const char *why = spool_why(status);
-    // Whoever names a spool, or asks to make it, wants that one.
+    // A user who names a spool, or wants it created, wants no other one.
     bool any = session->settings.spool == NULL && access != SPOOL_CREATE;
     if (any && open_fallback(session, access, why) == CH_OK)
         return CH_OK;
@@ -76,7 +76,8 @@ enum ch_status session_spool_open(struct session *session, enum spool_access acc
     return status;
 }
 
-// find_id completes the beginning of an id of the spool. CH_ERR_LIMIT: it fits several.
+// find_id completes the beginning of an id in the spool. CH_ERR_LIMIT: several ids
+// match.
 static enum ch_status find_id(const struct spool *spool, const char *prefix,
                               char id[static REPORT_ID_SIZE])
 {

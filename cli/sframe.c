@@ -9,7 +9,7 @@
 #include "cli/json_print.h"
 #include "formats/sframe_file.h"
 
-// A function as it is listed: what the section says and where it really starts.
+// listed is a function as it is listed: what the section says and its real start.
 struct listed {
     const struct sframe_section *section;
     struct sframe_function function;
@@ -19,7 +19,7 @@ struct listed {
 enum { RULE_SIZE = 40 };
 
 // write_rule writes a rule in the notation of both listings: cfa+N, [cfa-N], sp+N; ""
-// is what is unchanged or not saved.
+// means unchanged or not saved.
 static void write_rule(const struct listed *listed, const struct unwind_rule *rule,
                        char out[RULE_SIZE])
 {
@@ -99,8 +99,8 @@ static void print_start_json(const struct listed *listed)
     printf(",\"size\":%" PRIu32, listed->function.size);
 }
 
-// print_rows prints the rows the section has; a function without any, which version 3
-// means to be outermost, is listed without.
+// print_rows prints the rows of the function, which may have none: in version 3 this
+// marks an outermost function.
 static enum ch_status print_rows(const struct listed *listed, bool json)
 {
     struct sframe_rows rows;
@@ -194,7 +194,7 @@ static void print_sframe_header(const struct sframe_section *section, bool json)
            section->fixed_fp, section->fixed_ra, section->aux_size);
 }
 
-// A dump is how far a listing has come, for the message when it fails.
+// dump is the progress of a listing, for the message when it fails.
 struct dump {
     bool json;
     uint64_t functions; // listed
@@ -220,7 +220,7 @@ static enum ch_status dump_section(const struct sframe_file *file,
     return CH_OK;
 }
 
-// open_section opens the first section of the file at path, and says what is wrong.
+// open_file opens the file at path and its first section, and reports a failure.
 static enum ch_status open_file(const char *path, struct text *data,
                                 struct sframe_file *file, size_t *offset,
                                 struct sframe_section *section)
@@ -274,8 +274,8 @@ static int run_sframe_dump(const struct options *options)
                         dump.functions, ch_status_name(status));
 }
 
-// find_listed finds the function that covers pc. In a linked file the section finds it;
-// in an object only relocations say where functions start.
+// find_listed finds the function that covers pc. In a linked file the section's index
+// finds it; in an object file only relocations tell where functions start.
 static enum ch_status find_listed(const struct sframe_file *file,
                                   const struct sframe_section *section, uint64_t pc,
                                   struct listed *out)
@@ -328,7 +328,7 @@ static void print_found(uint64_t pc, const struct listed *listed,
         print_row_text(listed, row);
 }
 
-// look_up_row prints what applies at pc, by whichever section of the file covers it.
+// look_up_row prints the rule that applies at pc, from the section that covers it.
 static enum ch_status look_up_row(const struct sframe_file *file, uint64_t pc,
                                   bool json)
 {

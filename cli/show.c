@@ -25,7 +25,7 @@ static int print_as_sent(const struct session *session, json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     if (report_integer(report, "revision", 0) == 0)
-        session_symbolize(session, report); // as it is done before it is sent
+        session_symbolize(session, report); // as it would be before it is sent
     return command_print_text(report_print(report, &json), &json);
 }
 
@@ -43,7 +43,7 @@ static int run_show(const struct options *options)
     if (options_given(options, "json"))
         return print_expanded(report);
     struct render_style style = render_style_for(stdout, session.settings.preset);
-    // What the report holds is shown, whatever a crash here would report.
+    // Only the option counts: settings say which threads a crash here would report.
     style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;
     render_report(report, &style, stdout);
     return COMMAND_DONE;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// is_source goes by the name. The headers of C++ have no ending.
+// is_source decides by the name. C++'s standard headers have no extension.
 static bool is_source(const char *path)
 {
     static const char *const endings[] = {
@@ -31,6 +31,7 @@ enum ch_status source_file_open(const char *path, uint64_t limit_bytes, FILE **o
     struct stat status;
     if (path[0] != '/' || !is_source(path))
         return CH_ERR_UNSUPPORTED;
+    // O_NONBLOCK and O_NOCTTY: opening a FIFO or a terminal must have no effect.
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return CH_ERR_NOT_FOUND;

@@ -9,14 +9,14 @@
 #include "formats/source_bundle.h"
 #include "symbolizer/names/source_paths.h"
 
-// What one bundle is made of: its index, and its contents in a file of their own until
-// the index is whole.
+// packing is what one bundle is made of: its index, and its contents in a separate file
+// until the index is complete.
 struct packing {
     struct symbol_sources *sources;
     int64_t changed_s;
     struct text index;
     FILE *contents;
-    struct text file; // the one that is being read
+    struct text file; // the source that is being read
 };
 
 static void close_source_file(FILE *const *file)
@@ -54,8 +54,8 @@ static enum ch_status append_source_file(FILE *from, struct text *out)
     return text_ok(out) ? CH_OK : CH_ERR_LIMIT;
 }
 
-// read_source reads the file at path, which grows while it is read no further than a
-// bundle takes.
+// read_source reads the file at path. A file that grows meanwhile is read up to the
+// limit of a bundle.
 static enum ch_status read_source(struct packing *packing, const char *path,
                                   int64_t *out_changed_s)
 {
@@ -119,7 +119,7 @@ static enum ch_status add_source(struct packing *packing, const char *path)
     return CH_OK;
 }
 
-// join_source_path writes the bundle: the index, and the contents behind it.
+// join_source_path writes the bundle: the index, then the contents.
 static enum ch_status join_source_path(struct packing *packing)
 {
     struct symbol_sources *sources = packing->sources;

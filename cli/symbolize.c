@@ -19,7 +19,7 @@
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/symbolizer.h"
 
-// DEBUG_DIRS_MAX is how many --debug-dir one call takes.
+// DEBUG_DIRS_MAX is how many --debug-dir options one call accepts.
 enum { DEBUG_DIRS_MAX = 64 };
 
 struct symbolize {
@@ -35,7 +35,7 @@ static void release_symbols_json(json_t **json)
     json_decref(*json);
 }
 
-// write_to writes the report to fd and closes that.
+// write_to writes the report to fd and closes fd.
 static bool write_to(const json_t *report, int fd)
 {
     FILE *file = fdopen(fd, "w");
@@ -45,7 +45,7 @@ static bool write_to(const json_t *report, int fd)
     return written && closed;
 }
 
-// replace_report_file puts the report in the place of the file at path as one step.
+// replace_report_file replaces the file at path by the report, atomically.
 static bool replace_report_file(const json_t *report, const char *path)
 {
     char temporary[4096];
@@ -63,8 +63,8 @@ static bool replace_report_file(const json_t *report, const char *path)
     return false;
 }
 
-// write_symbolized_report replaces a file, and writes into what is none: a device, a
-// pipe, or what a link leads to.
+// write_symbolized_report replaces a regular file, and writes into anything else: a
+// device, a pipe, or the target of a link.
 static int write_symbolized_report(const json_t *report, const char *path)
 {
     struct stat there;
@@ -82,8 +82,8 @@ static int print_symbolized_report(const json_t *report)
     return COMMAND_DONE;
 }
 
-// open_report puts every frame in its place. What is no whole report is taken for one
-// of version 1: CBF and images are enough to name frames.
+// open_report puts every frame in its place. An incomplete report is treated as version
+// 1: CBF and images are enough to name frames.
 static enum ch_status open_report(json_t *report, const char *path, bool *out_packed)
 {
     struct report_error error;
@@ -95,7 +95,8 @@ static enum ch_status open_report(json_t *report, const char *path, bool *out_pa
     return status;
 }
 
-// output_report prints the report or writes it to its file, in the version it came in.
+// output_report prints the report or writes it to its file, in the version it was read
+// in.
 static int output_report(const json_t *report, bool packed, const char *output)
 {
     CH_CLEANUP(release_symbols_json)
@@ -125,13 +126,13 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
         .cache_folder = symbolize->cache_folder,
     };
     enum ch_status status = symbolizer_report_guarded(report, &options);
-    if (status == CH_OK) // names are part of what groups reports
+    if (status == CH_OK) // names are part of the fingerprint
         status = report_update_fingerprint(report);
     if (status != CH_OK)
         return command_fail("cannot symbolize '%s': %s", path, ch_status_name(status));
     int result =
         output_report(report, packed, options_value(symbolize->options, "output"));
-    fflush(stdout); // the answer first
+    fflush(stdout); // print the answer first: caching may take long
     symbolizer_cache_report(report, &options);
     return result;
 }
@@ -170,7 +171,7 @@ static void print_address_json(uint64_t address, const struct symbol_frame *fram
     fputs("]}", stdout);
 }
 
-// print_address_text prints two lines a frame, as addr2line -fiC does, with columns.
+// print_address_text prints two lines per frame, as addr2line -fiC does, with columns.
 static void print_address_text(const struct symbol_frame *frames, size_t count)
 {
     if (count == 0)
@@ -183,7 +184,7 @@ static void print_address_text(const struct symbol_frame *frames, size_t count)
     }
 }
 
-// parse_link_address takes addresses as people copy them: hexadecimal with or without
+// parse_link_address parses an address as people copy it: hexadecimal, with or without
 // 0x.
 static bool parse_link_address(const char *text, uint64_t *out)
 {
@@ -195,7 +196,7 @@ static bool parse_link_address(const char *text, uint64_t *out)
     return true;
 }
 
-// Printing of one address after another.
+// printing is the state of printing one address after another.
 struct printing {
     struct symbol_image *image;
     bool json;
@@ -219,12 +220,12 @@ static int print_address(struct printing *printing, const char *text)
     return COMMAND_DONE;
 }
 
-// print_from_stdin reads addresses separated by blanks or newlines.
+// print_from_stdin reads addresses separated by white space.
 static int print_from_stdin(struct printing *printing)
 {
     char word[64];
     struct stat input;
-    // Somebody may wait for each answer, but not who gave all addresses in a file.
+    // Another program may wait for each answer, except when the input is a file.
     bool at_once = !printing->json &&
                    (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode));
     int result = COMMAND_DONE;
@@ -273,7 +274,7 @@ static int symbolize_file(const struct symbolize *symbolize, const char *path)
                                                       : "not a regular file");
     else
         result = print_addresses(&printing, symbolize->options);
-    fflush(stdout); // the answer first
+    fflush(stdout); // print the answer first: caching may take long
     struct build_id id;
     symbol_image_build(printing.image, &id);
     if (status == DEBUG_FOUND && !symbol_image_is_cached(printing.image))

@@ -18,14 +18,14 @@
 
 enum {
     BUILD_ID_MAX_BYTES = 64,
-    LARGE_BYTES = 64 << 20, // a debug file whose line tables take a while
+    LARGE_BYTES = 64 << 20, // a debug file whose line tables take noticeable time
 };
 
 struct symbols_upload {
     struct delivery delivery;
     struct progress progress;
-    bool sources;     // are sent too
-    const char *path; // of the file on its way
+    bool sources;     // send them too
+    const char *path; // of the file that is being sent
     struct symbols_sending sending;
 };
 
@@ -65,8 +65,8 @@ static void tick(void *context)
     progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
-// read_symbols_build_id finds the build ID among size bytes of fd; false: there is
-// none.
+// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long; false:
+// it has none.
 static bool read_symbols_build_id(int fd, size_t size, char *out)
 {
     struct elf_view view;
@@ -84,7 +84,7 @@ static bool read_symbols_build_id(int fd, size_t size, char *out)
     return found;
 }
 
-// open_debug_file opens the file at path, which has to be a plain one.
+// open_debug_file opens the file at path, which must be a regular file.
 static FILE *open_debug_file(const char *path, uint64_t *out_size, const char **out_why)
 {
     struct stat status;
@@ -105,7 +105,7 @@ static FILE *open_debug_file(const char *path, uint64_t *out_size, const char **
     return file;
 }
 
-// say_outcome is the one line about a file that was not refused.
+// say_outcome prints the one line about a file that was not refused.
 static void say_outcome(struct symbols_upload *upload, const char *outcome)
 {
     const struct pen pen = { .to = stdout };
@@ -132,7 +132,7 @@ static const char *words_for(enum ch_status status)
     }
 }
 
-// send_bundle sends what was packed. out_down as in send_file.
+// send_bundle sends what was packed. out_down is as in send_file.
 static int send_bundle(struct symbols_upload *upload, const char *build_id,
                        const struct symbol_sources *sources, bool *out_down)
 {
@@ -160,7 +160,7 @@ static int send_bundle(struct symbols_upload *upload, const char *build_id,
     return COMMAND_DONE;
 }
 
-// send_sources sends the sources of an opened debug file.
+// send_sources packs and sends the sources of an opened debug file.
 static int send_sources(struct symbols_upload *upload, const struct symbols_file *file,
                         bool *out_down)
 {
@@ -176,8 +176,8 @@ static int send_sources(struct symbols_upload *upload, const struct symbols_file
     return send_bundle(upload, file->build_id, &sources, out_down);
 }
 
-// send_file sends one file, and where that is wanted its sources. out_down: no other
-// would get there either.
+// send_file sends one file and, if requested, its sources. out_down: the collector
+// cannot be reached, so that other files would fail too.
 static int send_file(struct symbols_upload *upload, bool *out_down)
 {
     char build_id[2 * BUILD_ID_MAX_BYTES + 1];
@@ -205,7 +205,7 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
     return upload->sources ? send_sources(upload, &file, out_down) : COMMAND_DONE;
 }
 
-// send_all sends every file to one collector; it gives up where that is down.
+// send_all sends every file to one collector; it stops if the collector is down.
 static int send_all(struct symbols_upload *upload, const struct target *target,
                     const struct options *options)
 {

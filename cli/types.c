@@ -9,16 +9,16 @@
 #include "symbolizer/types/type_file.h"
 #include "symbolizer/types/type_name.h"
 
-// A listing is the entries printed so far. In DWARF units repeat each other's types, in
-// the CTF of an object file variables are in two tables: each is listed once.
+// listing is the entries printed so far. DWARF units repeat each other's types, and the
+// CTF of an object file has variables in two tables: each is listed once.
 struct listing {
     const struct type_table *table;
     enum type_source source;
     const char *wanted; // NULL: everything
     bool json;
-    size_t printed; // in the array at hand
+    size_t printed; // in the current array
     size_t found;
-    uint64_t *seen; // hashes, by open addressing
+    uint64_t *seen; // hashes, in an open-addressing table
     size_t seen_count;
     size_t seen_capacity;
 };
@@ -40,8 +40,8 @@ static uint64_t *find_seen(uint64_t *seen, size_t capacity, uint64_t hash)
     return &seen[at];
 }
 
-// is_new notes an entry and says whether it is the first of its kind. Without memory
-// every entry is.
+// is_new records an entry and says whether it was not listed before. If memory is
+// short, every entry counts as new.
 static bool is_new(struct listing *listing, const struct text *entry)
 {
     if (listing->seen_count * 2 >= listing->seen_capacity) {
@@ -76,12 +76,12 @@ static void print_entry(struct listing *listing, const struct text *entry)
     listing->found++;
 }
 
-// type_is_wanted is whether a type is listed: by its name as it is spelled, or by its
-// tag.
+// type_is_wanted says whether a type is listed: it matches by its name as written, or
+// by its tag.
 static bool type_is_wanted(const struct listing *listing, uint32_t index)
 {
     const struct type *type = &listing->table->types[index];
-    if (type->kind == TYPE_SLICE) // part of a member, and nothing by itself
+    if (type->kind == TYPE_SLICE) // it is part of a member, and not a type in C
         return false;
     if (listing->wanted == NULL || strcmp(listing->wanted, type->name) == 0)
         return true;
@@ -107,7 +107,7 @@ static void print_types(struct listing *listing)
     text_deinit(&entry);
 }
 
-// print_symbols prints the functions, or the variables.
+// print_symbols prints either the functions or the variables.
 static void print_symbols(struct listing *listing, bool functions)
 {
     struct text entry = { 0 };
@@ -128,7 +128,7 @@ static void print_symbols(struct listing *listing, bool functions)
     text_deinit(&entry);
 }
 
-// begin_array starts a member of the document; before it stands what text says.
+// begin_array begins a member of the document; text is what precedes its elements.
 static void begin_array(struct listing *listing, const char *text)
 {
     listing->printed = 0;
@@ -164,7 +164,7 @@ static int fail_to_read(const char *path, enum ch_status status,
     return command_fail("cannot read types of '%s': %s", path, ch_status_name(status));
 }
 
-// wanted_source reads the option, and says whether it is one of those there are.
+// wanted_source reads the option; false: its value is not valid.
 static bool wanted_source(const struct options *options, enum type_source *out)
 {
     const char *value = options_value(options, "source");

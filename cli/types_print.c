@@ -89,7 +89,7 @@ static void write_signature(struct json_writer *w, const struct type_table *tabl
     json_write_bool(w, type->variadic);
 }
 
-// write_rest writes what a kind of type has beside its name and size.
+// write_rest writes what a kind of type has in addition to its name and size.
 static void write_rest(struct json_writer *w, const struct type_table *table,
                        const struct type *type)
 {
@@ -131,7 +131,7 @@ static void write_unit(struct json_writer *w, const char *unit)
     json_write_string(w, unit);
 }
 
-// take_entry hands what w wrote over to out.
+// take_entry appends what w wrote to out.
 static void take_entry(struct json_writer *w, struct text *out)
 {
     if (json_writer_finish(w) == CH_OK)
@@ -180,8 +180,8 @@ void types_print_symbol_json(const struct type_table *table,
     take_entry(&w, out);
 }
 
-// append_name appends a type's name. Names come from files of strangers: what is no
-// printable character becomes a question mark.
+// append_name appends a type's name. Names come from files of strangers: control
+// characters become question marks.
 static void append_name(const struct type_table *table, uint32_t index,
                         struct text *out)
 {

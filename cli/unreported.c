@@ -9,7 +9,7 @@
 #include "cli/program_kind.h"
 #include "report/signal_name.h"
 
-// has_report is whether the spool has one that began since_ms or later.
+// has_report says whether the spool has a report that began at since_ms or later.
 static bool has_report(const struct spool *spool, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
@@ -29,8 +29,8 @@ static bool folder_has_report(const char *path, uint64_t since_ms)
            has_report(&spool, since_ms);
 }
 
-// find_elsewhere finds a place that stands in for the spool and has one, for where the
-// spool itself cannot be used.
+// find_elsewhere finds a place that has a report and replaces a spool that cannot be
+// used.
 static bool find_elsewhere(uint64_t since_ms, char path[static PATH_MAX])
 {
     glob_t found = { 0 };

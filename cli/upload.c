@@ -18,10 +18,10 @@
 #include "cli/progress.h"
 #include "cli/session_spool.h"
 
-// What the person at the terminal sees. A target that stays down is one line, however
-// often it is asked.
+// said is what the user at the terminal sees. A target that stays down is one line,
+// however often it is tried.
 struct said {
-    char line[1024]; // the last one
+    char line[1024]; // the last one printed
     struct progress progress;
 };
 
@@ -44,7 +44,7 @@ static void show_upload_progress(void *context, const struct queue_step *step)
     progress_show(&said->progress, what, step->sent_bytes, step->size_bytes);
 }
 
-// ms_until is how long until the given second, at least a little and at most most_ms.
+// ms_until is the time until the given second, at least 20 ms and at most most_ms.
 static int ms_until(int64_t unix_s, int64_t most_ms)
 {
     struct timespec now = { 0 };
@@ -93,8 +93,7 @@ static int finish_upload(const struct queue_totals *totals)
                                                           : COMMAND_DONE;
 }
 
-// upload_now sends what waits, and asks again what may be asked again within
-// CRASHHOOK_TIMEOUT.
+// upload_now sends what waits, and retries what is due again within CRASHHOOK_TIMEOUT.
 static int upload_now(struct delivery *delivery)
 {
     struct queue_totals sum = { 0 };
@@ -119,8 +118,8 @@ static int upload_now(struct delivery *delivery)
     return result == COMMAND_DONE ? finish_upload(&sum) : result;
 }
 
-// set_alarm has the timer tell when it is unix_s by the clock on the wall, or when that
-// clock was set; 0: only that.
+// set_alarm makes the timer fire at unix_s on the wall clock, or when that clock is
+// set; 0: only when it is set.
 static int set_alarm(int timer_fd, int64_t unix_s)
 {
     enum { NEVER_S = 1 << 30 };
@@ -132,7 +131,7 @@ static int set_alarm(int timer_fd, int64_t unix_s)
                            &alarm, NULL);
 }
 
-// await_change waits until the spool changes, the timer tells, or it is time to look.
+// await_change waits until the spool changes, the timer fires, or LOOK_MS have passed.
 // false: nothing happened.
 static bool await_change(int watch_fd, int timer_fd)
 {
@@ -149,8 +148,8 @@ static bool await_change(int watch_fd, int timer_fd)
     return true;
 }
 
-// report_is_gone: the folder that we have open is not the one at the spool's path any
-// more.
+// report_is_gone is true if the folder that we have open is no longer the one at the
+// spool's path.
 static bool report_is_gone(const struct session *session)
 {
     struct stat open;
@@ -160,8 +159,8 @@ static bool report_is_gone(const struct session *session)
            open.st_dev != there.st_dev;
 }
 
-// watch_folder has watch_fd tell of changes in the spool, which is made anew where
-// somebody took it away.
+// watch_folder makes watch_fd report changes in the spool, which is created again if
+// somebody removed it.
 static int watch_folder(struct delivery *delivery, int watch_fd)
 {
     struct session *session = delivery->session;
@@ -175,7 +174,8 @@ static int watch_folder(struct delivery *delivery, int watch_fd)
                               IN_ONLYDIR) < 0)
         return command_fail("cannot watch spool '%s': %s", session->spool_path,
                             strerror(errno));
-    // What lands there is moved to the spool; where there is none nothing is missed.
+    // Files that arrive there are moved to the spool; without that folder nothing is
+    // missed.
     if (collect_waits(session))
         (void)inotify_add_watch(watch_fd, SETTINGS_DROP_FOLDER,
                                 IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
@@ -201,7 +201,7 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
     }
 }
 
-// upload_watch sends reports as they come, until it is told to end. A report is ready
+// upload_watch sends reports as they arrive, until it is stopped. A report is ready
 // when its writer closes it, which the kernel does for a writer that was killed.
 static int upload_watch(struct delivery *delivery)
 {
@@ -223,7 +223,7 @@ static int run_upload(const struct options *options)
     if (session.settings.url == NULL)
         return command_fail("cannot upload: neither --url nor CRASHHOOK_URL names a "
                             "target");
-    // Who watches may be there before the first crash.
+    // A watcher may start before the first crash.
     bool watch = options_given(options, "watch");
     if (session_spool_open(&session, watch ? SPOOL_CREATE : SPOOL_WRITE) != CH_OK ||
         delivery_init(&delivery, &session, say_upload_line, &said) != CH_OK)
