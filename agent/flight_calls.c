@@ -56,8 +56,9 @@ static enum ch_status push_call(struct flight_calls *calls,
     return CH_OK;
 }
 
-// pop_call closes the innermost open call of function, and what it called. Where none
-// is open its entry was forgotten, and so was that of all that is open inside it.
+// pop_call closes the innermost open call of function, and the calls made from it.
+// Where none is open, its entry was overwritten, and so were the entries of all calls
+// open inside it.
 static void pop_call(struct flight_calls *calls, uint32_t function)
 {
     if (calls->deeper != 0) {
@@ -74,13 +75,13 @@ static void pop_call(struct flight_calls *calls, uint32_t function)
     calls->shallowest--;
 }
 
-// note_call_argument: the argument of the entry just before it.
+// note_call_argument attaches an argument to the entry just before it.
 static void note_call_argument(struct flight_calls *calls, uint64_t argument)
 {
     struct flight_event *last =
         calls->count != 0 ? place_of_call(calls, calls->count - 1) : NULL;
     if (last == NULL || last->action != FDR_ENTER_ARGS || last->has_argument)
-        return; // a second one, or of nothing
+        return; // a second argument, or without an entry
     last->argument = argument;
     last->has_argument = true;
     if (calls->deeper == 0 && calls->open_count != 0)

@@ -24,8 +24,8 @@ struct map_search {
     uint64_t *functions;
     size_t limit;
     size_t count;
-    size_t entries;    // of the run that is being read
-    uint64_t previous; // the function of the entry before
+    size_t entries;    // of the run being read
+    uint64_t previous; // the previous entry's function
 };
 
 static bool is_in_text(const struct target_image *image, uint64_t address)
@@ -33,8 +33,7 @@ static bool is_in_text(const struct target_image *image, uint64_t address)
     return address >= image->base && address < image->end_of_text;
 }
 
-// read_map_entry reads what may be an entry at vaddr, here an address. false: it is
-// none.
+// read_map_entry decodes what may be an entry at address at. False: it is not one.
 static bool read_map_entry(const struct target_image *image, const uint8_t *bytes,
                            uint64_t at, uint64_t *out_function)
 {
@@ -64,7 +63,7 @@ static void add_map_entry(struct map_search *search, uint64_t function)
         search->functions[search->count++] = function;
 }
 
-// read_run reads the entries that stand one behind the other from at on.
+// read_run reads consecutive entries from the start of bytes on.
 static void read_run(struct map_search *search, const uint8_t *bytes, size_t size,
                      uint64_t address)
 {
@@ -78,8 +77,8 @@ static void read_run(struct map_search *search, const uint8_t *bytes, size_t siz
     }
 }
 
-// search_bytes looks for the first run of entries and reads it. true: it was found. The
-// section is aligned to nothing.
+// search_bytes finds the first run of entries and reads it. True: it was found. The
+// search goes byte by byte because the section has no alignment.
 static bool search_bytes(struct map_search *search, const uint8_t *bytes, size_t size,
                          uint64_t address)
 {
@@ -106,7 +105,7 @@ static bool search_mapping(struct map_search *search, struct capture *capture,
     return found;
 }
 
-// find_flight_program is the image that the process was started from.
+// find_flight_program is the image of the program's executable.
 static const struct target_image *find_flight_program(const struct capture *capture)
 {
     const struct text *path = &capture->process.executable;

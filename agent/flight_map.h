@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// XRay's instrumentation map in the memory of a process: which functions its numbers
+// XRay's instrumentation map in the memory of a process: the functions that its numbers
 // stand for (docs/formats/fdr.md). The agent opens no files while the process is held,
-// and section headers are not in memory, so the map is known by its entries.
+// and section headers are not in memory, so the map is recognized by its entries.
 #pragma once
 #include "agent/capture.h"
 

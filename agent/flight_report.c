@@ -7,15 +7,15 @@
 #include "agent/flight_scan.h"
 
 enum {
-    CRASHED_EVENTS = 1024, // of the thread that crashed
+    CRASHED_EVENTS = 1024, // of the crashed thread
     OTHER_EVENTS = 4096,   // of all others together
     OTHER_EVENTS_MAX = 256,
     OTHER_EVENTS_MIN = 16,
-    OPEN_LISTED = 256, // open calls of a thread, the innermost
-    ADDRESSES = 16384, // places for functions that are named
+    OPEN_LISTED = 256, // innermost open calls listed per thread
+    ADDRESSES = 16384, // slots of the hash table of functions to name
 };
 
-// The functions that were written, each once: a table by address.
+// An addresses is the set of functions written: a hash table by address.
 struct addresses {
     uint64_t *places;
     size_t count;
@@ -29,7 +29,8 @@ struct flight_report {
     struct addresses addresses;
 };
 
-// note_address adds a function to those to be named, while there is room.
+// note_address adds a function to those to be named, while the table is at most half
+// full.
 static void note_address(struct addresses *addresses, uint64_t address)
 {
     size_t place = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 50);
@@ -70,7 +71,7 @@ static void write_flight_function(struct flight_report *report,
     note_address(&report->addresses, address);
 }
 
-// zero_of is what times count from: the crash, where it is known when that was.
+// zero_of is the time that events are relative to: that of the crash, if known.
 static uint64_t zero_of(const struct flight_report *report)
 {
     const struct target_crash *crash = report->capture->crash;
@@ -113,7 +114,7 @@ static void write_events(struct flight_report *report, size_t limit)
         write_flight_function(report, event);
         write_flight_time(report, event);
         write_flight_arguments(w, event);
-        if (event->cpu != cpu) // said where it changes
+        if (event->cpu != cpu) // written only where it changes
             write_member(w, "cpu", event->cpu);
         cpu = event->cpu;
         json_write_end(w, '}');
@@ -121,8 +122,9 @@ static void write_events(struct flight_report *report, size_t limit)
     json_write_end(w, ']');
 }
 
-// write_open_calls writes the calls that had not returned, outermost first: by address,
-// which the free phase replaces by names, and with what else is known of each.
+// write_open_calls writes the calls that had not returned, outermost first: once by
+// address, which the free phase replaces by names, and once with all that is known of
+// each.
 static void write_open_calls(struct flight_report *report)
 {
     struct json_writer *w = report->w;
@@ -190,7 +192,7 @@ static bool is_crashed(const struct flight_report *report,
     return crash != NULL && thread->tid == crash->tid && !thread->ended;
 }
 
-// write_these writes the thread that crashed, or all others.
+// write_these writes either the crashed thread or all others.
 static void write_these(struct flight_report *report, bool crashed, size_t limit)
 {
     const struct flight_source *source = &report->source;
@@ -216,8 +218,8 @@ static void write_threads(struct flight_report *report)
     json_write_end(w, ']');
 }
 
-// write_functions lists what is to be named in the form of a backtrace, so that it is
-// named as one.
+// write_functions lists the functions to be named in the form of a backtrace, so that
+// the free phase names them as it names one.
 static void write_functions(struct flight_report *report)
 {
     struct json_writer *w = report->w;
@@ -261,8 +263,8 @@ static enum ch_status write_flight_source(struct flight_report *report)
     return status;
 }
 
-// write_scanned: a program that has no recorder of ours may use XRay's own, which is
-// looked for in a crashed process where a flight record was asked for.
+// write_scanned looks for XRay's own recorder, which a program without ours may use. It
+// does so only in a crashed process where a flight record was asked for.
 static enum ch_status write_scanned(struct flight_report *report)
 {
     struct flight_scan scan;

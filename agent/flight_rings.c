@@ -13,7 +13,7 @@ static enum ch_status read_ring_state(struct flight_rings *rings, uint64_t addre
         return status;
     if (state->magic != FLIGHT_MAGIC)
         return CH_ERR_MALFORMED;
-    // A child that was made by a bare clone has what its parent recorded.
+    // A child made by a bare clone still has its parent's record.
     bool started = state->rings != 0;
     if (state->version != FLIGHT_VERSION || state->size != sizeof(*state) ||
         state->ring_size != sizeof(struct flight_ring) ||
@@ -22,8 +22,8 @@ static enum ch_status read_ring_state(struct flight_rings *rings, uint64_t addre
     return CH_OK;
 }
 
-// copy_memory copies as much as there is: of a process past the cache, which is made
-// for less.
+// copy_memory copies as much as there is. For a live process it bypasses the cache,
+// which is meant for small reads.
 static size_t copy_memory(const struct flight_rings *rings, uint64_t address, void *to,
                           size_t size)
 {
@@ -42,8 +42,8 @@ static size_t copy_memory(const struct flight_rings *rings, uint64_t address, vo
     return done;
 }
 
-// find_state reads the state where the handler or a note says that it is. A recorder
-// that was never started has no rings.
+// find_state reads the recorder's state at the place that the handler or a note gives.
+// A recorder that was never started has no rings.
 static enum ch_status find_state(struct flight_rings *rings)
 {
     struct capture *capture = rings->capture;
@@ -90,9 +90,9 @@ static bool ring_thread_of(const void *context, size_t index, struct flight_thre
     return true;
 }
 
-// copy_blocks copies count blocks, of which the last is block newest, oldest first; it
-// is two pieces of memory where they go around the ring's end. What cannot be read is
-// zeros.
+// copy_blocks copies count blocks, oldest first, up to block newest. Where they wrap
+// around the ring's end, they are two pieces of memory. What cannot be read is left
+// zero.
 static void copy_blocks(struct flight_rings *rings, const struct flight_ring *ring,
                         uint64_t newest, uint64_t count)
 {
@@ -120,7 +120,7 @@ static enum ch_status read_ring(void *context, size_t index, struct flight_calls
     if (count > FLIGHT_RING_BYTES_MAX / FLIGHT_BLOCK_BYTES)
         count = FLIGHT_RING_BYTES_MAX / FLIGHT_BLOCK_BYTES;
     copy_blocks(rings, ring, newest, count);
-    // The newest ends where its next record would be written.
+    // The newest block ends where its next record would be written.
     uint64_t written = ring->at - (ring->blocks + newest * FLIGHT_BLOCK_BYTES);
     enum ch_status status = CH_OK;
     for (uint64_t i = 0; status == CH_OK && i < count; i++) {
@@ -152,8 +152,9 @@ static uint64_t ring_function_of(const void *context, uint32_t number)
     return address;
 }
 
-// set_clock: of a process it is this machine's. What a core has is when its clock was
-// read last, and its newest record, which times count from.
+// set_clock sets the clock by which times are computed. For a live process it is this
+// machine's. A core has only the last reading of the clock and the newest record, and
+// times count from the latter.
 static void set_clock(const struct flight_rings *rings, struct flight_source *out)
 {
     struct flight_clock *clock = &out->clock;

@@ -2,9 +2,9 @@
 //
 // The recorder's rings, read from the memory of a stopped process or a core.
 //
-// The handler has said where the recorder's state is (handler/request_page.h), else the
-// recorder's own note does (place_note.h); all that it leads to is the process's
-// memory, and believed no further than it can be checked.
+// The handler gives the place of the recorder's state (handler/request_page.h), or else
+// the recorder's own note does (place_note.h). Everything it points to is the process's
+// memory and is validated before use.
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 #include "agent/flight_source.h"
 #include "flight/flight_state.h"
 
-// FLIGHT_RING_BYTES_MAX is how much of one ring is read, the newest part.
+// FLIGHT_RING_BYTES_MAX is how much of one ring is read; the newest part counts.
 enum { FLIGHT_RING_BYTES_MAX = 1 << 20 };
 
 struct flight_rings {
@@ -26,7 +26,7 @@ struct flight_rings {
 
 // flight_rings_open reads the recorder's state and the list of its rings, and makes out
 // a source of them. CH_ERR_NOT_FOUND: the program has no recorder. CH_ERR_FAULT,
-// CH_ERR_MALFORMED, CH_ERR_UNSUPPORTED: it is not to be read.
+// CH_ERR_MALFORMED, CH_ERR_UNSUPPORTED: its state cannot be used.
 CH_CHECKED enum ch_status flight_rings_open(struct flight_rings *rings,
                                             struct capture *capture,
                                             struct flight_source *out);

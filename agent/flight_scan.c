@@ -14,27 +14,30 @@ enum {
     MAPPING_BYTES_MAX = 64 << 20,
     TIME_MAX_US = 300000,
     STEP = 16,
-    // new-buffer, wall-clock, pid, new-cpu: what a buffer of version 5 begins with.
+    // A version 5 buffer begins with the records new-buffer, wall-clock, pid and
+    // new-cpu.
     PREAMBLE_SIZE = 4 * FDR_METADATA_SIZE,
-    // The fields of the runtime's description of a buffer: a pointer to how much is
-    // written, a generation, the buffer's address, its size.
+    // The fields of the runtime's descriptor of a buffer: a pointer to the count of
+    // bytes written, a generation, the buffer's address, its size.
     EXTENTS_BEFORE = 16,
     DESCRIPTION_SIZE = 32,
 };
 
 static const struct fdr_header header = { .version = 5, .type = 1 };
 
-// A visitor sees a piece of the process's memory, at address.
+// A visit_fn is called with a piece of the process's memory at address, which
+// scan->bytes holds.
 typedef void visit_fn(struct flight_scan *scan, uint64_t address, size_t size);
 
-// scan_is_late tells when the time is over: nothing is searched any more from then on.
+// scan_is_late is whether the time limit has passed; once it has, the search stops.
 static bool scan_is_late(struct flight_scan *scan)
 {
     scan->late = scan->late || capture_clock_us() > scan->deadline_us;
     return scan->late;
 }
 
-// visit_pages shows touched pages in chunks that overlap by what is searched for.
+// visit_pages visits touched pages in chunks that overlap by the size of a preamble, so
+// that none is missed at a boundary.
 static void visit_pages(struct flight_scan *scan, uint64_t start, uint64_t end,
                         visit_fn *visit)
 {
@@ -60,7 +63,7 @@ static void visit_mapping(struct flight_scan *scan,
     }
 }
 
-// visit_memory shows all memory that the program has made for itself and touched.
+// visit_memory visits all anonymous writable memory that the program has touched.
 static void visit_memory(struct flight_scan *scan, visit_fn *visit)
 {
     const struct target_images *images = &scan->capture->images;
@@ -73,7 +76,8 @@ static void visit_memory(struct flight_scan *scan, visit_fn *visit)
     }
 }
 
-// read_preamble reads what a buffer begins with. false: this is none.
+// read_preamble decodes the records that a buffer begins with. False: this is not a
+// buffer.
 static bool read_preamble(const struct flight_scan *scan, const uint8_t *bytes,
                           struct flight_scan_buffer *out)
 {
@@ -106,7 +110,7 @@ static void find_buffers(struct flight_scan *scan, uint64_t address, size_t size
             bytes[3 * FDR_METADATA_SIZE] != NEW_CPU ||
             scan->count == FLIGHT_SCAN_BUFFERS || !read_preamble(scan, bytes, &buffer))
             continue;
-        // Chunks overlap: the last one found may be found again.
+        // Because chunks overlap, the last buffer may be found again.
         if (scan->count == 0 ||
             scan->buffers[scan->count - 1].address != buffer.address)
             scan->buffers[scan->count++] = buffer;
@@ -129,7 +133,8 @@ static int by_thread(const void *left, const void *right)
     return (a->tsc > b->tsc) - (a->tsc < b->tsc);
 }
 
-// note_size: at is where a buffer's address stands, which may be in its description.
+// note_size takes the written size from a buffer's descriptor, if at, where the
+// buffer's address was found, is in one.
 static void note_size(struct flight_scan *scan, struct flight_scan_buffer *buffer,
                       const uint8_t *at)
 {
@@ -144,7 +149,7 @@ static void note_size(struct flight_scan *scan, struct flight_scan_buffer *buffe
         written < FLIGHT_SCAN_BUFFER_BYTES ? written : FLIGHT_SCAN_BUFFER_BYTES;
 }
 
-// find_sizes looks for descriptions of the buffers that were found.
+// find_sizes looks for the descriptors of the buffers found.
 static void find_sizes(struct flight_scan *scan, uint64_t address, size_t size)
 {
     uint64_t first = scan->buffers[0].address;
@@ -171,8 +176,8 @@ static void list_scanned_threads(struct flight_scan *scan)
     }
 }
 
-// read_clock: where XRay does not know how fast the counter is, it counts nanoseconds
-// of the real time instead.
+// read_clock sets the clock from the first buffer. Where XRay does not know the
+// counter's frequency, its timestamps are nanoseconds of the real time instead.
 static void read_clock(const struct flight_scan *scan, struct flight_clock *clock)
 {
     const uint64_t day = UINT64_C(86400000000000);
@@ -235,7 +240,7 @@ static uint64_t scanned_function_of(const void *context, uint32_t number)
                                                          : 0;
 }
 
-// search_memory finds buffers and their sizes, in the time there is.
+// search_memory finds buffers and their sizes within the time limit.
 static void search_memory(struct flight_scan *scan)
 {
     scan->deadline_us = capture_clock_us() + TIME_MAX_US;

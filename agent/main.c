@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // crashhook-agent: holds a crashed process, writes its raw report into the spool, lets
-// the process die, and becomes `crashhook finish`. The handler starts it, or `crashhook
-// run`, to watch a program from outside (trace.h); nobody else does. It links neither
-// libcurl nor libdw: their start-up would be part of every crash.
+// the process die, and execs `crashhook finish`. It is started by the handler, or by
+// `crashhook run` to watch a program from outside (trace.h). It links neither libcurl
+// nor libdw: their start-up would be part of every crash.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ struct agent {
     struct text held;
     struct store store;
     int log_fd;
-    bool traced; // the process is held by the tracer, whose child we are
+    bool traced; // the tracer, our parent, holds the process
 };
 
 static const char *get_agent_variable(void *context, const char *name)
@@ -51,7 +51,8 @@ static const char *get_agent_variable(void *context, const char *name)
 static void log_agent_line(const struct agent *agent, const char *format, ...)
     CH_PRINTF(2, 3);
 
-// log_agent_line: a process that is held does not wait for whoever reads.
+// log_agent_line writes a line to the log, with a bound on the wait: a held process
+// must not wait for a slow reader.
 static void log_agent_line(const struct agent *agent, const char *format, ...)
 {
     enum { STALL_MS = 10 };
@@ -68,8 +69,8 @@ static void log_agent_line(const struct agent *agent, const char *format, ...)
     (void)bounded_write(agent->log_fd, line, size, STALL_MS);
 }
 
-// open_agent_log: without CRASHHOOK_LOG the agent says nothing, wherever it was
-// started.
+// open_agent_log opens the log. Without CRASHHOOK_LOG the agent prints nothing, no
+// matter where it was started.
 static int open_agent_log(const struct settings *settings)
 {
     if (settings->log == NULL)
@@ -94,8 +95,8 @@ static void arm_deadline(uint64_t timeout_ms)
         timer_settime(timer, 0, &when, NULL);
 }
 
-// limit_resources bounds what a process that lies about itself can have us use. The
-// free phase sets limits of its own.
+// limit_resources bounds what a process with corrupt or hostile data can make us use.
+// The free phase sets its own limits.
 static void limit_resources(uint64_t timeout_ms)
 {
     const struct {
@@ -139,7 +140,8 @@ static bool make_agent_report(struct agent *agent, struct finish *finish)
     return written;
 }
 
-// A hold of auto is capture, but upload where the agent would die with the process.
+// effective_hold resolves auto: capture, or upload where the agent would die with the
+// process (as pid 1).
 static enum setting_hold effective_hold(const struct agent *agent)
 {
     enum setting_hold hold = agent->settings.hold;
@@ -170,7 +172,7 @@ static bool take_capture(struct agent *agent)
 }
 
 // make_way sleeps until the process is dead, or about as long as a small one takes to
-// die: it may have to wait for this very processor, which the free phase would keep.
+// die. The process may need this very CPU, which the free phase would keep busy.
 static void make_way(pid_t pid)
 {
     enum { SMALL_DEATH_MS = 2 };
@@ -182,9 +184,10 @@ static void make_way(pid_t pid)
     close(death.fd);
 }
 
-// let_die answers the handler. While the process dies, what was copied of it is put
-// where the free phase finds it; then it waits until the stopped threads are dead and
-// reaped: what stays unreaped by its tracer is kept from its parent.
+// let_die answers the handler. While the process dies, what was copied from it is put
+// where the free phase finds it; then the agent waits until the stopped threads are
+// dead and reaped, because a thread that its tracer has not reaped is kept from its
+// parent.
 static void let_die(struct agent *agent, struct finish *finish)
 {
     struct capture *capture = &agent->capture;
@@ -203,7 +206,7 @@ static void let_die(struct agent *agent, struct finish *finish)
 
 static struct trace_report traced;
 
-// trace is the tracer, and returns in a process of its own for each crash.
+// trace runs the tracer, and returns for each crash in a process of its own.
 static void trace(struct agent *agent, const char *pid)
 {
     settings_read(&agent->settings, get_agent_variable, NULL, NULL);
@@ -217,7 +220,7 @@ static void trace(struct agent *agent, const char *pid)
 
 int main(int argc, char **argv)
 {
-    static struct agent agent; // all zero, so that no page of it is in the file
+    static struct agent agent; // all zero, so that it is in .bss and not in the file
     struct finish finish = { .lock_fd = -1, .held_fd = -1 };
 
     standard_files_hold();
@@ -229,9 +232,9 @@ int main(int argc, char **argv)
     agent.log_fd = open_agent_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
-    // A file size limit that we could not lift is an error of write(2), no death.
+    // Writing past a file size limit that we could not lift is to fail, not to kill us.
     (void)signal(SIGXFSZ, SIG_IGN);
-    // The report is of use to its owner alone, wherever the umask came from.
+    // Only its owner may read the report, whatever umask was inherited.
     umask(077);
 
     enum ch_status status =

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memcpy and memmove of the agent that is built with musl. musl's own are one string
-// instruction, which is slow to begin (docs/performance.md); what the agent copies most
-// is a register or a word of a report. Only that build has this file, and in it nothing
-// may be turned into a call of memcpy (musl_agent.cmake).
+// memcpy and memmove for the agent built with musl. musl's own are a single string
+// instruction, which is slow to start (docs/performance.md), while the agent mostly
+// copies a register or a word of a report. Only that build has this file, and it is
+// compiled so that no loop here becomes a call of memcpy (musl_agent.cmake).
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-// From LONG_COPY bytes on, the start of the string instruction is little of the whole.
+// From LONG_COPY bytes on, starting the string instruction is a small part of the cost.
 enum { LONG_COPY = 1024, BLOCK = 16 };
 
-// COPY_ENDS copies size bytes, at least one piece and at most two, which may overlap.
+// COPY_ENDS copies size bytes as two pieces that may overlap; size is between one piece
+// and two.
 #define COPY_ENDS(to, from, size, piece)                                               \
     (__builtin_memcpy(to, from, piece),                                                \
      __builtin_memcpy((to) + (size) - (piece), (from) + (size) - (piece), piece))

@@ -11,7 +11,7 @@ enum unwind_end narrow_walk(struct capture *capture,
     uint64_t fp = registers->value[arch->fp];
     uint64_t inner = registers->value[arch->sp];
     for (int i = 0; i < UNWIND_MAX_FRAMES; i++) {
-        uint32_t record[2]; // the caller's frame pointer, and where it goes on
+        uint32_t record[2]; // the caller's frame pointer, and the return address
         if (!backtrace_limit_add(out, &frame))
             return UNWIND_END_LIMIT;
         if (fp == 0)

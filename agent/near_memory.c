@@ -16,7 +16,7 @@ static bool is_character(uint8_t byte)
     return byte >= ' ' && byte < 0x7f;
 }
 
-// mask_run puts a mask over a run of characters that holds something to be masked.
+// mask_run overwrites a run of characters if sanitizing would change it.
 static void mask_run(uint8_t *run, size_t size, const char *home)
 {
     char words[WINDOW + 1];
@@ -42,8 +42,8 @@ static void mask(uint8_t *bytes, size_t size, const char *home)
     }
 }
 
-// read_window reads what there is around address and returns how much. A hole before it
-// costs only what lies before.
+// read_window reads the bytes around address and returns how many. Where the part
+// before address is not readable, only that part is lost.
 static size_t read_window(const struct capture *capture, uint64_t address,
                           uint8_t *bytes, uint64_t *out_start)
 {

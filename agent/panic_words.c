@@ -6,14 +6,14 @@
 
 #include "base/text.h"
 
-// How much is searched, and how long the message and what it begins with may be: the
-// standard library's buffer has 512 bytes.
+// Limits of the search, of the message and of the part before the marker. The standard
+// library's buffer has 512 bytes.
 enum { BELOW_BYTES = 32 << 10, ABOVE_BYTES = 8 << 10, PIECE_BYTES = 4096 };
 enum { MESSAGE_BYTES = 512, THREAD_BYTES = 128 };
 
 static const char marker[] = " panicked at ";
 
-// read_stack copies what can be read of the stack around sp, the innermost first.
+// read_stack copies the readable part of the stack around sp, innermost first.
 static void read_stack(const struct memory_reader *reader, uint64_t sp,
                        struct text *out)
 {
@@ -26,7 +26,7 @@ static void read_stack(const struct memory_reader *reader, uint64_t sp,
     }
 }
 
-// find_last finds the last marker: the earlier ones are of an older stack.
+// find_last finds the last marker; earlier ones are deeper and thus stale.
 static const char *find_last(const struct text *stack)
 {
     for (size_t at = stack->size; at >= strlen(marker); at--) {
@@ -37,7 +37,7 @@ static const char *find_last(const struct text *stack)
     return NULL;
 }
 
-// find_begin goes back to "thread '", which the message begins with.
+// find_begin searches backwards for "thread '", with which the message begins.
 static const char *find_begin(const struct text *stack, const char *at)
 {
     static const char begin[] = "thread '";

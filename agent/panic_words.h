@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Rust program said when it panicked, where its abort has left it: the standard
-// library puts the message together on the stack before it prints it, and what comes
-// after does not always write over that. It is looked for below the stack pointer, as
-// text of a known form; a backtrace that the runtime printed is the end of it.
+// A Rust program's panic message, as its abort left it: the standard library assembles
+// the message on the stack before printing it, and later calls do not always overwrite
+// it. It is searched below the stack pointer, as text of a known form; it ends where
+// the runtime's printed backtrace begins.
 //
-// It may be that of an earlier panic, which somebody caught. Whoever has the frames'
-// names can tell (symbolizer/diagnosis/diagnosis_words.c).
+// It may belong to an earlier panic that was caught. Only the symbolized frames tell
+// (symbolizer/diagnosis/diagnosis_words.c).
 #pragma once
 #include "agent/abort_message.h"
 #include "base/memory_reader.h"

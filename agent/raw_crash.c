@@ -45,7 +45,7 @@ static void write_memory(struct json_writer *w, const struct crash_memory *memor
     json_write_end(w, '}');
 }
 
-// write_instruction keeps what a disassembler needs once nobody waits any more.
+// write_instruction writes what a disassembler needs later, in the free phase.
 static void write_instruction(struct json_writer *w, const struct capture *capture,
                               const struct crash_examination *crash)
 {
@@ -63,7 +63,7 @@ static void write_instruction(struct json_writer *w, const struct capture *captu
     json_write_end(w, '}');
 }
 
-// write_operation keeps what the processor said that it was about to do.
+// write_operation writes the kind of access that the processor reported.
 static void write_operation(struct json_writer *w, const struct crash_facts *facts)
 {
     static const char *const names[] = { [CRASH_ACCESS_READ] = "read",
@@ -77,7 +77,7 @@ static void write_operation(struct json_writer *w, const struct crash_facts *fac
     json_write_end(w, '}');
 }
 
-// write_region says what is mapped where the fault was.
+// write_region writes what is mapped at the fault's address.
 static void write_region(struct json_writer *w, const struct capture *capture,
                          const struct crash_facts *facts)
 {
@@ -110,7 +110,7 @@ static void write_fault_stack(struct json_writer *w, const struct crash_facts *f
     json_write_end(w, '}');
 }
 
-// write_way says that a return led to where no code is.
+// write_way writes that a return led to where no code is.
 static void write_way(struct json_writer *w, const struct crash_facts *facts)
 {
     if (facts->way != CRASH_WAY_RETURN)
@@ -136,7 +136,7 @@ static void write_system_call(struct json_writer *w, const struct crash_facts *f
     json_write_end(w, '}');
 }
 
-// write_then keeps what the program's own handler did about the crash.
+// write_then writes what the program's own handler did about the crash.
 static void write_then(struct json_writer *w, const struct target_crash *crash)
 {
     const siginfo_t *then = &crash->then;

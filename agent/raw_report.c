@@ -122,7 +122,7 @@ static void write_raw_image(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
-// append_image_map encodes the listed images; the path goes in masked, as in `images`.
+// append_image_map encodes the listed images; paths are masked, as in `images`.
 static enum ch_status append_image_map(const struct capture *capture,
                                        const struct raw_threads *threads,
                                        struct text *map)
@@ -257,9 +257,9 @@ static void write_fingerprint(struct json_writer *w, const struct raw_threads *t
     raw_write_string(w, "fingerprint", key);
 }
 
-// raw_report_note_times takes what was spent on unwinding and on reading the process
-// off the time that the report took. Each is a sum of rounded times, so they may be
-// more.
+// raw_report_note_times subtracts the time spent on unwinding and on reading the
+// process from that of the whole report. Each is a sum of rounded times, so together
+// they may exceed it.
 static void raw_report_note_times(struct capture *capture, uint64_t all_us,
                                   uint64_t captured_us)
 {

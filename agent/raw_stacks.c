@@ -8,7 +8,7 @@
 #include "base/hex.h"
 #include "formats/cbf.h"
 
-// Elements that are no places: frames were left out here, or the walk was stopped.
+// Elements that are not places: frames were left out here, or the walk was stopped.
 #define RAW_OMITTED UINT32_MAX
 #define RAW_CUT (UINT32_MAX - 1)
 
@@ -26,7 +26,7 @@ static struct raw_index_slot *raw_index_start(const struct raw_index *index,
     return &index->slots[hash & (index->size - 1)];
 }
 
-// raw_index_next is the slot after slot, round the end.
+// raw_index_next is the slot after slot, wrapping at the end.
 static struct raw_index_slot *raw_index_next(const struct raw_index *index,
                                              struct raw_index_slot *slot)
 {
@@ -41,7 +41,7 @@ static void raw_index_put(const struct raw_index *index, struct raw_index_slot e
     *slot = entry;
 }
 
-// raw_index_grow makes room for one more number.
+// raw_index_grow makes room for one more number, keeping the table at most half full.
 static bool raw_index_grow(struct raw_index *index)
 {
     if (2 * (index->used + 1) <= index->size)
@@ -67,7 +67,7 @@ static void raw_index_add(struct raw_index *index, uint64_t hash, size_t number)
     index->used++;
 }
 
-// reserve makes room in *items for count more than used.
+// reserve_raw makes room in *items for count more than used.
 static bool reserve_raw(void **items, size_t *capacity, size_t used, size_t count,
                         size_t size)
 {
@@ -84,7 +84,7 @@ static bool reserve_raw(void **items, size_t *capacity, size_t used, size_t coun
     return true;
 }
 
-// add_place gives the number of the place that frame is at.
+// add_place gives the number of frame's place, and adds the place if it is new.
 static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame *frame,
                                 raw_stacks_image_fn *find_image, void *context,
                                 uint32_t *out)
@@ -114,7 +114,7 @@ static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame 
     return CH_OK;
 }
 
-// stacks_equal compares a stack that is kept with one whose elements are the last.
+// stacks_equal compares a kept stack with one whose elements were just appended.
 static bool stacks_equal(const struct raw_stacks *t, const struct raw_stack *a,
                          const struct raw_stack *b)
 {
@@ -123,8 +123,8 @@ static bool stacks_equal(const struct raw_stacks *t, const struct raw_stack *a,
                   a->count * sizeof(*t->elements)) == 0;
 }
 
-// add_stack gives the number of a stack whose elements are the last; where it is known
-// they are taken away again.
+// add_stack gives the number of a stack whose elements were just appended; if an equal
+// stack is kept, the appended elements are dropped.
 static enum ch_status add_stack(struct raw_stacks *t, const struct raw_stack *stack,
                                 size_t *out)
 {
@@ -195,7 +195,7 @@ static void write_element(const struct raw_stack *stack, uint32_t element,
     json_write_end(w, '}');
 }
 
-// What CBF is made in, one stack after the other.
+// A cbf_room is the buffers in which CBF is encoded, one stack after another.
 struct cbf_room {
     uint8_t *bytes;
     char *base64;

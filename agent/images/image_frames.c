@@ -24,7 +24,7 @@ static uint8_t *read_whole(int fd, size_t size)
     return bytes;
 }
 
-// read_regular reads the regular file at path; NULL when it is none, or too large.
+// read_regular reads the regular file at path; NULL when it is not one, or too large.
 static uint8_t *read_regular(const char *path, size_t *out_size)
 {
     // Opening a pipe or a device must neither block nor touch it.

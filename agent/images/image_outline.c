@@ -9,7 +9,8 @@
 
 enum { SEGMENTS_MAX = 256, NOTES_MAX_BYTES = 4096 };
 
-// An image under the eye: where its header is and how its addresses turn into places.
+// A view is an image being read: where its header is, and whether addresses are
+// relative to its file or its mapping.
 struct view {
     const struct memory_reader *from;
     uint64_t base;
@@ -95,7 +96,7 @@ enum ch_status image_outline_read(const struct memory_reader *from, uint64_t bas
     struct image_outline outline = { .machine = header->machine,
                                      .entry = header->entry,
                                      .header_count = header->segment_count };
-    // What is loaded comes first: the notes' place depends on it.
+    // Loadable segments come first, because the place of the notes depends on them.
     for (uint32_t i = 0; i < header->segment_count; i++) {
         if (elf_read_segment(header, bytes, size, i, &segment) == CH_OK &&
             segment.type == ELF_PT_LOAD)

@@ -10,15 +10,15 @@
 
 enum { DYNAMIC_MAX = 256, CHAIN_MAX = 4096, NAME_MAX_BYTES = 128 };
 
-// Where the tables of an image are.
+// A tables is the addresses of an image's symbol tables.
 struct tables {
     uint64_t hash;
     uint64_t symbols;
     uint64_t strings;
 };
 
-// place_of_symbol gives the address of what a dynamic entry leads to: glibc writes
-// addresses over the vaddrs, others leave them.
+// place_of_symbol is the address that a dynamic entry refers to. glibc overwrites the
+// vaddrs with addresses; other linkers leave them.
 static uint64_t place_of_symbol(const struct target_image *image, uint64_t value)
 {
     return value < image->base ? value + image->bias : value;
@@ -63,7 +63,8 @@ static enum ch_status read_symbol_u32(const struct memory_reader *reader,
     return CH_OK;
 }
 
-// read_image_symbol reads symbol number and whether it is called name.
+// read_image_symbol reads symbol number. CH_ERR_NOT_FOUND: it is undefined or has
+// another name.
 static enum ch_status read_image_symbol(const struct memory_reader *reader,
                                         const struct tables *tables, uint32_t number,
                                         const char *name, struct elf_hash_symbol *out)
@@ -82,7 +83,7 @@ static enum ch_status read_image_symbol(const struct memory_reader *reader,
     return status == CH_ERR_TRUNCATED ? CH_ERR_NOT_FOUND : status;
 }
 
-// search_symbols goes through the symbols of one bucket, the first of which is number.
+// search_symbols searches the chain of one bucket, whose first symbol is number.
 static enum ch_status search_symbols(const struct memory_reader *reader,
                                      const struct tables *tables,
                                      const struct elf_hash_table *table,

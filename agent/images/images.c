@@ -68,7 +68,8 @@ static enum ch_status read_mappings(struct target_images *out, pid_t pid)
     return parsed != CH_OK ? parsed : status;
 }
 
-// An image's first page, where nearly every image has all that is wanted of it.
+// A first_page is a copy of an image's first page, which for nearly every image has all
+// that is needed.
 struct first_page {
     const struct memory_reader *memory;
     uint64_t address;
@@ -142,8 +143,8 @@ static void note_image_segment(const struct first_page *page,
     }
 }
 
-// read_image_segments walks the program headers twice: the first PT_LOAD gives the bias
-// that all other addresses need.
+// read_image_segments walks the program headers twice: all other addresses need the
+// bias, which the first PT_LOAD gives.
 static void read_image_segments(const struct first_page *page,
                                 const struct elf_header *header,
                                 struct target_image *image)
@@ -201,7 +202,7 @@ static bool read_live_image(const struct memory_reader *memory,
     };
     read_image_segments(&page, &header, out);
     if (!header.is_64) {
-        // Its tables are read by nobody (narrow_walk.h).
+        // The unwinder reads no 32-bit tables (narrow_walk.h).
         out->dynamic = 0;
         out->eh_frame_hdr = 0;
         out->eh_frame_hdr_size = 0;
@@ -221,8 +222,9 @@ static bool is_vdso(const struct target_mapping *mapping)
     return mapping->path_size == 6 && memcmp(mapping->path, "[vdso]", 6) == 0;
 }
 
-// find_text ends the image's text at its last executable mapping: of its own file, or
-// anonymous within its extent (programs move their text to huge pages). False: none.
+// find_text ends the image's text at its last executable mapping: one of its own file,
+// or an anonymous one within its extent (programs move their text to huge pages).
+// False: it has none.
 static bool find_text(const struct target_images *all,
                       const struct target_mapping *header, struct target_image *image)
 {
@@ -239,7 +241,7 @@ static bool find_text(const struct target_images *all,
     return image->end_of_text != 0;
 }
 
-// image_may_start says whether an ELF header is to be looked for at mapping index.
+// image_may_start is whether mapping index may begin with an ELF header.
 static bool image_may_start(const struct target_images *all, size_t index)
 {
     const struct target_mapping *mapping = &all->mappings[index];
@@ -262,10 +264,10 @@ static enum ch_status append_image(struct target_images *out,
     return CH_OK;
 }
 
-// repeats_header says whether mapping is a segment of the image found last, whose
-// header is mapped at header. Segments of small programs share the file's first page,
-// where the linker wastes no space (lld does not): each of them looks like another
-// image.
+// repeats_header is whether mapping is another segment of the image found last, whose
+// header is mapped at header. Linkers that waste no file space (lld does not pad) let
+// the segments of small programs share the file's first page, so each of them looks
+// like another image.
 static bool repeats_header(const struct target_images *all,
                            const struct target_mapping *header,
                            const struct target_mapping *mapping)
@@ -316,7 +318,7 @@ enum ch_status images_add(struct target_images *images,
         free(image.owned_path);
         return status;
     }
-    // Keep the order: what was added last moves down to its place.
+    // The new image moves down to its place in the order.
     for (size_t i = images->count - 1;
          i > 0 && images->images[i - 1].base > images->images[i].base; i--) {
         struct target_image lower = images->images[i];
@@ -353,7 +355,7 @@ static void image_free(struct target_image *image)
     free(image->file);
 }
 
-// forget_images empties the list and keeps the mappings.
+// forget_images empties the list but keeps the mappings.
 static void forget_images(struct target_images *images)
 {
     for (size_t i = 0; i < images->count; i++)

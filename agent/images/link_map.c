@@ -46,8 +46,8 @@ enum ch_status link_map_dynamic(const struct memory_reader *reader, uint64_t dyn
     return status;
 }
 
-// find_debug gives the address of r_debug, which the linker leaves in the program's
-// dynamic section.
+// find_debug gives the address of r_debug, which the dynamic linker stores in the
+// program's dynamic section.
 static enum ch_status find_debug(const struct memory_reader *reader, uint64_t dynamic,
                                  uint64_t *out)
 {
@@ -103,13 +103,13 @@ enum ch_status link_map_walk(const struct memory_reader *memory, uint64_t dynami
     return status;
 }
 
-// What link_map_read adds to.
+// An adding is what link_map_read adds to.
 struct adding {
     struct target_images *images;
     const struct memory_reader *memory;
 };
 
-// add_link adds the object when no image holds its dynamic section yet.
+// add_link adds the object unless an image already holds its dynamic section.
 static enum ch_status add_link(void *context, const struct link_map_entry *entry)
 {
     const struct adding *adding = context;
@@ -120,7 +120,7 @@ static enum ch_status add_link(void *context, const struct link_map_entry *entry
         path[0] = 0;
     enum ch_status status =
         images_add(adding->images, adding->memory, entry->bias, path);
-    // No header there: the list is wrong, or the object has none in memory.
+    // Without a header there, the list is wrong or the object has none in memory.
     return status == CH_ERR_NOT_FOUND ? CH_OK : status;
 }
 

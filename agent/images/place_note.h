@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the libraries of ours that are in an image keep what reports show, as their
-// notes say (handler/place_note.h). A handler that crashed has told; of a live process
-// or a core nobody else does.
+// Where those of our libraries that are in an image keep what reports show, according
+// to their notes (handler/place_note.h). After a crash the handler reports it; for a
+// live process or a core, only the notes do.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,22 +10,22 @@
 #include "base/cursor.h"
 #include "handler/place_note.h"
 
-// PLACE_KINDS is how many types of notes there are, and one: they index places.
+// PLACE_KINDS is one more than the highest note type: the types index places.
 enum { PLACE_KINDS = PLACE_FLIGHT + 1 };
 
-// An image_place is what one note says, unchecked.
+// An image_place is the content of one note, not yet validated.
 struct image_place {
     uint64_t address; // 0: there is no note
     uint32_t version;
     uint32_t size;
 };
 
-// place_note_read looks for our notes among those of a note segment, which begins at
-// address in the target, and fills in places that are empty.
+// place_note_read looks for our notes in a note segment that begins at address in the
+// target, and fills in places that are empty.
 void place_note_read(struct cursor notes, uint64_t align, uint64_t address,
                      struct image_place places[PLACE_KINDS]);
 
-// place_note_problem says what is wrong with a place in an image of which start to end
-// is loaded, where size bytes are looked for; NULL: nothing.
+// place_note_problem says what is wrong with a place of size bytes in an image loaded
+// from start to end; NULL: nothing.
 const char *place_note_problem(const struct image_place *place, uint64_t start,
                                uint64_t end, size_t size);

@@ -11,7 +11,7 @@
 
 enum { STATUS_LIMIT_BYTES = 16 << 10, LEVELS_MAX = 16 };
 
-// Above this a limit is a way of saying that there is none.
+// A limit above this means that there is none.
 #define UNLIMITED_BYTES (UINT64_C(1) << 60)
 
 static bool is_near(const struct crash_memory *memory)
@@ -20,7 +20,7 @@ static bool is_near(const struct crash_memory *memory)
            memory->used_bytes >= memory->limit_bytes / 4 * 3;
 }
 
-// number_after gives the number behind a line's name; 0: it is not there.
+// number_after gives the number after a line's name; 0: it is not there.
 static uint64_t number_after(const struct text *text, const char *name)
 {
     const char *at = text->bytes != NULL ? strstr(text->bytes, name) : NULL;
@@ -60,9 +60,10 @@ static bool find_resource(pid_t pid, struct crash_memory *out)
     return false;
 }
 
-// The two versions of cgroups: where a process's group is named, and its files.
+// A hierarchy is one of the two versions of cgroups: where a process's group is named,
+// and its files.
 struct hierarchy {
-    const char *line; // what comes before the group in /proc/PID/cgroup
+    const char *line; // what precedes the group in /proc/PID/cgroup
     const char *folder;
     const char *limit;
     const char *used;
@@ -77,7 +78,7 @@ static uint64_t read_limit_number(const char *folder, const char *group,
     struct text text = { 0 };
     int length = snprintf(path, sizeof(path), "%s%s/%s", folder, group, file);
     bool fits = length > 0 && (size_t)length < sizeof(path);
-    // "max" is no number, and reads as 0.
+    // "max" is not a number and reads as 0.
     uint64_t number = fits && read_file(path, STATUS_LIMIT_BYTES, &text) == CH_OK
                           ? strtoull(text.bytes, NULL, 10)
                           : 0;
@@ -116,7 +117,7 @@ static bool find_group(const struct hierarchy *h, const char *group,
     return true;
 }
 
-// find_hierarchy looks at a process's group and those above it but the root, which has
+// find_hierarchy checks a process's group and its ancestors, except the root, which has
 // no limit.
 static bool find_hierarchy(const struct hierarchy *h, const struct text *cgroup,
                            struct crash_memory *out)
@@ -127,7 +128,7 @@ static bool find_hierarchy(const struct hierarchy *h, const struct text *cgroup,
         return false;
     at += strlen(h->line);
     size_t size = strcspn(at, "\n");
-    // A group outside of what this namespace shows begins with "/..".
+    // A group outside this cgroup namespace begins with "/..".
     if (size >= sizeof(group) || strncmp(at, "/..", 3) == 0)
         return false;
     memcpy(group, at, size);

@@ -11,14 +11,14 @@ enum { CALLS = PERMITTED_READV + 1, STACK_BYTES = 16 << 10 };
 
 static bool filter_is_expected;
 
-// The calls that a child makes, and whether it came to their end.
+// A trial is the calls that a child makes, and whether it survived them.
 struct trial {
     enum permitted_call first;
     enum permitted_call last;
     bool survived;
 };
 
-// make_calls makes each call so that it changes nothing.
+// make_calls makes each call with arguments by which it has no effect.
 static int make_calls(void *argument)
 {
     struct trial *trial = argument;
@@ -30,9 +30,9 @@ static int make_calls(void *argument)
     return 0;
 }
 
-// child_survives has a child make the calls, by the call that made this process, which
-// the filter is known to allow. It shares our memory, and we stand still until it has
-// ended: nothing has to be waited for, and no parent hears of it.
+// child_survives has a child make the calls. It is made with clone, which made this
+// process, so the filter is known to allow that. The child shares our memory and we are
+// suspended until it ends: no wait call is needed, and no parent is notified.
 static bool child_survives(enum permitted_call first, enum permitted_call last)
 {
     static _Alignas(16) char stack[STACK_BYTES];
