@@ -12,7 +12,7 @@ static void drop_string(char **string)
     free(*string);
 }
 
-// diagnosed_is_kind: the kind that crash had before is the one it has.
+// diagnosed_is_kind says whether crash still has the kind that it had before.
 static bool diagnosed_is_kind(const json_t *crash, const char *before)
 {
     const char *kind = report_string(crash, "kind");
@@ -29,7 +29,7 @@ void diagnosis_refine(json_t *report)
     char *CH_CLEANUP(drop_string) kind = said != NULL ? strdup(said) : NULL;
     bool changed = diagnosis_access(report, crash);
     changed = diagnosis_words(report, crash) || changed;
-    // A sentence of version 1 was about the kind it had then.
+    // A sentence of version 1 described the kind that the crash had then.
     if (changed)
         crash_words_renew(report, diagnosed_is_kind(crash, kind) ? begun : NULL);
 }

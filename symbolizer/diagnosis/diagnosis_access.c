@@ -8,10 +8,11 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/diagnosis/instruction_values.h"
 
-// Vectors of this size have to be aligned unless the instruction says otherwise.
+// Vectors of this size have to be aligned, except for instructions that allow any
+// address.
 enum { VECTOR_BYTES = 16 };
 
-// What is known of the failed access, and the report it goes into.
+// access is what is known of the faulting access, and the report it is added to.
 struct access {
     json_t *crash;
     const json_t *registers; // of the crashed thread
@@ -21,7 +22,8 @@ struct access {
     uint64_t address;                          // of the operand
 };
 
-// is_canonical: of 64 bits the processor translates 48, the others repeat the highest.
+// is_canonical says whether the processor can translate the address: it uses 48 of 64
+// bits, and the others must equal the highest of these.
 static bool is_canonical(uint64_t address)
 {
     return (uint64_t)((int64_t)(address << 16) >> 16) == address;
@@ -68,7 +70,8 @@ static void access_append_expression(const struct instruction_operand *operand,
         text_append(out, sum.bytes, sum.size);
 }
 
-// operation is read, write or execute: as the processor said, else as the instruction.
+// operation gives read, write or execute: from the page fault's error code, else from
+// the instruction.
 static const char *operation(const struct access *access)
 {
     const char *said =
@@ -87,7 +90,7 @@ static void set_register(const struct access *access, json_t *values, const char
         access_set_address(values, name, value);
 }
 
-// note_access keeps what the instruction was about to do.
+// note_access adds what the instruction was about to do.
 static void note_access(const struct access *access)
 {
     struct text CH_CLEANUP(text_deinit) expression = { 0 };
@@ -110,7 +113,7 @@ static void set_kind(const struct access *access, const char *kind)
     (void)json_object_set_new(access->crash, "kind", json_string(kind));
 }
 
-// note_register keeps which register held the bad value.
+// note_register adds the register that held the bad value.
 static void note_register(const struct access *access, const char *name, uint64_t value)
 {
     json_t *blamed = json_pack("{s:s}", "name", name);
@@ -118,7 +121,7 @@ static void note_register(const struct access *access, const char *name, uint64_
     (void)json_object_set_new(access->crash, "register", blamed);
 }
 
-// note_jump_target keeps where the processor was about to go.
+// note_jump_target adds where the processor was about to jump.
 static void note_jump_target(const struct access *access, const char *by,
                              uint64_t address)
 {
@@ -127,7 +130,8 @@ static void note_jump_target(const struct access *access, const char *by,
     (void)json_object_set_new(access->crash, "target", target);
 }
 
-// is_null: the operand's one pointer was null, however far from it the access went.
+// is_null says whether the operand's only pointer was null, however far from it the
+// access was.
 static bool is_null(const struct access *access)
 {
     const struct instruction_operand *operand = access->operand;
@@ -136,7 +140,7 @@ static bool is_null(const struct access *access)
            instruction_register(access->registers, operand->base, &base) && base == 0;
 }
 
-// name_far_null gives a name to an access far from the null that it went through.
+// name_far_null classifies an access far from the null pointer it was made through.
 static void name_far_null(const struct access *access)
 {
     const char *kind = report_string(access->crash, "kind");
@@ -144,7 +148,7 @@ static void name_far_null(const struct access *access)
         set_kind(access, "null-dereference");
 }
 
-// find_operand finds the memory operand that holds the fault's address.
+// find_operand finds the memory operand whose range contains the fault's address.
 static bool find_operand(struct access *access, uint64_t fault)
 {
     uint64_t next = access->pc + access->instruction.length;
@@ -193,7 +197,7 @@ static bool explain_branch(const struct access *access)
     return true;
 }
 
-// explain_misaligned: the address is one that memory can have, but not so aligned.
+// explain_misaligned adds that the address is valid, but not aligned as required.
 static void explain_misaligned(const struct access *access)
 {
     set_kind(access, "unknown");
@@ -202,8 +206,8 @@ static void explain_misaligned(const struct access *access)
                               json_true());
 }
 
-// explain_protection finds out what a general protection fault was about: the processor
-// gives no address with it.
+// explain_protection finds the cause of a general protection fault, for which the
+// processor reports no address.
 static void explain_protection(struct access *access)
 {
     uint64_t next = access->pc + access->instruction.length;
@@ -251,8 +255,9 @@ static void explain_illegal(struct access *access)
         (void)json_object_set_new(instruction, "trap", json_true());
 }
 
-// explain_target says which register holds the address that was jumped to. Nothing is
-// there to be decoded; a null is in many of them.
+// explain_target adds the register that holds the address that was jumped to. There is
+// no instruction to decode there, and null is in many registers, so it is not searched
+// for.
 static void explain_target(const struct access *access)
 {
     static const char *const names[] = { "rax", "rdx", "rcx", "rbx", "rsi",

@@ -7,7 +7,7 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
 
-// How far from the top of the stack a runtime's own frames are looked for.
+// The number of frames from the top of the stack that may be a runtime's own.
 enum { FRAMES_MAX = 64 };
 
 static bool words_begins(const char *text, const char *with)
@@ -15,8 +15,8 @@ static bool words_begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-// type_name is what a mangled type means, to be freed, or NULL. The name of its
-// type_info is a name that demanglers know.
+// type_name gives the C++ type of a mangled type name, to be freed, or NULL. The symbol
+// of the type's type_info is a name that demanglers accept.
 static char *type_name(const char *type)
 {
     static const char before[] = "typeinfo for ";
@@ -31,7 +31,7 @@ static char *type_name(const char *type)
     return name;
 }
 
-// name_type gives an exception's type the name that people know.
+// name_type demangles the name of an exception's type.
 static bool name_type(json_t *exception)
 {
     const char *type = report_string(exception, "type");
@@ -44,7 +44,8 @@ static bool name_type(json_t *exception)
     return true;
 }
 
-// The functions that an exception leaves by, and those a runtime gives up in.
+// runtime_call is a function that exceptions are thrown by, or in which a runtime gives
+// up.
 enum runtime_call { CALL_NONE, CALL_THROWS, CALL_PANICS, CALL_SANITIZES };
 
 static enum runtime_call call_of(const char *function)
@@ -79,7 +80,8 @@ static enum runtime_call call_of(const char *function)
     return CALL_NONE;
 }
 
-// is_of_library: the frame is in a language's own library, compiled into the program.
+// is_of_library says whether the frame is of a language's own library, compiled into
+// the program.
 static bool is_of_library(const json_t *frame)
 {
     static const char *const spaces[] = { "core::", "std::", "alloc::", "__rustc::" };
@@ -95,7 +97,8 @@ static bool is_of_library(const json_t *frame)
 }
 
 // find_caller finds the program's frame that called into a runtime, through functions
-// that call is for. NULL: no such function is on the stack, or nobody called it.
+// of the kind call. NULL: no such function is on the stack, or it has no caller in the
+// program.
 static const json_t *find_caller(const json_t *report, enum runtime_call call)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));
@@ -112,8 +115,8 @@ static const json_t *find_caller(const json_t *report, enum runtime_call call)
     return NULL;
 }
 
-// has_named_frame: the program's own functions have names, so that a runtime's would
-// have as well.
+// has_named_frame says whether the program's own functions have names; a runtime's
+// would then have names too.
 static bool has_named_frame(const json_t *report)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));
@@ -133,7 +136,7 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
         (void)json_object_set(to, key, value);
 }
 
-// note_function keeps where something happened, as member key of object.
+// note_function adds where something happened, as member key of object.
 static void note_function(json_t *object, const char *key, const json_t *frame)
 {
     json_t *place = json_object();
@@ -152,7 +155,8 @@ static bool name_throw_site(const json_t *report, json_t *exception)
     return true;
 }
 
-// name_runtime tells an abort by a language's or a sanitizer's runtime from others.
+// name_runtime distinguishes an abort by a language's or a sanitizer's runtime from
+// others.
 static bool name_runtime(const json_t *report, json_t *crash)
 {
     static const struct {
@@ -170,8 +174,8 @@ static bool name_runtime(const json_t *report, json_t *crash)
     return false;
 }
 
-// check_panic finds out where a panic began; a message without a panic on the stack is
-// one that an earlier panic has left.
+// check_panic finds where a panic began. A message without a panic on the stack is left
+// over from an earlier panic.
 static bool check_panic(const json_t *report, json_t *crash)
 {
     const json_t *frame = find_caller(report, CALL_PANICS);

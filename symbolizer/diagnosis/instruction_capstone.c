@@ -7,7 +7,7 @@
 
 #include "symbolizer/diagnosis/instruction.h"
 
-// What is called of the library.
+// library has the functions of capstone that are used.
 struct library {
     __typeof__(cs_open) *open;
     __typeof__(cs_option) *option;
@@ -20,13 +20,14 @@ struct library {
 static bool capstone_find_function(void *library, const char *name, void *out)
 {
     void *function = dlsym(library, name);
-    // POSIX has dlsym's result converted to a function pointer through its bytes.
+    // A function pointer is copied from dlsym's result by its bytes, as POSIX
+    // recommends.
     memcpy(out, &function, sizeof(function));
     return function != NULL;
 }
 
-// capstone_load loads the library whose headers these are: the next one's structs
-// differ.
+// capstone_load loads the version of the library that was compiled against: structs of
+// the next one differ.
 static bool capstone_load(struct library *out)
 {
     char name[32];
@@ -100,7 +101,8 @@ static void copy_instruction(const struct library *library, csh handle,
                      &out->operands[out->operand_count++]);
 }
 
-// open_library gives the library, and a disassembler, for the rest of the process.
+// open_library gives the library and a disassembler, which stay open until the process
+// ends.
 static const struct library *open_library(csh *out_handle)
 {
     static struct library library;
@@ -128,7 +130,7 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     return CH_OK;
 }
 
-// register_number gives the DWARF number of the general register that reg is or is a
+// register_number gives the DWARF number of the general register that reg is, or is a
 // part of.
 static uint8_t register_number(unsigned reg)
 {
@@ -157,8 +159,9 @@ static uint8_t register_number(unsigned reg)
     return INSTRUCTION_NO_REGISTER;
 }
 
-// writes_first is whether an instruction writes its first operand. The library's tables
-// of what is written have gaps, so whatever is not known to leave it alone counts.
+// writes_first says whether an instruction writes its first operand. The library's
+// tables of writes are incomplete, so an instruction counts as writing unless it is
+// known not to.
 static bool writes_first(const cs_insn *from)
 {
     switch (from->id) {
@@ -200,7 +203,7 @@ static void read_flow(const cs_insn *from, struct instruction_effects *out)
         out->flow = from->id == X86_INS_JMP ? INSTRUCTION_JUMPS : INSTRUCTION_MAY_JUMP;
 }
 
-// capstone_read_memory notes the first memory operand.
+// capstone_read_memory stores the first memory operand.
 static void capstone_read_memory(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
@@ -223,7 +226,8 @@ static void capstone_read_memory(const cs_insn *from, struct instruction_effects
                                      .displacement = operand->mem.disp };
 }
 
-// read_move notes what a move of general registers, memory and constants does.
+// read_move stores the effects of a move between general registers, memory and
+// constants.
 static void read_move(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86_op *to = &from->detail->x86.operands[0];
@@ -232,7 +236,7 @@ static void read_move(const cs_insn *from, struct instruction_effects *out)
     out->bytes = of->size;
     if (to->type == X86_OP_MEM && out->from != INSTRUCTION_NO_REGISTER && plain)
         out->action = INSTRUCTION_STORES;
-    // Less than four bytes leave the rest of a register as it was.
+    // A write of less than four bytes leaves the rest of the register unchanged.
     if (to->type != X86_OP_REG || out->to == INSTRUCTION_NO_REGISTER || to->size < 4)
         return;
     if (of->type == X86_OP_REG && out->from != INSTRUCTION_NO_REGISTER)
@@ -245,7 +249,7 @@ static void read_move(const cs_insn *from, struct instruction_effects *out)
     }
 }
 
-// read_sum notes that a constant is added to a whole register.
+// read_sum stores that a constant is added to a whole register.
 static void read_sum(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
@@ -257,7 +261,7 @@ static void read_sum(const cs_insn *from, struct instruction_effects *out)
     out->constant = (int64_t)(from->id == X86_INS_SUB ? 0 - constant : constant);
 }
 
-// is_zeroing: a register is subtracted from itself in one of two ways.
+// is_zeroing recognizes the two instructions that clear a register (xor and sub).
 static bool is_zeroing(const cs_insn *from)
 {
     const cs_x86_op *operands = from->detail->x86.operands;
@@ -293,7 +297,7 @@ static void read_action(const cs_insn *from, struct instruction_effects *out)
         return;
     case X86_INS_PUSH:
     case X86_INS_POP:
-        // What is pushed is the first operand, and what is popped as well.
+        // The first operand is the one pushed or popped.
         out->from = out->to;
         if (x86->operands[0].size == 8)
             out->action =
@@ -307,7 +311,7 @@ static void read_action(const cs_insn *from, struct instruction_effects *out)
     }
 }
 
-// read_operands notes the operands, and what is done with them.
+// read_operands stores the operands and what is done with them.
 static void read_operands(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;

@@ -22,8 +22,8 @@ static _Noreturn void guarded_instruction_run_child(const uint8_t *bytes, size_t
     _exit((int)status);
 }
 
-// is_terminated: every name is one. What a child says that read a stranger's bytes is
-// checked like theirs.
+// is_terminated says whether all names are terminated. The child read untrusted bytes,
+// so its answer is untrusted as well.
 static bool is_terminated(struct instruction *found)
 {
     found->mnemonic[sizeof(found->mnemonic) - 1] = 0;
@@ -65,7 +65,8 @@ enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
     (void)close(ends[1]);
     struct pollfd ready = { .fd = ends[0], .events = POLLIN };
     bool answered = child > 0 && poll(&ready, 1, WAIT_MS) == 1;
-    // Less than a pipe holds at once, so it comes whole or not at all.
+    // The answer is smaller than a pipe's atomic write, so it is read whole or not at
+    // all.
     bool whole = answered && read(ends[0], &found, sizeof(found)) == sizeof(found);
     (void)close(ends[0]);
     if (child < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built in place of instruction_capstone.c where that is switched off.
+// Built in place of instruction_capstone.c if capstone support is switched off.
 #include "symbolizer/diagnosis/instruction.h"
 
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,

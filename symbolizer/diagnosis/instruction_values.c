@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-// The names of x86-64's registers by how much of them they mean.
+// The names of x86-64's registers by width.
 static const struct {
     const char *by_width[4]; // 8, 4, 2 and 1 bytes
 } names[] = {

@@ -4,10 +4,10 @@
 #include "base/checked.h"
 #include "symbolizer/types/type_name.h"
 
-// ALL_NAMES_MAX bounds the work of checking names: those of real programs make less.
+// ALL_NAMES_MAX bounds the work of checking names; real programs stay below it.
 #define ALL_NAMES_MAX ((size_t)256 << 20)
 
-// check_member says whether a member lies within the structure it is of.
+// check_member checks that a member is inside its structure.
 static enum ch_status check_member(const struct type_table *table,
                                    const struct type *type, uint32_t index,
                                    const struct type_part *member)
@@ -38,7 +38,7 @@ static enum ch_status check_parts(const struct type_table *table, uint32_t index
     return CH_OK;
 }
 
-// is_sliced is whether bit-fields may be of the type.
+// is_sliced says whether the type may have bit-fields.
 static bool is_sliced(const struct type *type)
 {
     return type->kind == TYPE_INTEGER || type->kind == TYPE_ENUM ||
@@ -62,7 +62,7 @@ static enum ch_status check_scalar(const struct type_table *table,
     }
 }
 
-// check_indexes says whether the types from first on refer to types that there are.
+// check_indexes checks that the types from first on refer to existing types.
 static enum ch_status check_indexes(const struct type_table *table, uint32_t first)
 {
     for (uint32_t i = first; i < table->count; i++) {

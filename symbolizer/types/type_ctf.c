@@ -6,14 +6,14 @@
 
 #include "symbolizer/types/type_check.h"
 
-// ALL_DICTS_MAX bounds what all dictionaries of a file may hold together, in types and
-// in bytes: members of an archive may lie on each other.
+// ALL_DICTS_MAX bounds the total of all dictionaries of a file, in types and in bytes:
+// members of an archive may overlap, so the file's size is no bound.
 #define ALL_DICTS_MAX ((size_t)256 << 20)
 
-// Every enum has the size of an int: linkers write so, whatever its size was.
+// Every enum gets the size of an int: linkers write it so, whatever the size was.
 enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4, ENUM_SIZE = 4 };
 
-// held_bytes is how much memory a dictionary takes.
+// held_bytes is the memory that a dictionary takes.
 static size_t held_bytes(const struct ctf_dict *dict)
 {
     size_t bytes = dict->type_count * sizeof(struct type);
@@ -47,7 +47,7 @@ static enum ch_status open_dicts(struct type_ctf *ctf)
     return CH_OK;
 }
 
-// find_parent finds the dictionary that another continues.
+// find_parent finds the parent of a dictionary.
 static enum ch_status find_parent(struct type_ctf *ctf, size_t child)
 {
     ctf->parents[child] = child;
@@ -65,7 +65,7 @@ static enum ch_status find_parent(struct type_ctf *ctf, size_t child)
     return CH_ERR_MALFORMED;
 }
 
-// resolve gives the index in the table of what a type of dictionary dict refers to.
+// resolve gives the index in the table of a type that dictionary dict refers to.
 static enum ch_status resolve(const struct type_ctf *ctf, size_t dict, uint32_t id,
                               uint32_t *out)
 {
@@ -84,7 +84,7 @@ static enum ch_status resolve(const struct type_ctf *ctf, size_t dict, uint32_t 
     return CH_OK;
 }
 
-// add_parts adds what source consists of, to the type at hand.
+// add_parts adds the parts of source to the type being made.
 static enum ch_status add_parts(const struct type_ctf *ctf, size_t dict,
                                 struct ctf_type *source, struct type_table *table,
                                 struct type *type)
@@ -110,7 +110,7 @@ static enum ch_status add_parts(const struct type_ctf *ctf, size_t dict,
     return status == CH_END ? CH_OK : status;
 }
 
-// set_encoding takes over how an integer, a float or a slice lies in its bytes.
+// set_encoding copies the encoding of an integer, a float or a slice.
 static enum ch_status set_encoding(const struct ctf_type *source, struct type *type)
 {
     static const uint8_t complex_formats[] = { 3, 4, 5 };
@@ -127,7 +127,7 @@ static enum ch_status set_encoding(const struct ctf_type *source, struct type *t
     return CH_OK;
 }
 
-// is_reference is whether a type of kind is made of another one.
+// is_reference says whether a type of kind refers to another one.
 static bool is_reference(enum ctf_kind kind)
 {
     return kind == CTF_POINTER || kind == CTF_ARRAY || kind == CTF_FUNCTION ||
@@ -140,7 +140,8 @@ static uint64_t pointer_size(const struct type_ctf *ctf)
     return narrow ? POINTER_SIZE_32 : POINTER_SIZE;
 }
 
-// convert fills type, at its place in table, from number of dictionary dict.
+// convert fills type, which has its place in table, from type number of dictionary
+// dict.
 static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t number,
                               struct type_table *table, struct type *type)
 {
@@ -184,8 +185,8 @@ static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t 
     }
 }
 
-// type_ctf_reserve makes room in table for all types: they refer to each other in any
-// order.
+// type_ctf_reserve adds all types to table first, because they refer to each other in
+// any order.
 static enum ch_status type_ctf_reserve(struct type_ctf *ctf, struct type_table *table)
 {
     const struct type empty = { .name = "" };
@@ -215,8 +216,8 @@ static enum ch_status convert_all(struct type_ctf *ctf, struct type_table *table
     return CH_OK;
 }
 
-// type_ctf_add_symbols adds the functions and variables of dictionary dict. Objects
-// have their variables as well in relocatable files; a name is added once.
+// type_ctf_add_symbols adds the functions and variables of dictionary dict. Relocatable
+// files list variables as data objects too, but each name is added once.
 static enum ch_status type_ctf_add_symbols(const struct type_ctf *ctf, size_t dict,
                                            struct type_table *table)
 {

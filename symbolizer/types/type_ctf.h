@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C types out of CTF: every dictionary of a file becomes part of one table, the units'
+// C types from CTF: every dictionary of a file becomes part of one table, the units'
 // own types beside the shared ones.
 //
-// A file is taken whole or not at all: a dictionary that is damaged anywhere gives no
-// types, because nothing says which of the others are right.
+// A file is used completely or not at all: if a dictionary is damaged anywhere, nothing
+// says which of the other types are right.
 #pragma once
 #include <stddef.h>
 
@@ -12,20 +12,20 @@
 #include "formats/ctf_file.h"
 #include "symbolizer/types/type_table.h"
 
-// A type_ctf owns what the names of the table's types point into, beside the file.
+// A type_ctf owns what the names of the table's types point into, other than the file.
 struct type_ctf {
     struct ctf_file file;
     struct ctf_outside all;
     struct ctf_outside dynamic;
     struct ctf_dict *dicts;
     uint32_t *first_types; // index in the table of each dictionary's first type
-    size_t *parents;       // of each dictionary, in dicts
+    size_t *parents;       // index in dicts of each dictionary's parent
     size_t count;
 };
 
 // type_ctf_load adds the types, functions and variables of the ELF file or bare section
-// in bytes, which must outlive table and ctf. CH_ERR_NOT_FOUND: it has no CTF. Whatever
-// it returns, ctf is to be unloaded, after table.
+// in bytes, which must outlive table and ctf. CH_ERR_NOT_FOUND: it has no CTF. ctf has
+// to be unloaded after table, whatever is returned.
 CH_CHECKED enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
                                         const void *bytes, size_t size);
 

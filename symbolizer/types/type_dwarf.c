@@ -24,7 +24,7 @@ void type_dwarf_deinit(struct type_dwarf *types)
     *types = (struct type_dwarf){ 0 };
 }
 
-// type_dwarf_find_slot is where die is, or where it would be.
+// type_dwarf_find_slot gives the slot of die, or the free one where it belongs.
 static struct type_dwarf_entry *type_dwarf_find_slot(struct type_dwarf_entry *entries,
                                                      size_t capacity, void *die)
 {
@@ -76,8 +76,8 @@ static enum ch_status push_waiting(struct type_dwarf *types, const Dwarf_Die *di
     return CH_OK;
 }
 
-// type_dwarf_place gives die a place in the table, where it has none, and lists it for
-// reading.
+// type_dwarf_place gives die an index in the table, if it has none, and adds it to the
+// entries to be read.
 static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die *die,
                                        uint32_t *out)
 {
@@ -113,7 +113,7 @@ static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
     return status;
 }
 
-// place_type_of gives the type that die has a place.
+// place_type_of places the type that die has.
 static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
                                     uint32_t *out)
 {
@@ -128,7 +128,7 @@ static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
     return type_dwarf_place(types, &target, out);
 }
 
-// number stores the value of an attribute that is a number.
+// number stores the value of a numeric attribute.
 static bool number(Dwarf_Die *die, unsigned name, uint64_t *out)
 {
     Dwarf_Attribute attribute;
@@ -146,7 +146,7 @@ static const char *type_dwarf_name_of(Dwarf_Die *die)
     return name != NULL ? name : "";
 }
 
-// location_of stores where a member begins, in bytes.
+// location_of gives the offset of a member, in bytes.
 static uint64_t location_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -162,7 +162,7 @@ static uint64_t location_of(Dwarf_Die *die)
     return 0;
 }
 
-// place_bits makes the type of a bit-field out of that of its member.
+// place_bits makes the type of a bit-field from the type of its member.
 static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
                                  uint64_t bits, struct type_part *part)
 {
@@ -181,8 +181,8 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
     return type_table_add(types->table, &slice, &part->type);
 }
 
-// A collected part is added at once, for its type's parts must stay together, and types
-// that are placed meanwhile have theirs read later.
+// type_dwarf_add_member adds a member at once, because its type's parts must be
+// contiguous; types that are placed meanwhile have their parts read later.
 static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die *die)
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
@@ -214,7 +214,7 @@ static enum ch_status type_dwarf_add_argument(struct type_dwarf *types, Dwarf_Di
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
 }
 
-// add_child adds one child of the entry of type, where it is a part of it.
+// add_child adds one child of type's entry, if it is a part of the type.
 static enum ch_status add_child(struct type_dwarf *types, struct type *type,
                                 Dwarf_Die *child)
 {
@@ -252,7 +252,7 @@ static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
     return status;
 }
 
-// count_of is how many elements a dimension has, 0 where that is not fixed.
+// count_of is the number of elements of a dimension, 0 if it is not constant.
 static uint32_t count_of(Dwarf_Die *subrange)
 {
     uint64_t count = 0;
@@ -262,7 +262,7 @@ static uint32_t count_of(Dwarf_Die *subrange)
     return count <= UINT32_MAX ? (uint32_t)count : 0;
 }
 
-// read_array makes one array type for each dimension, the last around the others.
+// read_array makes one array type for each dimension, with the last one outermost.
 static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
                                  struct type *type)
 {
@@ -323,7 +323,7 @@ static enum type_kind kind_of(int tag)
     case DW_TAG_enumeration_type:
         return TYPE_ENUM;
     case DW_TAG_typedef:
-    case DW_TAG_atomic_type: // without a name, it is what it is of
+    case DW_TAG_atomic_type: // without a name, it is its target
         return TYPE_TYPEDEF;
     case DW_TAG_const_type:
         return TYPE_CONST;
@@ -375,7 +375,7 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
     return status;
 }
 
-// forget_damaged makes those types from first on that contradict themselves unknown.
+// forget_damaged makes types from first on that contradict themselves unknown.
 static enum ch_status forget_damaged(struct type_table *table, uint32_t first)
 {
     struct text name = { 0 };
@@ -391,7 +391,7 @@ static enum ch_status forget_damaged(struct type_table *table, uint32_t first)
     return status;
 }
 
-// read_waiting reads entries until none has only its place.
+// read_waiting reads entries until all that were placed have been read.
 static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
 {
     while (types->waiting_count > 0) {
@@ -436,7 +436,7 @@ static enum ch_status type_dwarf_add_symbol(struct type_dwarf *types, Dwarf_Die 
     return status == CH_OK ? type_table_add_symbol(types->table, &symbol) : status;
 }
 
-// add_top adds an entry directly below a unit's.
+// add_top adds a child of a unit's entry.
 static enum ch_status add_top(struct type_dwarf *types, Dwarf_Die *die,
                               const char *name)
 {

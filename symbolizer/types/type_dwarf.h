@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C types out of DWARF: entries that are asked for become part of a table, with all
+// C types from DWARF: the requested entries become part of a table, with everything
 // that they refer to.
 //
-// Nothing is read that is not asked for: debug information of a large program has
-// millions of types. An entry that contradicts itself becomes the unknown type by its
-// name, and the others stay.
+// Only what is requested is read: debug information of a large program has millions of
+// types. An entry that contradicts itself becomes the unknown type with its name, and
+// the others stay.
 #pragma once
 #include <stdint.h>
 
@@ -14,9 +14,9 @@
 #include "base/status.h"
 #include "symbolizer/types/type_table.h"
 
-// A type_dwarf_entry says which type an entry, known by where it is, became.
+// A type_dwarf_entry maps an entry, by its address, to the type that it became.
 struct type_dwarf_entry {
-    void *die; // NULL: none
+    void *die; // NULL: unused
     uint32_t type;
 };
 
@@ -26,33 +26,34 @@ struct type_dwarf {
     struct type_dwarf_entry *entries; // open addressing, by hash of die
     size_t entry_count;
     size_t entry_capacity;
-    Dwarf_Die *waiting; // entries that have a place in the table and nothing else
+    Dwarf_Die *waiting; // entries with an index in the table, not read yet
     uint32_t *waiting_types;
     size_t waiting_count;
     size_t waiting_capacity;
-    uint32_t void_type; // TYPE_UNKNOWN_INDEX: not made yet
+    uint32_t void_type; // TYPE_UNKNOWN_INDEX: not created yet
 };
 
-// type_dwarf_init makes dwarf ready to fill table; both must outlive it.
+// type_dwarf_init prepares types to fill table from dwarf; both must outlive it.
 void type_dwarf_init(struct type_dwarf *types, Dwarf *dwarf, struct type_table *table);
 
-// type_dwarf_deinit frees what types holds, and not the table.
+// type_dwarf_deinit frees what types holds, but not the table.
 void type_dwarf_deinit(struct type_dwarf *types);
 
-// type_dwarf_add adds the type that the entry die is, or the one of the function it is.
+// type_dwarf_add adds the type that the entry die is, or the type of the function that
+// it is.
 CH_CHECKED enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
                                          uint32_t *out_index);
 
-// type_dwarf_add_type_of adds the type that die has, void where it has none.
+// type_dwarf_add_type_of adds the type that die has, or void if it has none.
 CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
                                                  Dwarf_Die *die, uint32_t *out_index);
 
-// type_dwarf_add_unit adds the types, functions and variables of one unit; where name
-// is not NULL, those alone that have it, written without `struct` and the like.
+// type_dwarf_add_unit adds the types, functions and variables of one unit; if name is
+// not NULL, only those of that name, which has no keyword such as `struct`.
 CH_CHECKED enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,
                                               const char *name);
 
-// type_dwarf_add_all adds the types, functions and variables of all units; where name
-// is not NULL, those alone that have it, written without `struct` and the like.
+// type_dwarf_add_all adds the types, functions and variables of all units; if name is
+// not NULL, only those of that name, which has no keyword such as `struct`.
 CH_CHECKED enum ch_status type_dwarf_add_all(struct type_dwarf *types,
                                              const char *name);

@@ -15,7 +15,7 @@ struct type_file {
     Dwarf *dwarf;
 };
 
-// without_keyword is a type's name as debug information has it.
+// without_keyword gives a type's name as debug information has it.
 static const char *without_keyword(const char *name)
 {
     static const char *const words[] = { "struct ", "union ", "enum " };

@@ -95,14 +95,14 @@ const char *type_match_reason(enum type_match match)
     return reasons[match];
 }
 
-// Words is a type's name taken apart: `struct session **` is struct, "session", 2.
+// words is a parsed type name: `struct session **` is struct, "session", 2.
 struct words {
     enum type_kind tag; // TYPE_UNKNOWN: a name without a keyword
     char name[WORDS_MAX];
     int pointers;
 };
 
-// drop_word takes word off the front of *text, where it stands there.
+// drop_word removes word from the front of *text, if it is there.
 static bool drop_word(const char **text, const char *word)
 {
     size_t length = strlen(word);
@@ -114,7 +114,7 @@ static bool drop_word(const char **text, const char *word)
     return true;
 }
 
-// usual_name gives compilers' name for one of C's own types.
+// usual_name gives the compilers' name of a built-in type.
 static const char *usual_name(const char *name)
 {
     static const char *const names[][2] = {
@@ -157,7 +157,7 @@ static bool take_words(const char *text, struct words *out)
     memcpy(out->name, text, length);
     const char *usual = out->tag == TYPE_UNKNOWN ? usual_name(out->name) : out->name;
     if (usual != out->name)
-        memcpy(out->name, usual, strlen(usual) + 1); // none is longer than the room
+        memcpy(out->name, usual, strlen(usual) + 1); // none is longer than the buffer
     return true;
 }
 
@@ -178,8 +178,8 @@ static bool same_name(const struct type_table *table, uint32_t a, uint32_t b)
            type_name(table, b, &right) == CH_OK && strcmp(left.bytes, right.bytes) == 0;
 }
 
-// same_shape is whether two types are the same by what can be seen of them: units of a
-// program each have their own copy of one.
+// same_shape says whether two types look the same: each unit of a program has its own
+// copy of a type.
 static bool same_shape(const struct type_table *table, uint32_t a, uint32_t b)
 {
     a = type_strip(table, a);
@@ -200,7 +200,7 @@ static bool same_shape(const struct type_table *table, uint32_t a, uint32_t b)
     return true;
 }
 
-// note_candidate lists a type unless one like it is listed.
+// note_candidate adds a type to the candidates unless one that looks the same is there.
 static void note_candidate(const struct type_table *table, struct type_search *search,
                            uint32_t index)
 {
@@ -221,7 +221,7 @@ static void list_candidates(const struct type_table *table, const struct words *
             note_candidate(table, search, i);
 }
 
-// choose takes the one candidate that has the size.
+// choose selects the only candidate with the size.
 static enum type_match choose(const struct type_table *table,
                               struct type_search *search, uint64_t size)
 {
@@ -241,7 +241,7 @@ static enum type_match choose(const struct type_table *table,
     return fitting == 1 ? TYPE_MATCHED : TYPE_AMBIGUOUS;
 }
 
-// point_to wraps what was found in as many pointers as the words have.
+// point_to wraps the found type in as many pointers as the words have.
 static enum type_match point_to(struct type_table *table, struct type_search *search,
                                 int pointers)
 {
@@ -256,7 +256,7 @@ static enum type_match point_to(struct type_table *table, struct type_search *se
     return TYPE_MATCHED;
 }
 
-// choose_pointee finds what pointers lead to; its size was not said.
+// choose_pointee selects the type that pointers point to, whose size is not known.
 static enum type_match choose_pointee(struct type_table *table,
                                       struct type_search *search, int pointers)
 {
@@ -280,8 +280,8 @@ static enum type_match match(struct type_image *image, const struct words *words
                : choose_pointee(&image->table, search, words->pointers);
 }
 
-// find_in_unit looks in the unit of the code that named the type: what it means by the
-// name is what counts.
+// find_in_unit searches the unit of the code that gave the name, as its own meaning of
+// the name counts.
 static enum type_match find_in_unit(struct type_image *image, const struct words *words,
                                     struct type_search *search)
 {

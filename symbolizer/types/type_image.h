@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of one image of a report: from its debug information, or where there is
-// none from its CTF. A program names a type in words and says how large it is; the size
-// tells types of one name apart, and types of another build from those that ran.
+// The types of one image of a report: from its debug information or, if there is none,
+// from its CTF. A program names a type in words and gives its size; the size tells
+// types of the same name apart, and types of another build from those of the process.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,23 +15,24 @@
 
 struct type_image {
     struct debug_files files;
-    uint64_t linked_base; // what the image's base in the process corresponds to
+    uint64_t linked_base; // the vaddr of the image's base
     struct type_table table;
     enum type_source source; // TYPE_FROM_EITHER: there are no types
-    bool damaged;            // there is CTF, and it cannot be read
+    bool damaged;            // it has CTF that cannot be read
     Dwarf *dwarf;
     struct type_dwarf dwarf_types;
     struct type_ctf ctf;
 };
 
-// type_image_open finds the types of the image at path, of the build id. That there are
-// none is no failure. Whatever it returns, image is to be closed.
+// type_image_open finds the types of the image at path with that build ID. That there
+// are none is no failure. image has to be closed whatever is returned.
 CH_CHECKED enum ch_status type_image_open(struct type_image *image, const char *path,
                                           const struct build_id *id,
                                           const struct debug_search *search);
 
-// type_image_find_files is the first half of type_image_open, which is cheap: no types
-// are there before type_image_load, the second, which may have much to decompress.
+// type_image_find_files is the first half of type_image_open, which is fast. The types
+// are available after type_image_load, the second half, which may have to decompress a
+// lot.
 CH_CHECKED enum ch_status type_image_find_files(struct type_image *image,
                                                 const char *path,
                                                 const struct build_id *id,
@@ -47,23 +48,23 @@ enum type_match {
     TYPE_DAMAGED,    // its CTF cannot be read
     TYPE_NOT_FOUND,  // no type of that name is complete
     TYPE_OTHER_SIZE, // none of that name has that size
-    TYPE_AMBIGUOUS,  // several differ, and nothing says which
+    TYPE_AMBIGUOUS,  // several differ, and nothing tells which is meant
 };
 
-// type_match_reason is how a report says why there is no value ("no-type").
+// type_match_reason gives the word for it in a report ("no-type").
 const char *type_match_reason(enum type_match match);
 
 enum { TYPE_CANDIDATES_MAX = 8 };
 
-// A type_search is what a program says of a type, and what was found.
+// A type_search is a program's description of a type, and what was found.
 struct type_search {
     const char *name; // in words: "struct session"
     uint64_t size;
-    uint64_t vaddr; // in the code that said so; its unit's types go first
-    uint32_t found; // where TYPE_MATCHED
-    uint32_t candidates[TYPE_CANDIDATES_MAX]; // of that name
+    uint64_t vaddr; // in the code that gave it, whose unit is searched first
+    uint32_t found; // if TYPE_MATCHED
+    uint32_t candidates[TYPE_CANDIDATES_MAX]; // types of that name
     uint32_t candidate_count;
 };
 
-// type_image_find looks for the type that search asks for.
+// type_image_find looks up the type that search describes.
 enum type_match type_image_find(struct type_image *image, struct type_search *search);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The members of a structure, those of nameless structures in it among them, as C lets
-// one write them: `session.inner`, whatever structure without a name inner is in.
+// The members of a structure, including those of unnamed structures in it, as C
+// accesses them: `session.inner`, whatever unnamed structure inner is in.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "symbolizer/types/type_table.h"
 
 enum {
-    TYPE_MEMBERS_DEPTH = 8,      // of nameless structures in each other
-    TYPE_MEMBERS_MAX = 1u << 20, // of one type, with those
+    TYPE_MEMBERS_DEPTH = 8,      // of nested unnamed structures
+    TYPE_MEMBERS_MAX = 1u << 20, // of one type, including those
 };
 
 struct type_members {
@@ -27,15 +27,15 @@ struct type_members {
 struct type_member {
     const struct type_part *part;
     uint64_t offset_bits; // from the outermost structure
-    int depth;            // how many nameless structures it is in
-    bool opens;           // it is a nameless structure whose members follow
-    int closes;           // how many of those have ended before it
+    int depth;            // how many unnamed structures it is in
+    bool opens;           // it is an unnamed structure; its members follow
+    int closes;           // how many of those ended before it
 };
 
 // type_members_init begins with the first member of type, a structure or union.
 void type_members_init(struct type_members *members, const struct type_table *table,
                        const struct type *type);
 
-// type_members_next gives the next member; false when there are no more, and then how
-// many nameless structures are still to be closed.
+// type_members_next gives the next member. It returns false when there are no more;
+// closes is then the number of unnamed structures that are still open.
 bool type_members_next(struct type_members *members, struct type_member *out);

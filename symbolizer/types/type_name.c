@@ -5,28 +5,28 @@
 
 enum {
     NAME_BYTES_MAX = 1 << 14,
-    ARGUMENT_DEPTH_MAX = 16, // functions that take functions that take functions
+    ARGUMENT_DEPTH_MAX = 16, // nesting of functions as arguments of functions
 };
 
-// How strongly a part of a declaration binds, weakest first: they are written in this
-// order, and where types nest in another one parentheses say so.
+// binding is how strongly a part of a declaration binds, weakest first. Parts are
+// written in this order, with parentheses if types are nested in another one.
 enum binding { BASE, POINTER, ARRAY, FUNCTION, BINDING_COUNT };
 
 struct node {
     const struct type *type;
     enum binding binding;
-    bool opens;  // a parenthesis stands before it
-    bool closes; // and one behind it
+    bool opens;  // it has a parenthesis before it
+    bool closes; // and one after it
 };
 
-// A declaration is a type taken apart, in the order its parts are written.
+// A declaration is a parsed type, in the order in which its parts are written.
 struct declaration {
     struct node nodes[TYPE_CHAIN_MAX];
     int count;
-    int at;            // the node to be written next
-    uint32_t argument; // and its argument, once the function was begun
+    int at;            // the next node to be written
+    uint32_t argument; // its next argument, once it was begun
     bool in_arguments;
-    enum type_kind before; // kind of the node written last
+    enum type_kind before; // kind of the last node written
 };
 
 static bool is_qualifier(enum type_kind kind)
@@ -34,7 +34,7 @@ static bool is_qualifier(enum type_kind kind)
     return kind == TYPE_CONST || kind == TYPE_VOLATILE || kind == TYPE_RESTRICT;
 }
 
-// ends_chain is whether what type refers to has no part in its name.
+// ends_chain says whether what type refers to is not part of its name.
 static bool ends_chain(const struct type *type)
 {
     switch (type->kind) {
@@ -50,7 +50,7 @@ static bool ends_chain(const struct type *type)
     }
 }
 
-// insert_node puts node behind the others of its binding, or before them.
+// insert_node inserts node after the others of its binding, or before them.
 static void insert_node(struct declaration *d, const struct node *node, bool before)
 {
     int at = 0;
@@ -77,8 +77,9 @@ static enum binding binding_of(enum type_kind kind)
     }
 }
 
-// set_parentheses marks where they stand: around pointers, arrays or both, when those
-// nest the other way round than they bind. order says which binding came how early.
+// set_parentheses marks where parentheses belong: around pointers, arrays or both, if
+// they nest the other way round than they bind. order gives the order in which the
+// bindings were met.
 static void set_parentheses(struct declaration *d, const int order[BINDING_COUNT])
 {
     bool pointers = order[POINTER] > POINTER;
@@ -148,7 +149,7 @@ static const char *tag_word(const struct type *type)
     }
 }
 
-// write_word writes all of a node but a function's arguments.
+// write_word writes a node without a function's arguments.
 static enum ch_status write_word(const struct type *type, struct text *out)
 {
     switch (type->kind) {
@@ -182,7 +183,7 @@ static enum ch_status write_word(const struct type *type, struct text *out)
     }
 }
 
-// begin_node writes the node at hand; a function's arguments are still to come.
+// begin_node writes the current node, except for a function's arguments.
 static enum ch_status begin_node(struct declaration *d, struct text *out)
 {
     const struct node *node = &d->nodes[d->at];
@@ -196,7 +197,7 @@ static enum ch_status begin_node(struct declaration *d, struct text *out)
     return write_word(node->type, out);
 }
 
-// end_node passes over the node at hand.
+// end_node passes over the current node.
 static void end_node(struct declaration *d, struct text *out)
 {
     const struct node *node = &d->nodes[d->at++];
@@ -207,8 +208,8 @@ static void end_node(struct declaration *d, struct text *out)
         text_append_string(out, ")");
 }
 
-// next_argument is the type of the next argument of the function at hand, or NULL. The
-// comma before it is written.
+// next_argument gives the type of the next argument of the current function, or NULL,
+// after writing the comma before it.
 static const struct type_part *next_argument(const struct type_table *table,
                                              struct declaration *d, struct text *out)
 {

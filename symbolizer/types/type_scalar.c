@@ -10,7 +10,7 @@ enum { SCALAR_BITS_MAX = 128 };
 
 __extension__ typedef unsigned __int128 wide;
 
-// read_bits reads so many bits at place.
+// read_bits reads a number of that many bits at place.
 static bool read_bits(const struct memory_reader *memory,
                       const struct type_place *place, unsigned bits, wide *out)
 {
@@ -64,7 +64,7 @@ static json_t *enum_value(const struct type_table *table, const struct type *typ
     return integer_value(&number, bits, value);
 }
 
-// real_value: JSON has no infinities.
+// real_value gives a number, or a string for the infinities and NaN that JSON lacks.
 static json_t *real_value(double value)
 {
     if (isnan(value))

@@ -15,32 +15,32 @@ enum {
     SEEN_SLOTS = 2 * TYPE_VALUE_COUNT_MAX, // a power of two, never more than half full
 };
 
-// An item is a value that is still to be made, and where it goes.
+// item is a value that is still to be made, and where it belongs.
 struct item {
-    json_t *container; // an object or an array, which is in the tree already
-    const char *key;   // of an object
-    json_t *ready;     // the value, where it is known
+    json_t *container; // an object or an array that is in the tree already
+    const char *key;   // in an object
+    json_t *ready;     // the value, if it is known already
     struct type_place place;
-    bool secret;       // by its name: where it is may be shown, what it is may not
-    bool open;         // ... but if it is a structure, as a `session` is, what is in it
-    uint8_t pointers;  // that were followed to come here
-    uint8_t dimension; // of an array: how many of its dimensions are chosen
+    bool secret;       // its name is secret: its address may be shown, its value not
+    bool open;         // ... except for the members of a structure, such as `session`
+    uint8_t pointers;  // followed to get here
+    uint8_t dimension; // of an array: the number of dimensions already indexed
 };
 
 struct making {
     const struct type_value *how;
-    struct item *items; // first in, first out
+    struct item *items; // a queue: first in, first out
     size_t first;
     size_t count;
     size_t capacity;
     size_t made;
-    uint64_t *seen; // hashes of objects that pointers led to; 0: free
+    uint64_t *seen; // hashes of the objects followed so far; 0: free
     size_t seen_count;
-    json_t *hidden; // what is in a structure of a secret name goes here
+    json_t *hidden; // members of a structure with a secret name go here
     json_t *kept;   // every object and array
 };
 
-// value_push lists an item. Most values are a single number, so room is made as it is
+// value_push adds an item. Most values are a single number, so room is made as it is
 // needed.
 static void value_push(struct making *m, const struct item *item)
 {
@@ -59,7 +59,7 @@ static void value_push(struct making *m, const struct item *item)
     m->items[m->count++] = *item;
 }
 
-// note_name says what the name of a value makes of it.
+// note_name applies what the name of a value implies.
 static void note_name(const struct type_value *how, const char *name, struct item *item)
 {
     enum secret_name sure = SECRET_NAME_NONE;
@@ -69,7 +69,7 @@ static void note_name(const struct type_value *how, const char *name, struct ite
     item->open = sure == SECRET_NAME_PAIR;
 }
 
-// is_hidden is whether a value of the type is not shown.
+// is_hidden says whether a value of the type is not shown.
 static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
 {
     enum type_kind kind = m->how->table->types[type_strip(m->how->table, type)].kind;
@@ -92,7 +92,7 @@ static json_t *pointer_object(uint64_t address, const char *key, json_t *value)
     return json_pack("{s:o, s:o}", "address", address_value(address), key, value);
 }
 
-// error_value says why what a pointer at address leads to is not there.
+// error_value says why the object that a pointer points to is missing.
 static json_t *error_value(const struct making *m, uint64_t address)
 {
     bool known = address >= m->how->known_from && address < m->how->known_to;
@@ -104,7 +104,7 @@ static json_t *error_object(const struct making *m)
     return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
 }
 
-// note_seen says whether an object was come to before, and notes it.
+// note_seen says whether an object was followed before, and notes it.
 static bool note_seen(struct making *m, uint64_t address, uint32_t type)
 {
     uint64_t hash = (address ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u | 1;
@@ -122,7 +122,7 @@ static bool note_seen(struct making *m, uint64_t address, uint32_t type)
     return false;
 }
 
-// complete gives the type that a forward announces, where there is exactly one.
+// complete gives the type that a forward declares, if there is exactly one.
 static uint32_t complete(const struct type_table *table, uint32_t index)
 {
     uint32_t found = TYPE_UNKNOWN_INDEX;
@@ -141,8 +141,8 @@ static uint32_t complete(const struct type_table *table, uint32_t index)
     return found != TYPE_UNKNOWN_INDEX ? found : index;
 }
 
-// string_value makes a string of what a program had; bytes that are not UTF-8 are
-// written as escapes.
+// string_value makes a string of a program's bytes; those that are not UTF-8 are
+// escaped.
 static json_t *string_value(const struct making *m, const char *bytes, bool more)
 {
     struct text text = { 0 };
@@ -190,7 +190,7 @@ static json_t *pointed_string(const struct making *m, const struct item *item,
         memory_read_string(m->how->memory, address, bytes, sizeof(bytes));
     if (item->secret)
         return pointer_object(address, "value", masked_value());
-    // What came before a hole is worth showing; nothing at all is not.
+    // What precedes a hole is worth showing, but an empty string is not.
     if (status == CH_ERR_FAULT && bytes[0] == 0)
         return m->how->pointers == 0
                    ? address_value(address)
@@ -230,9 +230,9 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     return object;
 }
 
-// push_members lists the members of a structure for object. Nameless structures give
-// theirs to it, those with a name become objects of their own, here and now, so that
-// members stay in order.
+// push_members adds the members of a structure to object. Members of unnamed structures
+// become members of object; named structures become objects of their own right here, so
+// that the members keep their order.
 static void push_members(struct making *m, const struct item *item, json_t *object)
 {
     const struct type_table *table = m->how->table;
@@ -278,8 +278,8 @@ static json_t *structure_value(struct making *m, const struct item *item)
     return object;
 }
 
-// The dimensions of an array as C writes them: arrays directly in each other stand the
-// other way round in a table.
+// dimensions are those of an array in C's order: nested array types are in the reverse
+// order in a table.
 struct dimensions {
     uint32_t counts[TYPE_CHAIN_MAX];
     int count;
@@ -336,7 +336,7 @@ static json_t *array_value(struct making *m, const struct item *item)
     return array;
 }
 
-// value_make_value makes the value of item, and lists what it is made of.
+// value_make_value makes the value of item, and adds its parts to the queue.
 static json_t *value_make_value(struct making *m, const struct item *item)
 {
     uint32_t index = type_strip(m->how->table, item->place.type);
@@ -365,14 +365,14 @@ static json_t *value_make_value(struct making *m, const struct item *item)
     }
 }
 
-// attach puts value where it belongs. What others are still to be put in is kept until
-// all is done: a hostile type has two members of one name, and one takes the other's
-// place.
+// attach puts value where it belongs. Containers that are still to be filled are kept
+// until the end: a malicious type can have two members of one name, of which the second
+// replaces the first.
 static void attach(struct making *m, const struct item *item, json_t *value)
 {
     if (json_is_object(value) || json_is_array(value))
         (void)json_array_append(m->kept, value);
-    // Without memory a value is missing; jansson takes NULL for that.
+    // Out of memory, a value is missing; jansson accepts NULL here.
     if (item->key != NULL)
         (void)json_object_set_new_nocheck(item->container, item->key, value);
     else

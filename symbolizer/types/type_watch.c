@@ -8,8 +8,8 @@
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/types/type_value.h"
 
-// A search of all watches: the image that was opened last stays open, since most
-// watches are of one.
+// watching is the state of all lookups. The last image stays open, as most watches are
+// of the same one.
 struct watching {
     const struct symbolizer_options *options;
     const struct report_images *images;
@@ -18,7 +18,7 @@ struct watching {
     struct type_image image;
 };
 
-// watch_open_image has the types of image index ready, where it has any.
+// watch_open_image opens the types of image index, if it has any.
 static void watch_open_image(struct watching *w, uint32_t index)
 {
     char buffers[2][PATH_MAX];
@@ -44,8 +44,8 @@ static json_t *watch_name_of(const struct type_table *table, uint32_t index)
     return value != NULL ? value : json_null();
 }
 
-// candidates_of lists the types of the wanted name: their sizes say what is stale,
-// their units what is ambiguous.
+// candidates_of lists the types of the wanted name: their sizes show which is outdated,
+// their units which is ambiguous.
 static json_t *candidates_of(const struct type_table *table,
                              const struct type_search *search)
 {
@@ -62,7 +62,7 @@ static json_t *candidates_of(const struct type_table *table,
     return all;
 }
 
-// watch_add_value looks for the type of a watch and writes its value, or why there is
+// watch_add_value looks up the type of a watch and adds its value, or why there is
 // none.
 static void watch_add_value(struct watching *w, const struct held_watch *watch,
                             json_t *out)
@@ -107,7 +107,7 @@ static void watch_add_value(struct watching *w, const struct held_watch *watch,
         (void)json_object_set_new(out, "value", value);
 }
 
-// watch_string_of is what the program gave, where it is text.
+// watch_string_of gives what the program passed, if it is text.
 static json_t *watch_string_of(const char *bytes)
 {
     json_t *value = json_string(bytes);

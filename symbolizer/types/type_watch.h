@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The watched objects of a report: each one's type is looked for in the image of the
-// code that asked for it, and its bytes are written by that type.
+// The watched objects of a report: each one's type is looked up in the image of the
+// code that watched it, and its bytes are shown by that type.
 #pragma once
 #include <jansson.h>
 
@@ -9,7 +9,7 @@
 #include "symbolizer/names/report_images.h"
 #include "symbolizer/names/symbolizer_options.h"
 
-// type_watch_all gives the report's member `watches` as a new array. NULL: there is no
-// memory for it.
+// type_watch_all gives the report's member `watches` as a new array. NULL: out of
+// memory.
 json_t *type_watch_all(struct held_file *held, const struct report_images *images,
                        const struct symbolizer_options *options);
