@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An address_list is a growing array of addresses, sorted once: every place where the
-// answer of an image may change, gathered from all that it has read.
+// An address_list is a growing array of addresses, sorted once: every address at which
+// the names in an image may change, collected from everything that was read of it.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct address_list {
 // address_list_add appends one address.
 CH_CHECKED enum ch_status address_list_add(struct address_list *list, uint64_t address);
 
-// address_list_sort orders the addresses and keeps each once.
+// address_list_sort sorts the addresses and removes duplicates.
 void address_list_sort(struct address_list *list);
 
 // address_list_deinit frees what list holds; a zeroed one is empty.

@@ -25,10 +25,10 @@ enum ch_status address_map_add(struct address_map *map,
     return CH_OK;
 }
 
-// outer_first orders by start; what encloses comes before what it encloses. Of owners
-// that claim the same range the first one is to be innermost, as it is with other
-// tools: linkers keep one copy of a function that several units have, and may point all
-// of the units at it.
+// outer_first sorts by start, and enclosing ranges before enclosed ones. Of owners that
+// claim the same range, the first one becomes the innermost, as in other tools: linkers
+// keep one copy of a function that several units have, and may make all those units
+// refer to it.
 static int outer_first(const void *left, const void *right)
 {
     const struct address_range *a = left;
@@ -55,8 +55,8 @@ static void emit(struct address_map *map, uint64_t start, uint32_t owner)
     map->owners[map->segment_count++] = owner;
 }
 
-// close_ranges ends the open ranges that reach no further than limit and returns how
-// many stay open. One that outlives the range it is in keeps its addresses.
+// close_ranges ends the open ranges that end by limit, and returns how many stay open.
+// A range that extends past its enclosing one keeps its addresses.
 static size_t close_ranges(struct address_map *map, const uint32_t *open, size_t count,
                            uint64_t limit)
 {
@@ -77,7 +77,7 @@ enum ch_status address_map_build(struct address_map *map)
         return CH_OK;
     if (count > UINT32_MAX / 2)
         return CH_ERR_LIMIT;
-    // Each range begins one segment and ends one.
+    // Each range can begin one segment and end one.
     map->starts = malloc(2 * count * sizeof(map->starts[0]));
     map->owners = malloc(2 * count * sizeof(map->owners[0]));
     uint32_t *open = malloc(count * sizeof(open[0]));

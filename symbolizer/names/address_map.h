@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An address_map answers which of many nested ranges is the innermost at an address:
-// the inlined call inside the inlined call inside the function, the unit of an address.
+// An address_map finds the innermost of many nested ranges at an address: the inlined
+// call inside the inlined call inside the function, or the unit of an address.
 //
 // Ranges are added in any order and flattened once into sorted segments, each owned by
-// the innermost range there; a lookup is one binary search. Ranges that overlap without
-// nesting, as damaged debug files have them, give one of their owners and never a
-// fault.
+// the innermost range there; a lookup is one binary search. For ranges that overlap
+// without nesting, as in damaged debug files, it gives one of their owners.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@
 struct address_range {
     uint64_t low;
     uint64_t high;  // one past the last address
-    uint32_t depth; // nested ranges are deeper than what they are nested in
+    uint32_t depth; // nested ranges are deeper than those that enclose them
     uint32_t owner;
 };
 
@@ -35,14 +34,14 @@ struct address_map {
 // address_map_deinit frees what map holds; a zeroed map is empty and ready for use.
 void address_map_deinit(struct address_map *map);
 
-// address_map_add takes one range in; an empty one is left out.
+// address_map_add adds one range; an empty one is ignored.
 CH_CHECKED enum ch_status address_map_add(struct address_map *map,
                                           const struct address_range *range);
 
-// address_map_build flattens the ranges added so far, which are freed. No range can be
-// added after it.
+// address_map_build flattens the ranges added so far, and frees them. No range can be
+// added afterwards.
 CH_CHECKED enum ch_status address_map_build(struct address_map *map);
 
-// address_map_find is the owner of the innermost range at address, ADDRESS_MAP_NONE
-// where there is none.
+// address_map_find gives the owner of the innermost range at address, ADDRESS_MAP_NONE
+// if there is none.
 uint32_t address_map_find(const struct address_map *map, uint64_t address);

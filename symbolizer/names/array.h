@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A growing array is three fields of its owner: items, count, capacity. One function
-// makes room, so that sizes are checked in one place; another gives back what is left
-// of it, in arrays that are kept.
+// A growing array is three members of its owner: items, count, capacity. One function
+// makes room, so that sizes are checked in one place; another frees the unused room of
+// arrays that are kept.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-// array_reserve makes room for count + 1 items of item_size bytes at *items, which
-// holds *capacity of them, or returns false and leaves everything as it was.
+// array_reserve makes room for count + 1 items of item_size bytes at *items, which has
+// room for *capacity. On failure it returns false and changes nothing.
 static inline bool array_reserve(void *items, size_t *capacity, size_t count,
                                  size_t item_size)
 {
@@ -28,7 +28,7 @@ static inline bool array_reserve(void *items, size_t *capacity, size_t count,
     return true;
 }
 
-// array_trim gives back the room behind the count items of *items.
+// array_trim frees the room after the count items of *items.
 static inline void array_trim(void *items, size_t *capacity, size_t count,
                               size_t item_size)
 {

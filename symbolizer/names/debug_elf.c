@@ -11,7 +11,7 @@
 
 enum { PAGE_SIZE = 4096 };
 
-// accept_elf closes what is no ELF file of 64 bits in our byte order.
+// accept_elf closes any file that is not a 64-bit ELF file in our byte order.
 static enum ch_status accept_elf(struct debug_elf *file)
 {
     GElf_Ehdr header;
@@ -26,7 +26,7 @@ static enum ch_status accept_elf(struct debug_elf *file)
 
 enum ch_status debug_elf_open(struct debug_elf *out, const char *path)
 {
-    // Opening a pipe or a device must neither block nor touch it.
+    // Opening a pipe or a device must neither block nor have side effects.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd >= 0 ? debug_elf_adopt(out, fd) : CH_ERR_NOT_FOUND;
 }
@@ -150,7 +150,7 @@ static void hide_section(const struct debug_elf *file, const char *name)
         return;
     header.sh_type = SHT_NOBITS;
     header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
-    (void)gelf_update_shdr(scn, &header); // of our private mapping
+    (void)gelf_update_shdr(scn, &header); // in our private mapping
 }
 
 void debug_elf_hide_locations(const struct debug_elf *file)

@@ -18,7 +18,7 @@
 
 static const char system_debug_dir[] = "/usr/lib/debug";
 
-// What is being looked for; a search ends with the first file that fits.
+// search is what is being searched for; it ends with the first file that fits.
 struct search {
     struct debug_files *files;
     const char *path;
@@ -45,7 +45,7 @@ static bool crc_matches(int fd, uint32_t wanted)
     return got == 0 && crc == wanted;
 }
 
-// debug_fits is true when file is of the image's build.
+// debug_fits says whether file is of the image's build.
 static bool debug_fits(const struct search *search, const struct debug_elf *file)
 {
     struct build_id its_id = debug_elf_build_id(file);
@@ -54,7 +54,7 @@ static bool debug_fits(const struct search *search, const struct debug_elf *file
     return search->has_crc && crc_matches(file->fd, search->crc);
 }
 
-// try_debug_file takes the file at path if it is the right one and has what we want.
+// try_debug_file uses the file at path if it is the right one and has what is wanted.
 static bool try_debug_file(struct search *search, const char *path)
 {
     struct debug_elf file;
@@ -103,8 +103,8 @@ static const char *debug_base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-// try_debug_dir looks in a folder a person named: they may have put files there as
-// packages do, or just copied them.
+// try_debug_dir searches a folder named by the user: files may be laid out there as in
+// packages, or just copied into it.
 static bool try_debug_dir(struct search *search, const char *dir)
 {
     char name[NAME_MAX + 8];
@@ -128,8 +128,8 @@ static bool try_debug_dirs(struct search *search)
     return try_build_id_dir(search, system_debug_dir);
 }
 
-// image_dir is the folder of the image where it really is: links are followed, as
-// packages install debug files under the real path.
+// image_dir gives the image's real folder, with links resolved, because packages
+// install debug files under the real path.
 static bool image_dir(const struct search *search, char out[PATH_MAX])
 {
     if (realpath(search->path, out) == NULL)
@@ -164,8 +164,8 @@ static bool try_debug_link(struct search *search, const char *name)
     return false;
 }
 
-// debug_link is the name of the image's debug file, NULL when it has none. A name that
-// is a path is refused: it would leave the folders we look in.
+// debug_link gives the name of the image's debug file, NULL if it has none. A name that
+// contains a slash is refused: it would lead out of the folders that are searched.
 static const char *debug_link(struct search *search)
 {
     GElf_Word crc;
@@ -190,7 +190,8 @@ static bool try_server(struct search *search)
     return try_debug_file(search, path);
 }
 
-// try_plain takes the debug information that the caches have of the image's build.
+// try_plain uses the decompressed debug information of the image's build from the
+// caches.
 static bool try_plain(struct search *search)
 {
     const struct debug_search *where = search->where;
@@ -200,7 +201,7 @@ static bool try_plain(struct search *search)
     struct debug_elf file = { 0 };
     if (fd < 0)
         return false;
-    (void)!debug_elf_adopt(&file, fd); // what is damaged has no build ID
+    (void)!debug_elf_adopt(&file, fd); // a damaged file has no build ID
     const struct build_id id = debug_elf_build_id(&file);
     if (!build_id_equal(&search->id, &id) || !debug_elf_has_dwarf(&file)) {
         debug_elf_close(&file);
@@ -212,7 +213,7 @@ static bool try_plain(struct search *search)
     return true;
 }
 
-// look_for_debug_file searches every place in turn.
+// look_for_debug_file searches every location in turn.
 static void look_for_debug_file(struct search *search)
 {
     const char *link = debug_link(search);
@@ -226,7 +227,7 @@ static void look_for_debug_file(struct search *search)
         search->files->status = link != NULL ? DEBUG_NOT_INSTALLED : DEBUG_STRIPPED;
 }
 
-// debug_open_image opens the image itself unless it is of another build than the
+// debug_open_image opens the image itself, unless it is of another build than the
 // report's.
 static void debug_open_image(struct search *search)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a search for debug files is told and what it answers: the build wanted, the
-// places to look in, how it went. Shared by whoever asks for names, so that none of
-// them needs the headers of the libraries that read the files.
+// The input and the result of a search for debug files: the wanted build, the locations
+// to search, the outcome. This header is shared by all code that needs names, so that
+// none of it needs the headers of the libraries that read the files.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,31 +15,32 @@ struct build_id {
     size_t size; // 0: there is none
 };
 
-// build_id_equal is true for two build IDs that are there and equal.
+// build_id_equal says whether both build IDs are present and equal.
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 
-// Why an image's code has no names. The order is from nothing wrong to nothing there.
+// debug_status says why an image's code has no names, in order from nothing wrong to
+// nothing there.
 enum debug_status {
     DEBUG_FOUND,         // debug information was found
-    DEBUG_SPLIT_PACKAGE, // the code's is in a package of split files, which is not read
+    DEBUG_SPLIT_PACKAGE, // the code's is in a package of split files, not supported
     DEBUG_NO_SPLIT_FILE, // the code's is in a split file that was not found
     DEBUG_SYMBOLS_ONLY,  // a symbol table and no debug information
     DEBUG_NOT_INSTALLED, // stripped; the debug file it names was not found
     DEBUG_STRIPPED,      // stripped, and no debug file was found
-    DEBUG_MISMATCHED,    // the file there is of another build
-    DEBUG_DAMAGED,       // the file there cannot be read
+    DEBUG_MISMATCHED,    // the file is of another build
+    DEBUG_DAMAGED,       // the file cannot be read
     DEBUG_NO_FILE,       // no file
-    DEBUG_NO_IMAGE,      // the address is in no image of the report
+    DEBUG_NO_IMAGE,      // no image of the report contains the address
 };
 
-// debug_status_name is how reports spell it ("mismatched-build-id").
+// debug_status_name gives the word in reports ("mismatched-build-id").
 const char *debug_status_name(enum debug_status status);
 
-// Where debug files are looked for beside the usual places.
+// A debug_search says where to look for debug files besides the usual locations.
 struct debug_search {
     const char *const *debug_dirs;
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
     const char *cache_folder;   // of symbol caches; NULL: none is used
-    bool plain; // debug information from there will do: without lines and symbols
+    bool plain;                 // a cached file without lines and symbols is enough
 };

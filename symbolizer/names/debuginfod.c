@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The client's three functions, as its header declares them.
+// client has the client's three functions, as its header declares them.
 struct client {
     void *(*begin)(void);
     int (*find)(void *client, const unsigned char *id, int id_size, char **path);
@@ -19,7 +19,8 @@ static bool load_client(struct client *out)
     void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL)
         return false;
-    // POSIX has dlsym's result converted to a function pointer through its bytes.
+    // A function pointer is copied from dlsym's result by its bytes, as POSIX
+    // recommends.
     void *begin = dlsym(library, "debuginfod_begin");
     void *find = dlsym(library, "debuginfod_find_debuginfo");
     void *end = dlsym(library, "debuginfod_end");
@@ -35,7 +36,7 @@ enum ch_status debuginfod_fetch(const char *url, const struct build_id *id, char
     struct client client;
     if (!load_client(&client))
         return CH_ERR_UNSUPPORTED;
-    // The client takes its servers from the environment alone.
+    // The client reads its servers only from the environment.
     if (setenv("DEBUGINFOD_URLS", url, 1) != 0)
         return CH_ERR_NO_MEMORY;
     void *handle = client.begin();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Debug files from a debuginfod server. Only an explicit request reaches this: nothing
-// here runs because a variable happens to be set, and never while a process is held.
+// Debug files from a debuginfod server. This is used only on explicit request, never
+// because a variable happens to be set, and never while a process is held.
 //
 // The client library is loaded when it is first needed, so that programs that symbolize
-// carry no HTTP client.
+// do not depend on an HTTP client.
 #pragma once
 #include <stddef.h>
 
 #include "base/status.h"
 #include "symbolizer/names/debug_elf.h"
 
-// debuginfod_fetch asks the servers at url (several: separated by spaces) for the debug
-// file of id and writes the path of its cached copy to path. CH_ERR_UNSUPPORTED: the
-// client library is not installed.
+// debuginfod_fetch asks the servers at url (separated by spaces) for the debug file of
+// id, and writes the path of its cached copy to path. CH_ERR_UNSUPPORTED: the client
+// library is not installed.
 CH_CHECKED enum ch_status debuginfod_fetch(const char *url, const struct build_id *id,
                                            char *path, size_t size);

@@ -13,8 +13,8 @@ struct bounded {
     char bytes[DEMANGLE_OUTPUT_MAX];
 };
 
-// demangle_collect leaves by longjmp once the limit is reached: it is the only way to
-// stop the demangler, which keeps nothing but its stack.
+// demangle_collect leaves by longjmp once the limit is reached. There is no other way
+// to stop the demangler, and it holds no memory but its stack.
 static void demangle_collect(const char *part, size_t size, void *opaque)
 {
     struct bounded *out = opaque;
@@ -31,7 +31,7 @@ static char *by_callback(const char *raw_name)
     if (setjmp(out.full) != 0)
         return NULL;
     int options = DMGL_PARAMS | DMGL_ANSI;
-    // Rust's first scheme looks like C++ with a hash at its end: ask for it first.
+    // Rust's first scheme looks like C++ with a hash at its end, so it is tried first.
     if (rust_demangle_callback(raw_name, options, demangle_collect, &out) == 0) {
         out.size = 0;
         if (cplus_demangle_v3_callback(raw_name, options, demangle_collect, &out) == 0)

@@ -9,18 +9,18 @@
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
 
-// How one attribute's bytes are passed over.
+// field_kind says how to skip one attribute's bytes.
 enum field_kind {
     FIELD_SKIP, // size bytes
     FIELD_LEB,
     FIELD_STRING,
-    FIELD_BLOCK,     // a length of size bytes, then as many
-    FIELD_BLOCK_LEB, // a LEB128 length, then as many
+    FIELD_BLOCK,     // a length of size bytes, then as many bytes
+    FIELD_BLOCK_LEB, // a LEB128 length, then as many bytes
     FIELD_INDIRECT,  // the form is in the entry
     FIELD_UNKNOWN,
 };
 
-// What an attribute is to us.
+// field_role is what an attribute is used for.
 enum field_role { ROLE_NONE, ROLE_LOW, ROLE_HIGH, ROLE_RANGES, ROLE_SIBLING };
 
 struct die_field {
@@ -30,13 +30,13 @@ struct die_field {
     uint32_t size;
 };
 
-// What is done with entries of an abbreviation.
+// abbrev_use is what to do with entries of an abbreviation.
 enum abbrev_use {
     ABBREV_ABSENT,
-    ABBREV_PASS,         // read on behind its attributes
+    ABBREV_PASS,         // skip its attributes
     ABBREV_CODE,         // a function or an inlined call
-    ABBREV_SKIP_SUBTREE, // nothing below can own code: take the sibling where it is
-                         // said
+    ABBREV_SKIP_SUBTREE, // nothing below can have code: go to the sibling, if
+                         // the entry gives it
 };
 
 struct die_abbrev {
@@ -47,7 +47,7 @@ struct die_abbrev {
     uint32_t field_count;
 };
 
-// The sizes of forms that differ by unit.
+// unit_sizes are the sizes of forms that differ between units.
 struct unit_sizes {
     uint8_t address;
     uint8_t offset;
@@ -64,7 +64,7 @@ static struct die_field of_kind(enum field_kind kind, uint32_t size)
     return (struct die_field){ .kind = (uint8_t)kind, .size = size };
 }
 
-// sized_field says how a form of DWARF 2 to 5, or of GNU's extensions, is passed over.
+// sized_field says how to skip a form of DWARF 2 to 5, or of GNU's extensions.
 static struct die_field sized_field(unsigned form, struct unit_sizes sizes)
 {
     static const uint8_t widths[] = {
@@ -162,7 +162,7 @@ static struct unit_sizes scan_sizes(const struct die_scan *scan)
                                 .version = scan->version };
 }
 
-// add_field appends one attribute; fixed sizes that follow each other become one skip.
+// add_field appends one attribute; consecutive fixed sizes are merged into one skip.
 static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev,
                                 unsigned name, unsigned form)
 {
@@ -187,8 +187,8 @@ static enum ch_status add_field(struct die_scan *scan, struct die_abbrev *abbrev
     return CH_OK;
 }
 
-// read_fields asks for attributes until there are no more: dwarf_getattrcnt of elfutils
-// 0.188 miscounts those whose value is in the abbreviation.
+// read_fields reads attributes until there are no more, because dwarf_getattrcnt of
+// elfutils 0.188 miscounts those whose value is in the abbreviation.
 static enum ch_status read_fields(struct die_scan *scan, Dwarf_Abbrev *from,
                                   struct die_abbrev *abbrev)
 {
@@ -246,7 +246,7 @@ static enum ch_status read_abbrevs(struct die_scan *scan, Dwarf_Die *unit)
     }
 }
 
-// die_find_entries sets the cursor over the unit's entries.
+// die_find_entries sets the cursor to the unit's entries.
 static enum ch_status die_find_entries(struct die_scan *scan, Dwarf_Die *unit)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
@@ -290,7 +290,7 @@ void die_scan_deinit(struct die_scan *scan)
     *scan = (struct die_scan){ 0 };
 }
 
-// What the attributes of one entry said of its code.
+// entry is what the attributes of one entry say about its code.
 struct entry {
     bool has_low;
     bool has_high;
@@ -299,10 +299,10 @@ struct entry {
     bool indexed; // a value is not in the entry itself: libdw resolves it
     uint64_t low;
     uint64_t high;
-    uint64_t sibling; // offset in the input; 0: not said
+    uint64_t sibling; // offset in the input; 0: not given
 };
 
-// die_take_number reads a number of any form that holds one in the entry itself.
+// die_take_number reads a number of any form that is stored in the entry itself.
 static uint64_t die_take_number(struct cursor *c, const struct die_field *field)
 {
     return field->kind == FIELD_LEB ? cursor_uleb128(c) : cursor_uint(c, field->size);
@@ -333,7 +333,7 @@ static void take_role(struct die_scan *scan, const struct die_field *field,
     case ROLE_RANGES:
         entry->has_ranges = true;
         break;
-    default: // a sibling, counted from the unit's header, which is not in the input
+    default: // a sibling is relative to the unit's header, not the input
         if (field->form == DW_FORM_ref4 || field->form == DW_FORM_ref2 ||
             field->form == DW_FORM_ref1 || field->form == DW_FORM_ref8 ||
             field->form == DW_FORM_ref_udata)
@@ -342,8 +342,8 @@ static void take_role(struct die_scan *scan, const struct die_field *field,
     }
 }
 
-// skip_leb passes over a number of either sign: a large negative one is longer than
-// what fits when it is read as unsigned.
+// skip_leb skips a number of either sign: a large negative one has more bytes than the
+// unsigned reader accepts.
 static void skip_leb(struct cursor *c)
 {
     while (cursor_u8(c) & 0x80)
@@ -374,7 +374,7 @@ static void skip_field(struct cursor *c, const struct die_field *field)
     }
 }
 
-// pass_field reads an attribute that matters and steps over any other.
+// pass_field reads an attribute that is needed, and skips any other.
 static void pass_field(struct die_scan *scan, struct die_field field, bool wanted,
                        struct entry *entry)
 {
@@ -393,7 +393,7 @@ static void pass_field(struct die_scan *scan, struct die_field field, bool wante
         skip_field(&scan->input, &field);
 }
 
-// skip_subtree goes to the sibling when that is ahead; children are then behind.
+// skip_subtree goes to the sibling, which skips the children, if it is further on.
 static bool skip_subtree(struct die_scan *scan, const struct entry *entry)
 {
     if (entry->sibling <= scan->header_size)
@@ -415,7 +415,7 @@ static bool entry_code(const struct entry *entry, struct die_code *out)
     return true;
 }
 
-// die_read_entry passes over one entry; true when it owns code and out was filled.
+// die_read_entry passes over one entry; true if it has code and out was filled.
 static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbrev,
                            struct die_code *out)
 {

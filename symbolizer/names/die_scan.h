@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A die_scan passes once over the entries of one DWARF unit and stops at those that
-// may own code: functions and inlined calls. Everything between is skipped by sizes
-// worked out once per abbreviation, which is what makes reading a whole unit cheap
-// enough to index it at its first address.
+// A die_scan passes once over the entries of one DWARF unit and stops at those that may
+// have code: functions and inlined calls. Everything else is skipped by sizes that are
+// computed once per abbreviation, which makes reading a whole unit fast enough to index
+// it when its first address is looked up.
 //
-// libdw finds the unit, its abbreviations and the bytes; the bytes are read here, with
-// a cursor: no recursion, no trust in sibling offsets, a limit on the nesting.
+// libdw finds the unit, its abbreviations and the bytes. The bytes are read here, with
+// a cursor: without recursion, without trust in sibling offsets, and with a limit on
+// the nesting.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,13 +18,13 @@
 #include "base/cursor.h"
 #include "base/status.h"
 
-// DIE_DEPTH_MAX is the deepest nesting of entries that is followed.
+// DIE_DEPTH_MAX limits the nesting of entries.
 enum { DIE_DEPTH_MAX = 4096 };
 
-// A die_code is an entry that says it owns code.
+// A die_code is an entry that has code.
 struct die_code {
-    uint64_t offset; // in the section, as dwarf_offdie takes it
-    uint32_t depth;  // how many entries enclose it
+    uint64_t offset; // in the section, as dwarf_offdie expects it
+    uint32_t depth;  // the number of entries that enclose it
     bool inlined;    // an inlined call, else a function
     bool exact;      // low and high are known; else libdw has to be asked
     uint64_t low;
@@ -32,7 +33,7 @@ struct die_code {
 
 struct die_scan {
     struct cursor input;  // the unit's entries
-    uint64_t base;        // the section offset of the input's first byte
+    uint64_t base;        // section offset of the input's first byte
     uint64_t header_size; // of the unit, before the input
     uint32_t depth;
     uint8_t address_size;
@@ -52,8 +53,8 @@ CH_CHECKED enum ch_status die_scan_init(struct die_scan *scan, Dwarf_Die *unit);
 // die_scan_deinit frees what scan holds.
 void die_scan_deinit(struct die_scan *scan);
 
-// die_scan_next finds the next entry that owns code. out_closed receives the smallest
+// die_scan_next finds the next entry that has code. out_closed receives the smallest
 // depth that was left on the way: entries at that depth or deeper enclose nothing any
-// more. CH_END: the unit is over.
+// more. CH_END: the end of the unit.
 CH_CHECKED enum ch_status die_scan_next(struct die_scan *scan, struct die_code *out,
                                         uint32_t *out_closed);

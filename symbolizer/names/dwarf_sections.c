@@ -4,8 +4,8 @@
 #include <gelf.h>
 #include <string.h>
 
-// sections_is_called is whether section is `.name`, or the form of it that is
-// compressed in GNU's old way, or of a split file.
+// sections_is_called says whether section is `.name`, its form with GNU's old
+// compression, or that of a split file.
 static bool sections_is_called(const char *section, const char *name)
 {
     size_t length = strlen(name);
@@ -15,7 +15,7 @@ static bool sections_is_called(const char *section, const char *name)
            (section[length] == 0 || strcmp(section + length, ".dwo") == 0);
 }
 
-// next_called is the next section called name behind scn, NULL when there is none.
+// next_called gives the next section called name after scn, NULL if there is none.
 static Elf_Scn *next_called(Elf *elf, Elf_Scn *scn, const char *name)
 {
     size_t names;

@@ -7,12 +7,12 @@
 #include "report/sanitize.h"
 #include "report/system_image.h"
 
-// The keys of a frame of a report that frames inlined into it repeat.
+// The members of a frame that the frames inlined into it repeat.
 static const char *const repeated_keys[] = { "kind", "address", "trust", "image",
                                              "image_offset" };
 
-// names_set_string sets a string from a debug file, which may hold any bytes: what is
-// not text becomes question marks.
+// names_set_string sets a string from a debug file, which may contain any bytes: what
+// is not UTF-8 becomes question marks.
 static int names_set_string(json_t *object, const char *key, const char *string)
 {
     if (json_object_set_new(object, key, json_string(string)) == 0)
@@ -96,7 +96,7 @@ enum ch_status frame_names_make(const struct symbol_frame *frames, size_t count,
     return CH_OK;
 }
 
-// inlined_frame is a frame of its own for a call inlined into frame.
+// inlined_frame makes a separate frame for a call inlined into frame.
 static json_t *inlined_frame(const json_t *frame, json_t *name)
 {
     json_t *inlined = json_object();

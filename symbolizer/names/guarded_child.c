@@ -13,7 +13,7 @@
 
 #include "report/json_tree.h"
 
-// Debug files are mapped, so address space is mostly theirs.
+// Most of the address space is used by mapped debug files.
 #define CHILD_ADDRESS_SPACE (8ull << 30)
 
 static void set_limit(__rlimit_resource_t what, rlim_t value)
@@ -46,7 +46,7 @@ int64_t guarded_child_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// read_result takes in what the child writes until it closes its end.
+// read_result reads the child's output until the child closes its end.
 static enum ch_status read_result(int64_t deadline_ms, int from, struct text *out)
 {
     char part[1 << 16];
@@ -72,7 +72,7 @@ static enum ch_status read_result(int64_t deadline_ms, int from, struct text *ou
     }
 }
 
-// guarded_end_child waits for the child and says how it ended.
+// guarded_end_child waits for the child and returns how it ended.
 static enum ch_status guarded_end_child(pid_t child, enum ch_status status)
 {
     int how;

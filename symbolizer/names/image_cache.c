@@ -12,8 +12,8 @@
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_cache_write.h"
 
-// WRITING_SECONDS is the processor time one run may take. Who does not get to the end
-// leaves its claim behind, and nobody tries that build again for a day.
+// WRITING_SECONDS is the processor time of one run. A run that does not finish leaves
+// its claim behind, so that no process tries that build again for a day.
 enum { WRITING_SECONDS = 60, LEAST_URGENT = 19 };
 
 enum ch_status image_cache_write_names(const char *path, const struct build_id *id,
@@ -30,7 +30,7 @@ enum ch_status image_cache_write_names(const char *path, const struct build_id *
         return status;
     status = symbol_cache_write(image, id, &cache);
     symbol_image_close(image);
-    if (status == CH_ERR_UNSUPPORTED) // found out cheaply, and may change
+    if (status == CH_ERR_UNSUPPORTED) // fast to find out again, and may change
         symbol_cache_folder_release(search->cache_folder, id, SYMBOL_CACHE_OF_NAMES);
     if (status != CH_OK)
         return status;

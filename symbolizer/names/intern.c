@@ -22,7 +22,7 @@ static uint64_t intern_hash_of(const uint8_t *bytes, size_t size)
     return hash;
 }
 
-// intern_slot_of is the slot that has the record, or the free one where it belongs.
+// intern_slot_of gives the slot that has the record, or the free one where it belongs.
 static struct intern_slot *intern_slot_of(const struct intern *set, uint64_t hash,
                                           const void *record, size_t size)
 {

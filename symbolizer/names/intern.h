@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An intern is a growing run of bytes that takes each record in once: adding one that
-// is there already gives the offset it has. The sections of a symbol cache are made of
-// it, so that a name that a thousand units have is written a single time.
+// An intern is a growing run of bytes that stores each record once: adding a record
+// again gives the offset it has. The sections of a symbol cache are interned, so that a
+// name that a thousand units share is written once.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,14 +17,14 @@ struct intern_slot {
 };
 
 struct intern {
-    struct text bytes; // the records, one behind the other
+    struct text bytes; // the records, one after the other
     struct intern_slot *slots;
     size_t slot_count; // a power of two
     size_t count;
 };
 
 // intern_add stores the offset of the record of size bytes, at least one. CH_ERR_LIMIT:
-// offsets do not reach further than 32 bits.
+// the offset would exceed 32 bits.
 CH_CHECKED enum ch_status intern_add(struct intern *set, const void *record,
                                      size_t size, uint32_t *out);
 

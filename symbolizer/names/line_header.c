@@ -8,7 +8,7 @@
 
 enum { FORMATS_MAX = 32 };
 
-// Where a header stands while it is read.
+// reading is the state of reading a header.
 struct reading {
     struct cursor input;
     const struct line_source *source;
@@ -16,7 +16,7 @@ struct reading {
     uint8_t offset_size;
 };
 
-// One column of a table of directories or files, DWARF 5 section 6.2.4.1.
+// A column of a table of directories or files, DWARF 5, section 6.2.4.1.
 struct column {
     uint64_t content;
     uint64_t form;
@@ -42,8 +42,8 @@ static enum ch_status line_header_add_file(struct line_files *files, const char 
     return CH_OK;
 }
 
-// line_header_string_at is the string at offset of a section, NULL when it does not end
-// there.
+// line_header_string_at gives the string at offset of a section, NULL if it is not
+// terminated there.
 static const char *line_header_string_at(struct cursor section, uint64_t offset)
 {
     if (offset > cursor_left(&section))
@@ -52,8 +52,7 @@ static const char *line_header_string_at(struct cursor section, uint64_t offset)
     return cursor_string(&section);
 }
 
-// read_string reads a value of a form that is a string, and poisons the input at
-// others.
+// read_string reads a value of a string form, and poisons the input at other forms.
 static const char *read_string(struct reading *reading, uint64_t form)
 {
     struct cursor *input = &reading->input;
@@ -76,8 +75,8 @@ static const char *read_string(struct reading *reading, uint64_t form)
     return string != NULL ? string : "";
 }
 
-// line_header_read_number reads a value of a form that is a number or that is to be
-// passed over.
+// line_header_read_number reads a value of a numeric form, or skips one of another
+// form.
 static uint64_t line_header_read_number(struct reading *reading, uint64_t form)
 {
     struct cursor *input = &reading->input;
@@ -141,7 +140,7 @@ static enum ch_status read_rows(struct reading *reading, bool is_file)
     struct column columns[FORMATS_MAX];
     size_t column_count = read_columns(reading, columns);
     uint64_t count = cursor_uleb128(&reading->input);
-    // Rows of no columns would take no bytes: there can be any number of them.
+    // Rows without columns take no bytes, so the input would not limit their number.
     if (column_count == 0)
         return cursor_ok(&reading->input) && count == 0 ? CH_OK : CH_ERR_MALFORMED;
     for (uint64_t i = 0; i < count; i++) {
@@ -152,8 +151,8 @@ static enum ch_status read_rows(struct reading *reading, bool is_file)
     return CH_OK;
 }
 
-// read_lists reads the directories and files of versions 2 to 4, each list ended by
-// an empty name.
+// read_lists reads the directories and files of versions 2 to 4; an empty name ends
+// each list.
 static enum ch_status read_lists(struct reading *reading)
 {
     struct cursor *input = &reading->input;
@@ -163,7 +162,7 @@ static enum ch_status read_lists(struct reading *reading)
         status = add_directory(reading->files, name);
     while (status == CH_OK && (name = cursor_string(input)) != NULL && name[0] != 0) {
         uint64_t directory = cursor_uleb128(input);
-        (void)cursor_uleb128(input); // when it was changed
+        (void)cursor_uleb128(input); // its time of modification
         (void)cursor_uleb128(input); // its size
         if (cursor_ok(input))
             status = line_header_add_file(reading->files, name, directory);
@@ -178,8 +177,8 @@ static void line_header_read_encoding(struct reading *reading, struct line_heade
     struct cursor *input = &reading->input;
     out->instruction_length = cursor_u8(input);
     if (reading->files->version >= 4)
-        cursor_skip(input, 1); // operations of one instruction: not of our machines
-    cursor_skip(input, 1);     // whether rows are statements at first
+        cursor_skip(input, 1); // operations per instruction, for VLIW machines only
+    cursor_skip(input, 1);     // whether rows begin as statements
     out->line_base = (int8_t)cursor_u8(input);
     out->line_range = cursor_u8(input);
     out->opcode_base = cursor_u8(input);
@@ -189,7 +188,7 @@ static void line_header_read_encoding(struct reading *reading, struct line_heade
         cursor_poison(input);
 }
 
-// open_table bounds the input to the table at its offset.
+// open_table limits the input to the table at its offset.
 static enum ch_status open_table(struct reading *reading)
 {
     struct cursor *input = &reading->input;
@@ -224,7 +223,7 @@ enum ch_status line_header_read(struct line_header *out, struct line_files *file
     uint64_t size = cursor_uint(&reading.input, reading.offset_size);
     if (!cursor_ok(&reading.input) || size > cursor_left(&reading.input))
         return CH_ERR_TRUNCATED;
-    // The program is what the header leaves of the table.
+    // The program is the rest of the table after the header.
     out->program = reading.input;
     reading.input = cursor_child(&out->program, (size_t)size);
     line_header_read_encoding(&reading, out);

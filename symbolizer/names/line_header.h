@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The header of a unit's line table: how its program is encoded, its directories and
-// its files (DWARF 5 section 6.2.4, and what versions 2 to 4 have in its place).
+// its files (DWARF 5, section 6.2.4, and the equivalent in versions 2 to 4).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/cursor.h"
 #include "base/status.h"
 
-// A line_source is where a table is and what its strings refer to. All of it must
+// A line_source is where a table is, and what its strings refer to. All of it must
 // outlive the table.
 struct line_source {
     struct cursor lines;        // .debug_line
@@ -19,13 +19,13 @@ struct line_source {
     uint64_t offset;            // of the unit's table
     const char *directory;      // the unit's; NULL: not known
     uint64_t text[2];           // first and one past the last address of code
-    bool files_only;            // the program is not run
+    bool files_only;            // the line number program is not executed
 };
 
 struct line_file {
     const char *name;
     uint64_t directory;
-    char *path; // joined; NULL: not yet
+    char *path; // with its directory; NULL: not made yet
 };
 
 // line_files are the directories and files that rows refer to by number.
@@ -49,7 +49,7 @@ struct line_header {
     uint8_t operand_counts[256]; // by opcode
 };
 
-// line_header_read reads the header of the table at source and adds directories and
+// line_header_read reads the header of the table at source and adds its directories and
 // files to files.
 CH_CHECKED enum ch_status line_header_read(struct line_header *out,
                                            struct line_files *files,

@@ -15,7 +15,7 @@ struct line_sequence {
     size_t count;
 };
 
-// The state of the line number program, DWARF 5 section 6.2.2.
+// program is the state of the line number program, DWARF 5, section 6.2.2.
 struct program {
     struct line_table *table;
     struct line_header header;
@@ -24,7 +24,7 @@ struct program {
     uint64_t file;
     int64_t line;
     uint64_t column;
-    size_t first_row; // of the sequence being read
+    size_t first_row; // of the current sequence
 };
 
 void line_table_deinit(struct line_table *table)
@@ -48,7 +48,7 @@ static void reset(struct program *program)
     program->first_row = program->table->row_count;
 }
 
-// close_sequence files the rows since the last one under [their first address, end).
+// close_sequence adds the rows since the last sequence as [their first address, end).
 static enum ch_status close_sequence(struct program *program, uint64_t end)
 {
     struct line_table *table = program->table;
@@ -85,7 +85,7 @@ static struct line_row row_of(const struct program *program)
     };
 }
 
-// add_row appends the state as a row. Of rows at one address the last one counts.
+// add_row appends the state as a row. The last row at an address replaces the others.
 static enum ch_status add_row(struct program *program)
 {
     struct line_table *table = program->table;
@@ -144,7 +144,7 @@ static enum ch_status run_extended(struct program *program)
     }
 }
 
-// skip_standard passes over an opcode of a later version by what the header says.
+// skip_standard skips an opcode of a later version by its operand count in the header.
 static void skip_standard(struct program *program, uint8_t opcode)
 {
     uint8_t count = program->header.operand_counts[opcode];
@@ -243,8 +243,7 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
     return low != 0 ? &rows[low - 1] : NULL;
 }
 
-// line_join puts directory in front of path where path is relative; both are given
-// away.
+// line_join prefixes directory to path if path is relative; it takes both over.
 static char *line_join(const char *directory, char *path)
 {
     char *joined;
@@ -259,8 +258,8 @@ static char *line_join(const char *directory, char *path)
 
 const char *line_table_file(struct line_table *table, uint64_t number)
 {
-    // Up to DWARF 4 files and directories are counted from 1, and directory 0 is the
-    // unit's own; in 5 both from 0.
+    // Up to DWARF 4 files and directories are numbered from 1, and directory 0 is the
+    // unit's own; in version 5 both are numbered from 0.
     uint64_t first = table->files.version < 5 ? 1 : 0;
     if (number < first || number - first >= table->files.count)
         return NULL;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line_table is what one unit's line program says: for each address a file, a line
-// and a column. DWARF 2 to 5.
+// A line_table is the result of one unit's line number program: for each address a
+// file, a line and a column. DWARF 2 to 5.
 //
-// The program is run once; rows are kept in 16 bytes and found by binary search. It
-// is read with cursors from bytes alone: rows are no more than bytes of the program,
-// sequences of code the linker dropped are left out, strings stay in their sections.
+// The program is executed once; rows take 16 bytes each and are found by binary search.
+// It is read from bytes with cursors: there are at most as many rows as bytes of the
+// program, sequences of code that the linker dropped are left out, and strings stay in
+// their sections.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 struct line_row {
     uint64_t address;
-    uint32_t line;   // 0: not of a line
+    uint32_t line;   // 0: no line
     uint16_t column; // 0: not known
     uint16_t file;
 };
@@ -33,17 +34,17 @@ struct line_table {
     struct address_map map; // owner: index of the sequence
 };
 
-// line_table_read reads the table at source. A damaged program keeps the rows before
-// the damage. On failure nothing is held.
+// line_table_read reads the table at source. Of a damaged program, the rows before the
+// damage are kept. On failure nothing is held.
 CH_CHECKED enum ch_status line_table_read(struct line_table *out,
                                           const struct line_source *source);
 
 // line_table_deinit frees what table holds; a zeroed one is empty.
 void line_table_deinit(struct line_table *table);
 
-// line_table_find is the row that has vaddr, or NULL.
+// line_table_find gives the row of vaddr, or NULL.
 const struct line_row *line_table_find(const struct line_table *table, uint64_t vaddr);
 
-// line_table_file is the path of the file of that number, or NULL. It lives as long as
-// table.
+// line_table_file gives the path of the file of that number, or NULL. It lives as long
+// as table.
 const char *line_table_file(struct line_table *table, uint64_t number);

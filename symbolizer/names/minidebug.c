@@ -6,7 +6,7 @@
 
 enum { FIRST_SIZE = 1 << 18, DECODER_MEMORY_MAX = 128 << 20 };
 
-// A growing output of the decoder.
+// output is the decoder's growing output.
 struct output {
     uint8_t *bytes;
     size_t capacity;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Minidebuginfo: the symbol table that some distributions leave in stripped files, as
-// an ELF file inside the section .gnu_debugdata, compressed by xz.
+// Minidebuginfo: a symbol table that some distributions leave in stripped files, as an
+// xz-compressed ELF file in the section .gnu_debugdata.
 #pragma once
 #include "base/status.h"
 #include "symbolizer/names/debug_elf.h"
 
-// MINIDEBUG_MAX bounds what a section may decompress to.
+// MINIDEBUG_MAX limits the decompressed size of a section.
 enum { MINIDEBUG_MAX = 64 << 20 };
 
 // minidebug_open opens the ELF file inside image. CH_ERR_NOT_FOUND: there is none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands for minidebug.c in a build without liblzma: no file has such symbols.
+// Replaces minidebug.c in a build without liblzma: no file has such symbols.
 #include "symbolizer/names/minidebug.h"
 
 enum ch_status minidebug_open(struct debug_elf *out, const struct debug_elf *image)

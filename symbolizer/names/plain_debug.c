@@ -6,7 +6,8 @@
 
 enum { SECTIONS_MAX = 32, ALIGNMENT = 16 };
 
-// The sections of the file that is written, the first of them the empty one.
+// plain has the sections of the file being written, of which the first is the null
+// section.
 struct plain {
     struct text *out;
     struct text names;
@@ -14,7 +15,7 @@ struct plain {
     size_t count;
 };
 
-// plain_is_taken is whether values are found by a section of that name.
+// plain_is_taken says whether finding values needs a section of that name.
 static bool plain_is_taken(const char *name)
 {
     static const char *const taken[] = {
@@ -29,8 +30,8 @@ static bool plain_is_taken(const char *name)
     return false;
 }
 
-// next_section goes on to the next section that is in the file, with its header and
-// name; NULL: there is none.
+// next_section moves to the next section that has bytes in the file, and gives its
+// header and name; NULL: there is none.
 static Elf_Scn *next_section(Elf *elf, Elf_Scn *scn, GElf_Shdr *header,
                              const char **out_name)
 {
@@ -87,8 +88,8 @@ static enum ch_status add_bytes(struct plain *plain, const char *name,
     return text_ok(plain->out) ? CH_OK : CH_ERR_LIMIT;
 }
 
-// plain_add_section appends a section of the file, decompressed: in our memory, the
-// file stays as it is.
+// plain_add_section appends a section of the file, decompressed in our memory; the file
+// itself stays unchanged.
 static enum ch_status plain_add_section(struct plain *plain, Elf_Scn *scn,
                                         const char *name, const GElf_Shdr *header)
 {
@@ -119,8 +120,8 @@ static enum ch_status add_sections(struct plain *plain, Elf *elf)
     return status;
 }
 
-// plain_finish appends the names and the headers of sections, and has the file's header
-// say where they are.
+// plain_finish appends the names and the headers of the sections, and completes the
+// file's header.
 static enum ch_status plain_finish(struct plain *plain, const GElf_Ehdr *from)
 {
     const GElf_Shdr strings = { .sh_type = SHT_STRTAB };
@@ -155,7 +156,7 @@ enum ch_status plain_debug_write(const struct debug_elf *file, struct text *out)
     if (gelf_getehdr(file->elf, &header) == NULL)
         return CH_ERR_MALFORMED;
     text_append(&plain.names, "", 1);
-    text_append(out, &header, sizeof(header)); // its place
+    text_append(out, &header, sizeof(header)); // filled in at the end
     enum ch_status status = add_sections(&plain, file->elf);
     if (status == CH_OK)
         status = plain_finish(&plain, &header);

@@ -67,8 +67,8 @@ static json_t *hex_number(uint64_t value)
     return json_string(text);
 }
 
-// add_path gives image its path and name. One that JSON cannot hold is left out: the
-// build ID still finds the image's debug file.
+// add_path sets image's path and name. A path that JSON cannot represent is left out:
+// the build ID still finds the image's debug file.
 static void add_path(json_t *image, const struct image_map_image *from)
 {
     bool holds = from->path != NULL && memchr(from->path, 0, from->path_size) == NULL;
@@ -92,7 +92,7 @@ static void add_build_id(json_t *image, const struct image_map_image *from)
     (void)json_object_set_new(image, "build_id", json_string(hex));
 }
 
-// list_image adds an image to list as reports spell them.
+// list_image adds an image to list in the form of reports.
 static enum ch_status list_image(json_t *list, const struct image_map_image *from)
 {
     json_t *image = json_object();
@@ -117,7 +117,7 @@ static enum ch_status list_map(json_t *list, const void *bytes, size_t size)
         if (status == CH_OK)
             status = list_image(list, &image);
     }
-    // A damaged map still has the images before the damage.
+    // Of a damaged map, the images before the damage are kept.
     return status == CH_ERR_LIMIT || status == CH_ERR_NO_MEMORY ? status : CH_OK;
 }
 

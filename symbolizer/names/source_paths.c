@@ -16,12 +16,12 @@ static void paths_drop_json(json_t *const *value)
 
 static void add_paths(json_t *paths, struct line_table *table)
 {
-    // The last number is that of the last file up to DWARF 4 (line_table_file).
+    // Up to DWARF 4 count is itself the number of the last file (line_table_file).
     for (size_t i = 0; i <= table->files.count; i++) {
         const char *path = line_table_file(table, i);
         if (path == NULL || json_object_size(paths) >= SOURCE_PATHS_MAX)
             continue;
-        // One that is no UTF-8 is not added: no report can name it.
+        // A path that is not UTF-8 is not added, as no report can name it.
         (void)json_object_set_new(paths, path, json_true());
     }
 }

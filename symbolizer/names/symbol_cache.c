@@ -11,7 +11,7 @@
 
 enum { PAGE_CHECKSUM_SIZE = 4, FUNCTION_SIZE = 8, FILE_SIZE = 4, NODE_SIZE_MAX = 64 };
 
-// Where one row of a block has arrived at.
+// row is the current row of a block.
 struct row {
     uint64_t offset; // from the first address of code
     uint64_t node;   // 1 + its offset in the section; 0: none
@@ -25,7 +25,7 @@ static uint32_t checksum(const uint8_t *bytes, size_t size)
     return (uint32_t)crc32(0, bytes, (uInt)size);
 }
 
-// symbol_cache_read_header reads what symbol-cache.md lists under Header.
+// symbol_cache_read_header reads what symbol-cache.md describes under Header.
 static enum ch_status symbol_cache_read_header(struct symbol_cache *cache,
                                                const struct build_id *id)
 {
@@ -66,7 +66,7 @@ static enum ch_status symbol_cache_read_header(struct symbol_cache *cache,
     return build_id_equal(id, &its_id) ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// sections_fit is true when all sections lie in the pages that have checksums.
+// sections_fit checks that all sections are in the pages that have checksums.
 static bool sections_fit(const struct symbol_cache *cache)
 {
     uint64_t pages = (uint64_t)cache->page_count * SYMBOL_CACHE_PAGE;
@@ -145,8 +145,8 @@ static bool check_page(struct symbol_cache *cache, size_t page)
     return true;
 }
 
-// checked_bytes is a cursor over at most size bytes of a section from offset on, whose
-// pages are as they were written. A cursor over nothing is poisoned.
+// checked_bytes gives a cursor over at most size bytes of a section from offset on,
+// after verifying their pages. If there are none, it is poisoned.
 static struct cursor checked_bytes(struct symbol_cache *cache,
                                    enum symbol_cache_section section, uint64_t offset,
                                    size_t size)
@@ -169,7 +169,8 @@ static struct cursor checked_bytes(struct symbol_cache *cache,
     return c;
 }
 
-// find_string gives the string at offset of a section. Its end may be pages away.
+// find_string gives the string at offset of a section. It may extend over several
+// pages.
 static enum ch_status find_string(struct symbol_cache *cache,
                                   enum symbol_cache_section section, uint64_t offset,
                                   const char **out)
@@ -188,7 +189,7 @@ static enum ch_status find_string(struct symbol_cache *cache,
     return CH_ERR_MALFORMED;
 }
 
-// find_block stores the number of the block that has offset, and where its rows are.
+// find_block stores the number of the block that contains offset, and its rows.
 static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
                                  struct cursor *out_rows, uint32_t *out_first)
 {
@@ -223,7 +224,7 @@ static enum ch_status find_block(struct symbol_cache *cache, uint32_t offset,
     return cursor_ok(out_rows) ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// next_row reads one row: what it does not say stays as in the row before.
+// next_row reads one row: members that it does not have keep the previous row's values.
 static void next_row(struct cursor *c, struct row *row)
 {
     uint64_t word = cursor_uleb128(c);
@@ -261,7 +262,7 @@ static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t
     return found ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// symbol_cache_find_file names the file of number, counted from 1; 0 is none.
+// symbol_cache_find_file gives the name of file number, counted from 1; 0 is none.
 static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
                                              uint64_t number, const char **out)
 {
@@ -278,7 +279,8 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
     return find_string(cache, SYMBOL_CACHE_NAMES, name, out);
 }
 
-// symbol_cache_find_function names the function of number, counted from 1; 0 is none.
+// symbol_cache_find_function gives the name of function number, counted from 1; 0 is
+// none.
 static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
                                                  uint64_t number,
                                                  struct symbol_frame *frame)
@@ -302,9 +304,9 @@ static enum ch_status symbol_cache_find_function(struct symbol_cache *cache,
     return status;
 }
 
-// read_node fills frame from the node at offset, and caller with the place it was
-// called from. out_parent receives the node of the caller: it lies before this one, so
-// that following parents ends.
+// read_node fills frame from the node at *node, and caller with the call site of frame.
+// It replaces *node by the node of the caller, which is stored before this one, so that
+// following parents always ends.
 static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
                                 struct symbol_frame *frame, struct symbol_frame *caller)
 {

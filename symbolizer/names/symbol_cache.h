@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A symbol_cache is everything symbol_image knows of one build, in one file that
-// answers an address without touching DWARF (docs/formats/symbol-cache.md).
+// A symbol_cache is everything that symbol_image knows of one build, in one file that
+// can be searched without reading DWARF (docs/formats/symbol-cache.md).
 //
-// The file is mapped and nothing is prepared: an address costs one binary search, the
-// decoding of a few dozen bytes, and the frames it has. Each page is checked against
-// its checksum when it is first read, so that opening stays cheap and damage is noticed
-// all the same. Bytes are read with cursors alone; references go backwards only.
+// The file is mapped and needs no preparation: looking up an address takes one binary
+// search, the decoding of a few dozen bytes, and its frames. Each page is verified
+// against its checksum when it is first read, so that opening stays fast and damage is
+// still detected. Bytes are read with cursors only, and references only go backwards.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,29 +20,30 @@ enum {
     SYMBOL_CACHE_VERSION = 2,
     SYMBOL_CACHE_HEADER_SIZE = 176,
     SYMBOL_CACHE_PAGE = 4096,
-    SYMBOL_CACHE_BLOCK_ROWS = 32, // rows that are decoded one after the other
+    SYMBOL_CACHE_BLOCK_ROWS = 32, // rows that are decoded in sequence
     SYMBOL_CACHE_BLOCK_SIZE = 8,
     SYMBOL_CACHE_MAGIC_SIZE = 8,
-    SYMBOL_CACHE_CHECKED_FROM = 16, // what the header's own checksum covers
+    SYMBOL_CACHE_CHECKED_FROM = 16, // start of what the header's own checksum covers
 };
 
 #define SYMBOL_CACHE_MAGIC "CHSYMS\r\n"
 
-// SYMBOL_CACHE_FILE_MAX bounds the file, and with it what opening allocates.
+// SYMBOL_CACHE_FILE_MAX limits the file, and thereby what opening allocates.
 #define SYMBOL_CACHE_FILE_MAX (1u << 30)
 
 enum symbol_cache_section {
     SYMBOL_CACHE_BLOCKS,       // where each block of rows begins
     SYMBOL_CACHE_ROWS,         // by address: node, file, line, column
-    SYMBOL_CACHE_NODES,        // a frame and the one it was inlined into
+    SYMBOL_CACHE_NODES,        // a frame, and the one that it was inlined into
     SYMBOL_CACHE_FUNCTIONS,    // name and linker's name
     SYMBOL_CACHE_FILES,        // source files, as offsets of their names
-    SYMBOL_CACHE_NAMES,        // strings that end in NUL
-    SYMBOL_CACHE_LINKER_NAMES, // apart: only JSON wants them
+    SYMBOL_CACHE_NAMES,        // NUL-terminated strings
+    SYMBOL_CACHE_LINKER_NAMES, // separate: only JSON needs them
     SYMBOL_CACHE_SECTIONS,
 };
 
-// What bits 0 to 2 of a row say follows; the address's distance is in the bits above.
+// symbol_cache_row has bits 0 to 2 of a row, which say what follows; the higher bits
+// are the distance of its address.
 enum symbol_cache_row {
     SYMBOL_CACHE_ROW_NODE = 1,
     SYMBOL_CACHE_ROW_FILE = 2,
@@ -50,12 +51,12 @@ enum symbol_cache_row {
     SYMBOL_CACHE_ROW_SHIFT = 3,
 };
 
-// What the first byte of a node says.
+// symbol_cache_node has the bits of a node's first byte.
 enum symbol_cache_node {
     SYMBOL_CACHE_NODE_INLINED = 1,
     SYMBOL_CACHE_NODE_OF_SOURCE = 2, // the linker's name is not known
-    SYMBOL_CACHE_NODE_PARENT = 4,    // there is a frame around it, and where it calls
-    SYMBOL_CACHE_NODE_START = 8,     // where the function begins
+    SYMBOL_CACHE_NODE_PARENT = 4,    // there is an enclosing frame, and a call site
+    SYMBOL_CACHE_NODE_START = 8,     // start of the function
 };
 
 struct symbol_cache_span {
@@ -66,7 +67,7 @@ struct symbol_cache_span {
 struct symbol_cache {
     const uint8_t *bytes;
     size_t size;
-    bool mapped; // bytes are a mapping of ours
+    bool mapped; // bytes are our own mapping
     uint64_t base;
     uint64_t text[2];
     size_t data_offset;
@@ -75,21 +76,22 @@ struct symbol_cache {
     struct symbol_cache_span sections[SYMBOL_CACHE_SECTIONS];
 };
 
-// symbol_cache_over is a cache over the size bytes at bytes, which must outlive it, of
-// the build id. CH_ERR_MALFORMED: damaged, or of another build. CH_ERR_UNSUPPORTED: of
-// another version.
+// symbol_cache_over makes a cache over the size bytes at bytes, which must outlive it,
+// of the build id. CH_ERR_MALFORMED: damaged, or of another build. CH_ERR_UNSUPPORTED:
+// of another version.
 CH_CHECKED enum ch_status symbol_cache_over(struct symbol_cache *out, const void *bytes,
                                             size_t size, const struct build_id *id);
 
-// symbol_cache_map is symbol_cache_over with the file fd, which may be closed after it.
+// symbol_cache_map is symbol_cache_over for the file fd, which may be closed
+// afterwards.
 CH_CHECKED enum ch_status symbol_cache_map(struct symbol_cache *out, int fd,
                                            const struct build_id *id);
 
 // symbol_cache_deinit unmaps and frees what cache holds; a zeroed one is empty.
 void symbol_cache_deinit(struct symbol_cache *cache);
 
-// symbol_cache_find writes the frames at vaddr to frames and how many to out_count.
-// CH_ERR_MALFORMED: the file is damaged there; nothing it says is to be believed.
+// symbol_cache_find writes the frames at vaddr to frames and their number to out_count.
+// CH_ERR_MALFORMED: the file is damaged there, and nothing in it can be trusted.
 CH_CHECKED enum ch_status
 symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
                   struct symbol_frame frames[SYMBOL_FRAMES_MAX], size_t *out_count);

@@ -33,7 +33,7 @@ const char *symbol_cache_folder_default(char out[PATH_MAX])
     return length > 0 && length < PATH_MAX ? out : NULL;
 }
 
-// folder_is_ours is true for what belongs to us and nobody else can write.
+// folder_is_ours says whether the file belongs to us and no other user can write it.
 static bool folder_is_ours(int fd, mode_t type)
 {
     struct stat facts;
@@ -57,7 +57,7 @@ static void close_folder(const int *fd)
         close(*fd);
 }
 
-// make_folder creates folder and what is missing above it.
+// make_folder creates folder and its missing parents.
 static bool make_folder(const char *folder)
 {
     char path[PATH_MAX];
@@ -132,12 +132,12 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
         if (folder_fd < 0 || !folder_name_of(id, kinds[i], "", name) ||
             !folder_name_of(id, kinds[i], claim_suffix, claim))
             return;
-        (void)unlinkat(folder_fd, claim, 0); // first: who writes looks at it last
+        (void)unlinkat(folder_fd, claim, 0); // first: a writer checks it last
         (void)unlinkat(folder_fd, name, 0);
     }
 }
 
-// folder_is_stale is true for a claim whose process has had its time.
+// folder_is_stale says whether the process of a claim has had its time.
 static bool folder_is_stale(int folder_fd, const char *name)
 {
     struct stat facts;
@@ -205,7 +205,7 @@ static bool folder_write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
-// A file of the folder and when it was read last.
+// entry is a file of the folder and the time when it was last read.
 struct entry {
     char name[NAME_SIZE];
     time_t used;
@@ -219,8 +219,8 @@ struct entries {
     uint64_t total;
 };
 
-// folder_add_entry takes the cache called name in. What has a suffix is somebody's work
-// in progress, and removed when it is a day old.
+// folder_add_entry adds the cache called name. A name with a suffix is a file being
+// written, which is removed when it is a day old.
 static bool folder_add_entry(struct entries *entries, int folder_fd, const char *name)
 {
     struct stat facts;
@@ -251,7 +251,7 @@ static int oldest_first(const void *left, const void *right)
     return a->used < b->used ? -1 : a->used > b->used;
 }
 
-// prune removes what was read longest ago, but never kept, which is new.
+// prune removes the least recently read files, but never kept, the new one.
 static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
 {
     struct entries entries = { 0 };
@@ -289,7 +289,7 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
         !folder_name_of(id, kind, new_suffix, unfinished) ||
         !folder_name_of(id, kind, claim_suffix, claim))
         return CH_ERR_IO;
-    // The claim is ours, so this is nobody else's.
+    // The claim is ours, so no other process is writing this.
     (void)unlinkat(folder_fd, unfinished, 0);
     int fd = openat(folder_fd, unfinished,
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -297,7 +297,7 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
         return CH_ERR_IO;
     bool written = folder_write_all(fd, bytes, size);
     written = close(fd) == 0 && written;
-    // Who forgot id meanwhile took the claim away.
+    // A process that forgot id in the meantime has removed the claim.
     bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;
     if (!written || forgotten ||
         renameat(folder_fd, unfinished, folder_fd, name) != 0) {

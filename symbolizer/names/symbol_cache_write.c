@@ -12,7 +12,7 @@
 // BYTES_MAX is more than any row or node takes.
 enum { BYTES_MAX = 96, HEADER_FIELDS_AT = 8 };
 
-// A row as it was written last.
+// written is a row as it was written last.
 struct written {
     uint32_t offset;
     uint32_t node;
@@ -24,12 +24,12 @@ struct written {
 struct writer {
     uint64_t text_low;
     struct intern sections[SYMBOL_CACHE_SECTIONS];
-    struct written last;    // what the next row starts from
-    struct written current; // what was said last, across blocks
+    struct written last;    // the base of the next row
+    struct written current; // the result written last, across blocks
     size_t block_rows;
 };
 
-// Bytes being put together.
+// bytes is a small buffer for encoding.
 struct bytes {
     uint8_t at[BYTES_MAX];
     size_t size;
@@ -117,8 +117,8 @@ static enum ch_status cache_add_function(struct writer *writer,
     return status;
 }
 
-// add_node stores 1 + the offset of frame's node. caller is the frame after, of the
-// node parent; NULL: there is none.
+// add_node stores 1 + the offset of frame's node. caller is the enclosing frame, whose
+// node is parent; NULL: there is none.
 static enum ch_status add_node(struct writer *writer, const struct symbol_frame *frame,
                                const struct symbol_frame *caller, uint32_t parent,
                                uint32_t *out)
@@ -156,7 +156,7 @@ static enum ch_status add_node(struct writer *writer, const struct symbol_frame 
     return status;
 }
 
-// cache_add_frames stores the node of the innermost frame: callers come first.
+// cache_add_frames stores the node of the innermost frame; callers are added first.
 static enum ch_status cache_add_frames(struct writer *writer,
                                        const struct symbol_frame *frames, size_t count,
                                        uint32_t *out)
@@ -181,7 +181,7 @@ static void cache_begin_block(struct writer *writer, uint32_t offset)
     writer->last = (struct written){ .offset = offset };
 }
 
-// cache_write_row says what holds from row's offset on.
+// cache_write_row writes what holds from row's offset on.
 static enum ch_status cache_write_row(struct writer *writer, const struct written *row)
 {
     struct text *rows = &writer->sections[SYMBOL_CACHE_ROWS].bytes;
@@ -211,7 +211,8 @@ static enum ch_status cache_write_row(struct writer *writer, const struct writte
     return text_ok(rows) && text_ok(blocks) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// write_answer adds what image says at vaddr, unless the row before says it already.
+// write_answer adds the frames of image at vaddr, unless they equal those of the row
+// before.
 static enum ch_status write_answer(struct writer *writer, struct symbol_image *image,
                                    uint64_t vaddr)
 {
@@ -247,8 +248,8 @@ static void append_checksums(const struct text *data, struct text *out)
     }
 }
 
-// append_header writes the fields behind the header's own checksum, and the checksums
-// of the pages of data.
+// append_fields writes the header's members after the header's own checksum, and the
+// checksums of the pages of data.
 static void append_fields(const struct writer *writer, const struct text *data,
                           uint64_t base, uint64_t text_high, const struct build_id *id,
                           struct text *out)

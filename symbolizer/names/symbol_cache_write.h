@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing a symbol cache: an image is asked at every address where its answer may
-// change, and what it says is what the cache says. So the two agree because the one is
-// the other's answers, and no rule of naming is written twice.
+// Writes a symbol cache: the image is looked up at every address where the result may
+// change, and the results are written. So cache and image agree, and no rule of naming
+// is implemented twice.
 #pragma once
 #include "base/status.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 
 // symbol_cache_write appends the cache of image, of the build id, to out. It reads all
 // of the image's debug information. CH_ERR_UNSUPPORTED: the image has none, or parts of
-// it are in files that are not there.
+// it are in files that are missing.
 CH_CHECKED enum ch_status symbol_cache_write(struct symbol_image *image,
                                              const struct build_id *id,
                                              struct text *out);

@@ -19,20 +19,20 @@ struct symbol_image {
     Dwarf *dwarf; // NULL: none
     struct unit_index units;
     struct symbol_table symbols;
-    char **demangled; // of symbols, by their index; NULL: not yet, or no mangled name
-    uint64_t base;    // the lowest page-aligned address it is linked to
+    char **demangled; // of symbols, by index; NULL: not yet, or not mangled
+    uint64_t base;    // its lowest page-aligned vaddr
     uint64_t text[2];
     bool usable;
     bool names_only;
-    char *path; // it and the search, for when the cache turns out to be damaged
+    char *path; // with the search, for when the cache proves damaged
     const struct debug_search *search;
     struct build_id id;
-    bool cached;               // cache answers
-    struct symbol_cache cache; // its strings may be in use until the image is closed
+    bool cached;               // the cache is used
+    struct symbol_cache cache; // its strings may be in use until image is closed
 };
 
-// symbol_image_add_symbols merges what each file knows. A whole table has what .dynsym
-// has, so that is read only where the whole one is missing.
+// symbol_image_add_symbols merges the tables of all files. A full .symtab includes the
+// symbols of .dynsym, which is therefore read only where there is no .symtab.
 static enum ch_status symbol_image_add_symbols(struct symbol_image *image)
 {
     const struct debug_elf *whole[] = { &image->files.image, &image->files.debug,
@@ -82,8 +82,8 @@ static void open_files(struct symbol_image *image)
     image->usable = symbol_image_add_symbols(image) == CH_OK;
 }
 
-// symbol_image_find_id learns the build ID of an image of which only the path is known:
-// caches are found by it.
+// symbol_image_find_id finds the build ID of an image of which only the path is known,
+// because caches are found by build ID.
 static void symbol_image_find_id(struct symbol_image *image)
 {
     struct debug_elf file;
@@ -93,7 +93,7 @@ static void symbol_image_find_id(struct symbol_image *image)
     debug_elf_close(&file);
 }
 
-// open_cache is true when the cache answers in place of the files.
+// open_cache says whether a cache is used in place of the files.
 static bool open_cache(struct symbol_image *image)
 {
     const char *folder = image->search->cache_folder;
@@ -110,7 +110,7 @@ static bool open_cache(struct symbol_image *image)
     return true;
 }
 
-// leave_cache opens the files after all: the cache is damaged.
+// leave_cache opens the files after all, because the cache is damaged.
 static void leave_cache(struct symbol_image *image)
 {
     symbol_cache_folder_forget(image->search->cache_folder, &image->id);
@@ -213,7 +213,7 @@ static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vadd
     return 1;
 }
 
-// set_line puts the line table's row for vaddr into the innermost frame.
+// set_line sets the innermost frame's line from the line table's row for vaddr.
 static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
                      struct symbol_frame *frame)
 {
@@ -234,8 +234,8 @@ static void set_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
     frame->start = function.start;
 }
 
-// name_scope names the frame of scope, and gives the place it was called from: that is
-// a property of what was called, but belongs to the frame after.
+// name_scope names the frame of scope, and gives its call site: that is an attribute of
+// the inlined call, but belongs to the frame after it.
 static bool name_scope(struct symbol_image *image, struct unit *unit, uint32_t scope,
                        struct symbol_frame *frame, struct symbol_frame *out_caller)
 {
@@ -269,13 +269,14 @@ static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_
             return count;
         }
         if (count == SYMBOL_FRAMES_MAX) {
-            frame->inlined = false; // there is always one that is not
+            frame->inlined = false; // the last frame never is inlined
             return count;
         }
         frames[count] = caller;
         scope = unit->scopes.scopes[scope].parent;
     }
-    // Damaged files have calls inlined into no function: its name is not known here.
+    // Damaged files have inlined calls outside of any function; its name is then not
+    // known here.
     return count != 0 ? count + 1 : 0;
 }
 
@@ -303,8 +304,8 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
     return frames[0].file != NULL;
 }
 
-// name_function asks the symbol table for the linker's name of a function whose entry
-// has none: it says what the parameters are.
+// name_function gets the linker's name of a function from the symbol table if its entry
+// has none: that name includes the parameter types.
 static void name_function(struct symbol_image *image, struct symbol_frame *frame)
 {
     struct symbol_frame named;
@@ -348,7 +349,7 @@ void symbol_image_text(const struct symbol_image *image, uint64_t out[2])
     memcpy(out, image->text, sizeof(image->text));
 }
 
-// symbol_image_is_whole is true when nothing that could become a name is missing.
+// symbol_image_is_whole says whether nothing is missing that could provide a name.
 static bool symbol_image_is_whole(const struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);

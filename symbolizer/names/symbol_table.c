@@ -7,8 +7,8 @@
 
 #include "symbolizer/names/array.h"
 
-// A symbol without a size is believed to the end of its section, and this far at most:
-// what follows it may be code of functions that have no symbol.
+// A symbol without a size covers code up to the end of its section, at most this far:
+// further code may be of functions that have no symbol.
 enum { UNSIZED_MAX = 4096 };
 
 static bool is_function(const GElf_Sym *symbol, const char *name)
@@ -93,7 +93,7 @@ static int binding_rank(uint8_t binding)
     return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
 }
 
-// better_first orders by address; what a person would call it comes first.
+// better_first sorts by address, and names that people use before others.
 static int better_first(const void *left, const void *right)
 {
     const struct symbol *a = left;

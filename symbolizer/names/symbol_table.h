@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A symbol_table is the functions of ELF symbol tables, sorted by address once. Several
-// tables are merged: what a stripped library still exports, and what its minidebuginfo
-// adds. Where names share an address, the one a person would call it by is kept: the
-// fewest leading underscores, then global before weak before local.
+// A symbol_table is the functions of ELF symbol tables, sorted by address. Several
+// tables are merged: the symbols that a stripped library still exports, and those of
+// its minidebuginfo. Where several names share an address, the one that people use is
+// kept: the fewest leading underscores, then global before weak before local.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@
 
 struct symbol {
     uint64_t vaddr;
-    uint64_t size;    // as its table says; 0: not known
-    uint64_t reach;   // bytes it is believed for, unless another symbol comes before
-    const char *name; // as the linker knows it; lives as long as its ELF file
+    uint64_t size;    // from its table; 0: not known
+    uint64_t reach;   // bytes it covers, unless another symbol begins before
+    const char *name; // the linker's name; lives as long as its ELF file
     uint8_t binding;
 };
 
@@ -27,19 +27,19 @@ struct symbol_table {
     uint64_t text[2];
 };
 
-// symbol_table_add takes in the functions of file's .symtab, or .dynsym. It must be
-// followed by symbol_table_sort before anything is looked up.
+// symbol_table_add adds the functions of file's .symtab or .dynsym. symbol_table_sort
+// has to be called before the first lookup.
 CH_CHECKED enum ch_status symbol_table_add(struct symbol_table *table,
                                            const struct debug_elf *file, uint32_t type);
 
-// symbol_table_sort orders the symbols and keeps one for each address.
+// symbol_table_sort sorts the symbols and keeps one for each address.
 void symbol_table_sort(struct symbol_table *table);
 
-// symbol_table_find is the function that has vaddr, or NULL.
+// symbol_table_find gives the function that contains vaddr, or NULL.
 const struct symbol *symbol_table_find(const struct symbol_table *table,
                                        uint64_t vaddr);
 
-// symbol_table_edges adds where symbols begin and where they stop being believed.
+// symbol_table_edges adds the starts of symbols and the ends of what they cover.
 CH_CHECKED enum ch_status symbol_table_edges(const struct symbol_table *table,
                                              struct address_list *out);
 

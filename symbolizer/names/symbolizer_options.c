@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// joined writes first and second to buffer, or gives fallback where they do not fit.
+// joined writes first and second to buffer, or gives fallback if they do not fit.
 static const char *joined(const char *first, const char *second, const char *fallback,
                           char buffer[PATH_MAX])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What whoever wants names, types or values of a report says of how they are to be
-// found: how much, and where the files of images are on this machine.
+// Options for finding names, types or values of a report: how much to look for, and
+// where the files of images are on this machine.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -11,7 +11,8 @@
 #include "base/settings.h"
 #include "symbolizer/names/debug_search.h"
 
-// The file of an image that is not at its path any more, and where it can be opened.
+// A symbolizer_held_image is the file of an image that is no longer at its path, and
+// where it can be opened.
 struct symbolizer_held_image {
     char path[PATH_MAX];
     char place[32];
@@ -19,25 +20,25 @@ struct symbolizer_held_image {
 
 struct symbolizer_options {
     enum setting_symbolize level;
-    const char *const *debug_dirs; // looked in before the usual places
+    const char *const *debug_dirs; // searched before the usual locations
     size_t debug_dir_count;
     const char *debuginfod_url; // NULL: no server is asked
-    const char *home;           // what `~` in image paths stands for; NULL: nothing
-    const char *sysroot;        // the folder image paths are under; NULL: /
-    const char *exe;            // an image path that is not under sysroot; NULL: none
+    const char *home;           // replaces `~` in image paths; NULL: no replacement
+    const char *sysroot;        // the folder image paths are relative to; NULL: /
+    const char *exe;            // an image path not under sysroot; NULL: none
     const struct symbolizer_held_image *held_images; // NULL: none
     size_t held_image_count;
     bool sanitize;            // source files under home are written with `~`
-    bool arguments;           // those of frames are looked for
+    bool arguments;           // look for the arguments of frames
     const char *cache_folder; // of symbol caches; NULL: none is used or written
-    uint32_t timeout_ms;      // of the guarded form; 0: SYMBOLIZER_TIMEOUT_MS
+    uint32_t timeout_ms;      // of a guarded run; 0: SYMBOLIZER_TIMEOUT_MS
 };
 
-// symbolizer_options_path is where the file of an image is on this machine: the home
-// folder comes back in front of a path that was masked, then the sysroot. One that is
-// held is where that is. It points to path, into buffers or into options.
+// symbolizer_options_path gives the path of an image's file on this machine: the home
+// folder is restored in a masked path, and sysroot is prefixed. For a held image it
+// gives that path. The result is path, in one of buffers, or in options.
 const char *symbolizer_options_path(const struct symbolizer_options *options,
                                     const char *path, char buffers[2][PATH_MAX]);
 
-// symbolizer_options_search is where options have debug files looked for.
+// symbolizer_options_search gives the search for debug files that options describe.
 struct debug_search symbolizer_options_search(const struct symbolizer_options *options);

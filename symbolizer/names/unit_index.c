@@ -40,7 +40,7 @@ static enum ch_status add_unranged(struct unit_index *index, uint32_t unit)
     return CH_OK;
 }
 
-// add_unit_ranges files a unit under the ranges its entry states.
+// add_unit_ranges adds a unit with the ranges in its entry.
 static enum ch_status add_unit_ranges(struct unit_index *index, uint32_t unit)
 {
     Dwarf_Die *die = &index->units[unit].die;
@@ -77,7 +77,7 @@ static enum ch_status need_stated(struct unit_index *index)
     return status == CH_OK ? address_map_build(&index->stated) : status;
 }
 
-// unit_at is the index of the unit whose entry is at offset, or ADDRESS_MAP_NONE.
+// unit_at gives the index of the unit whose entry is at offset, or ADDRESS_MAP_NONE.
 static uint32_t unit_at(const struct unit_index *index, Dwarf_Off offset)
 {
     size_t low = 0;
@@ -112,7 +112,7 @@ static enum ch_status add_arange(struct unit_index *index, Dwarf_Arange *arange)
     return address_map_add(&index->listed, &range);
 }
 
-// read_aranges files units under what .debug_aranges lists, if there is one.
+// read_aranges adds units with their ranges in .debug_aranges, if there is one.
 static enum ch_status read_aranges(struct unit_index *index)
 {
     Dwarf_Aranges *aranges;
@@ -157,8 +157,8 @@ enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
     return status;
 }
 
-// is_mangling is true for languages in which a linker's name says more than the
-// source's: all but C and its like.
+// is_mangling says whether the language's linker names say more than its source names:
+// all but C and similar ones.
 static bool is_mangling(Dwarf_Die *unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -174,8 +174,8 @@ static bool is_mangling(Dwarf_Die *unit)
     }
 }
 
-// open_unit reads a unit's scopes; a split unit's are in another file, which is looked
-// for only now.
+// open_unit reads a unit's scopes; a split unit's are in another file, which is
+// searched for only now.
 static void open_unit(struct unit_index *index, struct unit *unit)
 {
     if (unit->opened)
@@ -195,7 +195,7 @@ static void open_unit(struct unit_index *index, struct unit *unit)
     enum ch_status status = unit_scopes_read(&unit->scopes, &unit->whole, index->text,
                                              index->functions_only);
     if (status != CH_OK)
-        unit->scopes = (struct unit_scopes){ 0 }; // lines may still be there
+        unit->scopes = (struct unit_scopes){ 0 }; // lines may still be available
 }
 
 static struct unit *find_unranged(struct unit_index *index, uint64_t vaddr)
@@ -234,7 +234,7 @@ static const char *linker_name(Dwarf_Die *die)
     return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
 }
 
-// number_attribute is 0 where the entry does not say; only the entry itself is asked.
+// number_attribute gives a number, 0 if the entry itself does not have it.
 static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
 {
     Dwarf_Attribute attribute;
@@ -252,7 +252,7 @@ static void read_lines(const struct unit_index *index, struct unit *unit,
     Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
     Dwarf_Attribute attribute;
     Dwarf_Word offset = 0;
-    // A split unit's table is the only one of its file.
+    // The file of a split unit has only one table.
     if ((dwarf_attr(die, DW_AT_stmt_list, &attribute) == NULL ||
          dwarf_formudata(&attribute, &offset) != 0) &&
         die == &unit->die)
@@ -303,7 +303,7 @@ static struct unit_site read_site(const struct unit_index *index, struct unit *u
     if (!scope->inlined)
         return site;
     need_lines(index, unit);
-    // Clang's DWARF 4 counts the files of a split unit by the skeleton's table.
+    // In clang's DWARF 4, file numbers of a split unit refer to the skeleton's table.
     struct line_table *files =
         unit->split_files.files.count != 0 ? &unit->split_files : &unit->lines;
     Dwarf_Attribute attribute;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A unit_index finds the compilation unit of an address in a debug file and keeps what
-// was worked out about it: its scopes, its line table, the sites of scopes that were
-// hit.
+// was read of it: its scopes, its line table, the sites of scopes that were looked up.
 //
-// Units are found by .debug_aranges, where compilers wrote it, without a look at any of
-// them. When that has nothing for an address, the units it does not mention are looked
-// at once, for the ranges that their own entries state. None is read further than its
-// first entry before an address of it is asked for. Units that state no ranges
-// are indexed in turn when no other has the address.
+// Units are found by .debug_aranges, if compilers wrote it, without reading any of
+// them. If that has nothing for an address, the entries of the units that it does not
+// mention are read, once, for their ranges. No unit is read beyond its first entry
+// before one of its addresses is looked up. Units without ranges are indexed one after
+// another if no other unit has the address.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,31 +21,31 @@
 #include "symbolizer/names/line_table.h"
 #include "symbolizer/names/unit_scopes.h"
 
-// A unit_site is what is known of a scope that was hit.
+// A unit_site is what is known of a scope that was looked up.
 struct unit_site {
     const char *raw_name;  // NULL: the entry has no name
-    bool of_source;        // raw_name is what the source calls it, no linker's name
+    bool of_source;        // raw_name is the source's name, not the linker's
     char *name;            // demangled; NULL: raw_name is the name
-    const char *call_file; // where it was inlined; NULL: not said
+    const char *call_file; // where it was inlined; NULL: not known
     uint32_t call_line;
     uint32_t call_column;
 };
 
 struct unit {
-    Dwarf_Die die;   // the skeleton's when the unit is split
+    Dwarf_Die die;   // the skeleton's if the unit is split
     Dwarf_Die whole; // the entry with the functions: die, or the split unit's
     bool opened;     // scopes were read, or could not be
     bool lines_read;
     bool split;
-    bool halved;  // it is split, and its other half, with the functions, is not there
-    bool mangles; // its language's names are not its linker's
+    bool halved;  // a split unit whose file with the functions is missing
+    bool mangles; // its language mangles names
     bool listed;  // .debug_aranges has its ranges
     struct unit_scopes scopes;
     struct unit_site *sites;
     size_t site_count;
     size_t site_capacity;
     struct line_table lines;
-    struct line_table split_files; // what a split unit's own entries count files by
+    struct line_table split_files; // the files that a split unit's own entries refer to
 };
 
 // A unit_index holds units in the order of their offsets.
@@ -60,48 +59,49 @@ struct unit_index {
     struct address_map listed; // by .debug_aranges; owner: index of the unit
     struct address_map stated; // by entries of units that it does not mention
     bool stated_read;
-    uint32_t *unranged; // units that state no ranges
+    uint32_t *unranged; // units without ranges
     size_t unranged_count;
     size_t unranged_capacity;
 };
 
-// unit_index_init lists dwarf's units. text bounds the addresses of code.
+// unit_index_init lists dwarf's units. text is the range of code addresses.
 CH_CHECKED enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
                                           const uint64_t text[2], bool functions_only);
 
 // unit_index_deinit frees what index holds; a zeroed index is empty.
 void unit_index_deinit(struct unit_index *index);
 
-// unit_index_find is the unit that has vaddr, with its scopes read, or NULL.
+// unit_index_find gives the unit that contains vaddr, with its scopes read, or NULL.
 struct unit *unit_index_find(struct unit_index *index, uint64_t vaddr);
 
-// unit_site_of is what is known of a scope of unit, NULL when memory runs out. It lives
-// until the next call.
+// unit_site_of gives what is known of a scope of unit, NULL if out of memory. It is
+// valid until the next call.
 const struct unit_site *unit_site_of(struct unit_index *index, struct unit *unit,
                                      uint32_t scope);
 
-// unit_index_edges adds every address at which what is known here may change to out;
-// all units are read for it. CH_ERR_UNSUPPORTED: a unit's other half is not there.
+// unit_index_edges adds every address at which the results may change to out; it reads
+// all units. CH_ERR_UNSUPPORTED: the file of a split unit is missing.
 CH_CHECKED enum ch_status unit_index_edges(struct unit_index *index,
                                            struct address_list *out);
 
-// A unit_function says where a function begins: as a whole, and the part of it that has
-// an address, for compilers move unlikely code away.
+// A unit_function is where a function begins: as a whole, and the part of it that
+// contains an address, because compilers move unlikely code away.
 struct unit_function {
     uint64_t entry;
     uint64_t start;
 };
 
-// unit_function_start says where the function scope begins. What is not known is vaddr.
+// unit_function_start gives where the function scope begins, or vaddr where it is not
+// known.
 void unit_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
                          struct unit_function *out);
 
-// unit_line is the row of the unit's line table at vaddr, or NULL. Its file is one of
-// unit->lines.
+// unit_line gives the row of the unit's line table at vaddr, or NULL. Its file is one
+// of unit->lines.
 const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
                                  uint64_t vaddr);
 
-// unit_files reads the files of the unit's line table, and no rows. The caller owns
-// out (line_table_deinit); what cannot be read is empty.
+// unit_files reads the files of the unit's line table, but no rows. The caller owns out
+// (line_table_deinit), which is empty if they cannot be read.
 void unit_files(const struct unit_index *index, struct unit *unit,
                 struct line_table *out);

@@ -8,7 +8,7 @@
 
 enum { OPEN_MAX = 1024, DIE_RANGES_MAX = 65536, UNIT_SCOPES_MAX = 1 << 30 };
 
-// The scopes around the entry being read.
+// open_scopes are the scopes that enclose the current entry.
 struct open_scopes {
     uint32_t scope[OPEN_MAX];
     uint32_t depth[OPEN_MAX];
@@ -43,7 +43,7 @@ static enum ch_status add_range(struct reading *reading, uint64_t low, uint64_t 
     return address_map_add(&reading->scopes->map, &range);
 }
 
-// add_listed_ranges has libdw read what is not in the entry itself.
+// add_listed_ranges has libdw read ranges that are not in the entry itself.
 static enum ch_status add_listed_ranges(struct reading *reading, uint64_t die_offset)
 {
     Dwarf_Die die;
@@ -79,7 +79,7 @@ static enum ch_status add_scope(struct reading *reading, const struct die_code *
     if (!array_reserve(&scopes->scopes, &scopes->capacity, scopes->count,
                        sizeof(scopes->scopes[0])))
         return CH_ERR_NO_MEMORY;
-    // A function inside a function, as GNU C and D have them, is not inlined in it.
+    // A nested function, as in GNU C and D, is not inlined into its enclosing one.
     uint32_t parent = code->inlined && open->count != 0 ? open->scope[open->count - 1]
                                                         : UNIT_SCOPE_NONE;
     scopes->scopes[scopes->count] = (struct unit_scope){ .die_offset = code->offset,

@@ -17,7 +17,8 @@ enum ch_status vdso_open(struct debug_elf *out)
     const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
     if (vdso == NULL)
         return CH_ERR_NOT_FOUND;
-    // The kernel's own bytes: its section headers come last.
+    // The bytes are the running kernel's, so they are trusted. The section headers come
+    // last, which gives the size.
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)vdso;
     size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
     void *bytes = malloc(size);

@@ -35,8 +35,8 @@ struct type_value {
     const char *home;    // masked in strings; NULL: not masked
     bool sanitize;       // mask values whose names look like secrets
     int pointers;        // how many are followed, at most TYPE_VALUE_POINTERS
-    bool cut;            // memory may be missing because of a limit, but not
-    uint64_t known_from; // what pointers from here to known_to point to
+    bool cut;            // missing memory may be due to a limit, except at
+    uint64_t known_from; // addresses from here to known_to
     uint64_t known_to;
 };
 
