@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stacks of a raw report, each said once: threads that wait in one place have the
-// same stack, and stacks have most of their places in common. Threads refer to stacks
-// by number, stacks to places (report/report_table.h), and both are written after the
+// The stacks of a raw report, each written once: threads that wait in one place have
+// equal stacks, and stacks share most of their places. Threads refer to stacks by
+// number, stacks to places (report/report_table.h); both tables are written after the
 // last thread.
 //
-// A thousand threads cost a hash of each stack, and a line of text for those that are
-// unlike all before.
+// A thousand threads cost one hash each, and a line of text for each stack that differs
+// from all before.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,27 +16,27 @@
 #include "unwind/backtrace_limit.h"
 #include "unwind/unwind.h"
 
-// A place is an address as one kind of frame, found in one way.
+// A raw_place is an address as one kind of frame, found with one trust.
 struct raw_place {
     uint64_t address;
     enum unwind_kind kind;
     enum unwind_trust trust;
-    size_t image;    // its number in the report; SIZE_MAX: none
+    size_t image;    // number in the report; SIZE_MAX: none
     uint64_t offset; // of address from the image's base
 };
 
 struct raw_stack {
-    size_t first; // its elements in the table's
+    size_t first; // index of its first element
     size_t count;
-    uint64_t omitted; // frames that its element RAW_OMITTED stands for
+    uint64_t omitted; // frames that its RAW_OMITTED element stands for
     enum unwind_end end;
 };
 
-// An index finds a number by a hash: a table with free places, at most half full.
+// A raw_index finds a number by a hash: an open-addressing table, at most half full.
 struct raw_index {
     struct raw_index_slot {
         uint64_t hash;
-        uint32_t number; // plus one; 0: free
+        uint32_t number; // 1 + number; 0: free slot
     } * slots;
     size_t size;
     size_t used;
@@ -56,10 +56,10 @@ struct raw_stacks {
     size_t element_capacity;
 };
 
-// raw_stacks_image_fn fills the image and the offset of a new place.
+// A raw_stacks_image_fn fills in the image and the offset of a new place.
 typedef void raw_stacks_image_fn(void *context, struct raw_place *place);
 
-// raw_stacks_add gives the number of the stack that backtrace holds and that ended so.
+// raw_stacks_add gives the number of the stack in backtrace, which ended as end says.
 // CH_ERR_NO_MEMORY: it is not kept.
 CH_CHECKED enum ch_status raw_stacks_add(struct raw_stacks *stacks,
                                          const struct backtrace_limit *backtrace,
@@ -67,10 +67,10 @@ CH_CHECKED enum ch_status raw_stacks_add(struct raw_stacks *stacks,
                                          raw_stacks_image_fn *find_image, void *context,
                                          size_t *out_number);
 
-// raw_stacks_write writes the members `stacks` and `places`. CH_ERR_NO_MEMORY: of one
-// stack or more there is no CBF.
+// raw_stacks_write writes the members `stacks` and `places`. CH_ERR_NO_MEMORY: at least
+// one stack was written without its CBF.
 CH_CHECKED enum ch_status raw_stacks_write(const struct raw_stacks *stacks,
                                            struct json_writer *w);
 
-// raw_stacks_deinit frees what stacks holds; zeroed stacks are empty.
+// raw_stacks_deinit frees what stacks owns; zeroed stacks are empty.
 void raw_stacks_deinit(struct raw_stacks *stacks);

@@ -107,8 +107,8 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
     return end;
 }
 
-// image_number is where the image stands in the report's list, SIZE_MAX: it is not
-// listed. Images that are listed when mentioned take their place here.
+// image_number is the image's number in the report's list, SIZE_MAX: it is not listed.
+// An image that is listed when first mentioned gets its number here.
 static size_t image_number(struct raw_threads *t, const struct target_image *image)
 {
     size_t index = (size_t)(image - t->capture->images.images);
@@ -120,8 +120,8 @@ static size_t image_number(struct raw_threads *t, const struct target_image *ima
     return t->image_number[index];
 }
 
-// frame_image is the image of the instruction that the frame is in: for a return
-// address that of the call before it.
+// frame_image is the image of the frame's instruction; for a return address, that of
+// the call before it, which may end one image while the return address begins the next.
 static const struct target_image *frame_image(const struct raw_threads *t,
                                               const struct unwind_frame *frame)
 {
@@ -142,7 +142,7 @@ static void find_place_image(void *context, struct raw_place *place)
     place->offset = place->address - image->base;
 }
 
-// write_thread_stack writes the number of the stack that t->backtrace holds.
+// write_thread_stack writes the number of the stack in t->backtrace.
 static void write_thread_stack(struct raw_threads *t, struct json_writer *w,
                                enum unwind_end end)
 {
@@ -192,7 +192,7 @@ static void write_raw_registers(struct json_writer *w, const struct capture *cap
     json_write_end(w, '}');
 }
 
-// note_raw_fingerprint feeds the frames of the crashed thread to the fingerprint.
+// note_raw_fingerprint adds the frames of the crashed thread to the fingerprint.
 static void note_raw_fingerprint(struct raw_threads *t)
 {
     size_t count = backtrace_limit_count(&t->backtrace);
@@ -219,9 +219,9 @@ static void note_raw_fingerprint(struct raw_threads *t)
     }
 }
 
-// hold_thread copies the thread's registers and its stack, from below its pointer
-// (functions that call nothing may use that) up to its mapping's end, for the free
-// phase to find arguments.
+// hold_thread copies the thread's registers and its stack for the free phase, which
+// finds arguments in them. The copy begins below the stack pointer, where leaf
+// functions may keep data (the red zone), and ends at the mapping's end.
 static void hold_thread(struct raw_threads *t, pid_t tid,
                         const struct unwind_registers *registers)
 {
@@ -249,7 +249,7 @@ static void hold_thread(struct raw_threads *t, pid_t tid,
     }
 }
 
-// bound_backtrace leaves the stack of the next thread what is left for all.
+// bound_backtrace limits the next thread's stack to what is left of the limit for all.
 static void bound_backtrace(struct raw_threads *t)
 {
     const struct settings *settings = t->capture->settings;
@@ -258,14 +258,14 @@ static void bound_backtrace(struct raw_threads *t)
     uint32_t limit = settings->limit;
     uint32_t top = settings->top;
     if (left + 2 < limit) {
-        limit = (uint32_t)left + 2; // one frame, and that more were there
+        limit = (uint32_t)left + 2; // one frame, and the element for the omitted ones
         top = left != 0 ? top : 0;
     }
     backtrace_limit_set(&t->backtrace, limit, top);
 }
 
-// name_raw_thread reads a thread's name; reading the process is part of the capture,
-// where it happens to be done while the report is written.
+// name_raw_thread reads a thread's name. Its time counts as capture, because the
+// process is read, although this happens while the report is written.
 static void name_raw_thread(struct raw_threads *t, pid_t tid,
                             char out[static RAW_THREAD_NAME_SIZE])
 {

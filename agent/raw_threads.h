@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The threads of the raw report: each is unwound and written before the next, the
-// crashed one first. Their stacks follow when all are known.
+// crashed one first. The stacks follow once all are known.
 #pragma once
 #include "agent/capture.h"
 #include "agent/raw_stacks.h"
@@ -9,15 +9,15 @@
 #include "report/json_writer.h"
 #include "unwind/backtrace_limit.h"
 
-// The kernel's thread names have 15 characters.
+// The kernel's thread names have at most 15 characters.
 enum { RAW_THREAD_NAME_SIZE = 64 };
 
 // RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
 enum { RAW_THREAD_STACK_MAX = 256 << 10 };
 
-// What the threads of a report may take, so that it can be read with names in it and
-// every frame in its place too, as collectors before version 2 take it: beyond so many
-// frames stacks are cut to one, beyond so many bytes threads are left out.
+// Limits of a report's threads. They keep a report readable with names added and every
+// frame in its place, as collectors before version 2 take it: past the frame limit,
+// stacks are cut to one frame; past the byte limit, threads are left out.
 enum { RAW_FRAMES_MAX = 160000, RAW_THREADS_BYTES = 24 << 20 };
 
 struct raw_threads {
@@ -26,11 +26,11 @@ struct raw_threads {
     struct backtrace_limit backtrace;
     struct raw_stacks stacks;
     uint64_t frame_count; // of all threads so far
-    uint64_t capture_us;  // spent on what was read of the process for the threads
-    size_t *images;       // those the report lists, by index into capture->images
+    uint64_t capture_us;  // time spent on reading the process for the threads
+    size_t *images;       // listed images, as indexes into capture->images
     size_t image_count;
-    size_t *image_number; // where each image of capture stands in images, or SIZE_MAX
-    struct fingerprint fingerprint; // of the crashed thread, once it is written
+    size_t *image_number; // each captured image's index in images, or SIZE_MAX
+    struct fingerprint fingerprint; // the crashed thread's, once it is written
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.
@@ -39,13 +39,13 @@ CH_CHECKED enum ch_status raw_threads_init(struct raw_threads *threads,
 void raw_threads_deinit(struct raw_threads *threads);
 
 // raw_threads_write writes the members `threads`, `stacks` and `places`. After it,
-// images lists the images that the report's frames refer to.
+// images has the images that the report's frames refer to.
 void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
 
-// raw_thread_name writes the name of a thread of the process, empty when unknown.
+// raw_thread_name writes the name of one of the process's threads, empty when unknown.
 void raw_thread_name(const struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE]);
 
-// raw_register_name is what a register is called in reports; number is DWARF's and
-// below arch->register_count.
+// raw_register_name is the register's name in reports; number is DWARF's and below
+// arch->register_count.
 const char *raw_register_name(const struct capture *capture, size_t number);

@@ -25,8 +25,8 @@ void raw_write_address(struct json_writer *w, const char *key, uint64_t value)
     json_write_hex(w, value);
 }
 
-// date_of writes the date that is days after 1970-01-01. The C library's gmtime_r reads
-// the time zone's file first, and while the process is held we open no such thing.
+// date_of writes the date that is days after 1970-01-01. The C library's gmtime_r would
+// first read the time zone's file, which must not be opened while the process is held.
 static void date_of(uint64_t days, char *text, size_t size)
 {
     static const unsigned lengths[] = {
@@ -52,7 +52,7 @@ void raw_write_time(struct json_writer *w, const char *key, uint64_t unix_ms)
     char text[64];
     uint64_t seconds = unix_ms / 1000;
     unsigned of_day = (unsigned)(seconds % 86400);
-    // A clock in nanoseconds ends in the year 2554.
+    // A 64-bit clock in nanoseconds ends in the year 2554.
     if (seconds > UINT64_MAX / 1000000000)
         return;
     date_of(seconds / 86400, day, sizeof(day));

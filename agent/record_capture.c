@@ -35,7 +35,7 @@ static bool is_later(const struct timespec *time, uint64_t ns)
             (uint64_t)time->tv_nsec > ns % 1000000000);
 }
 
-// has_changed: what lies at the mapping's path now is not what was mapped.
+// has_changed is whether the file now at the mapping's path is not what was mapped.
 static bool has_changed(const struct target_mapping *mapping, uint64_t crash_ns)
 {
     char path[PATH_MAX];
@@ -68,7 +68,8 @@ static void mark_changed_files(struct record_capture *all)
     }
 }
 
-// shape_as_core gives the record to the code that reads cores.
+// shape_as_core presents the record as a core, so that the code that reads cores can be
+// used.
 static void shape_as_core(struct record_capture *all, int fd)
 {
     struct record_file *record = &all->record;
@@ -105,7 +106,7 @@ static enum ch_status find_recorded_images(struct record_capture *all)
     if (status == CH_OK)
         core_sections_add(&all->images);
     all->capture.reader = all->images.reader;
-    // Of its memory a record has the stack alone.
+    // A record has only the stack, so the memory that the notes point to is missing.
     for (size_t i = 0; i < images->count; i++)
         memset(images->images[i].places, 0, sizeof(images->images[i].places));
     return status;
@@ -140,7 +141,7 @@ static void set_context(struct record_capture *all)
         all->capture.context = &all->context;
 }
 
-// set_settings takes what the dead process was told of itself.
+// set_settings applies the settings that the dead process had.
 static void set_settings(struct record_capture *all, const struct settings *settings)
 {
     const char *sanitize = record_file_variable(&all->record, "CRASHHOOK_SANITIZE");
@@ -166,7 +167,7 @@ static enum ch_status read_record_parts(struct record_capture *all, int fd,
     all->capture.tier = "record";
     all->capture.arch = unwind_arch_native();
     all->capture.stop.pid = header->pid;
-    // The name is that of the thread that crashed, which is all there is.
+    // The record has only the crashed thread's name.
     all->capture.core_name = header->thread_name;
     all->capture.core_name_tid = header->page.crashed_tid;
     set_settings(all, settings);

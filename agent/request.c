@@ -29,7 +29,8 @@ static enum ch_status receive_message(int channel, struct request_message *out)
 
 #if defined(__x86_64__)
 
-// Where the kernel's signal context has what (REQUEST_REGISTERS in request_page.h).
+// read_page_registers converts from the order of the kernel's signal context
+// (REQUEST_REGISTERS in request_page.h) to DWARF's.
 static void read_page_registers(const uint64_t *from, struct target_crash *out)
 {
     enum {
@@ -138,7 +139,8 @@ enum ch_status request_receive(int channel, struct agent_request *out)
 
 static void answer(int channel, char byte)
 {
-    // MSG_NOSIGNAL: a handler that is gone already must not kill the free phase.
+    // MSG_NOSIGNAL, because a SIGPIPE from a handler already gone would kill the free
+    // phase.
     (void)!send(channel, &byte, 1, MSG_NOSIGNAL);
 }
 
@@ -149,7 +151,7 @@ void request_written(int channel)
 
 void request_why(int channel, const char *why)
 {
-    // In one piece: the handler never waits for the rest of a message.
+    // It is sent in one piece: the handler never waits for the rest of a message.
     char message[1 + REQUEST_WHY_MAX] = { REQUEST_WHY };
     (void)snprintf(message + 1, REQUEST_WHY_MAX, "%s", why);
     (void)!send(channel, message, strlen(message) + 1, MSG_NOSIGNAL);

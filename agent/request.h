@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler's request, as the agent receives it: over the channel which process, out
-// of that process's memory what happened.
+// The handler's request as the agent receives it: the channel tells which process, and
+// that process's memory tells what happened.
 #pragma once
 #include "agent/capture.h"
 #include "handler/request_page.h"
@@ -10,16 +10,17 @@ struct agent_request {
     pid_t pid;
     struct target_crash crash;
     bool keep_stderr;
-    bool live; // no crash: the process asks for a report of itself
+    bool live; // no crash: the process requests a report of itself
     uint64_t deadline_monotonic_ns;
 };
 
 // request_receive waits on channel for the handler's message and reads the request page
-// it names. CH_END: the handler is gone. CH_ERR_MALFORMED: this is no request, or one
-// of another version. CH_ERR_FAULT: the process's memory cannot be read.
+// whose address it has. CH_END: the handler is gone. CH_ERR_MALFORMED: this is not a
+// request, or one of another version. CH_ERR_FAULT: the process's memory cannot be
+// read.
 CH_CHECKED enum ch_status request_receive(int channel, struct agent_request *out);
 
-// request_crash fills out with what the page says of the crash of thread tid.
+// request_crash fills out from the page's description of the crash of thread tid.
 void request_crash(const struct request_page *page, pid_t tid,
                    struct target_crash *out);
 

@@ -8,8 +8,9 @@
 
 enum {
     CODE_BYTES = 64,
-    // The thread's descriptor (Fabre and Drepper's TLS ABI): a pointer to the table of
-    // its modules' blocks, entries of two words, the first of them where the block is.
+    // The thread's descriptor (Drepper's TLS ABI) has a pointer to the table of its
+    // modules' blocks (the DTV), whose entries are two words, the first being the
+    // block's address.
     TABLE_OFFSET = 8,
     TABLE_ENTRY_BYTES = 16,
     MODULES_MAX = 1 << 16,
@@ -33,13 +34,14 @@ uint64_t runtime_find_assert_fail(const struct capture *capture)
     return found;
 }
 
-// An instruction as bytes, and the four after them: what it adds.
+// A pattern is the bytes of an instruction before its 32-bit operand.
 struct pattern {
     const char *bytes;
     size_t size;
 };
 
-// find_pattern finds the first of count patterns from at on, and what it adds.
+// find_pattern finds the first match of any of count patterns from at on, and its
+// operand.
 static bool find_pattern(const uint8_t code[static CODE_BYTES], size_t at,
                          const struct pattern *patterns, size_t count, size_t *out_end,
                          int32_t *out_value)
@@ -58,7 +60,7 @@ static bool find_pattern(const uint8_t code[static CODE_BYTES], size_t at,
     return false;
 }
 
-// module_block is where a module's thread-local variables are in the thread.
+// module_block is where the thread has a module's thread-local variables.
 static bool module_block(const struct capture *capture, uint64_t module, uint64_t *out)
 {
     const struct memory_reader *reader = &capture->reader;
@@ -67,12 +69,12 @@ static bool module_block(const struct capture *capture, uint64_t module, uint64_
            memory_read_word(reader, capture->crash->thread_pointer + TABLE_OFFSET,
                             &table) == CH_OK &&
            memory_read_word(reader, table + module * TABLE_ENTRY_BYTES, out) == CH_OK &&
-           *out != UINT64_MAX; // never used by this thread
+           *out != UINT64_MAX; // not yet allocated for this thread
 }
 
-// find_globals reads what __cxa_get_globals at get would return. The code is in one of
-// the forms that linkers know, for they change one into the other: `mov %fs:0,%rax`, or
-// `lea X(%rip),%rdi; call __tls_get_addr`, and an `add` or `lea` with the distance.
+// find_globals computes what __cxa_get_globals at get would return. Linkers relax one
+// TLS form into another, so the code has one of the forms they know: `mov %fs:0,%rax`,
+// or `lea X(%rip),%rdi; call __tls_get_addr`, then an `add` or `lea` with the offset.
 static uint64_t find_globals(const struct capture *capture, uint64_t get)
 {
     static const struct pattern thread[] = { { "\x64\x48\x8b\x04\x25", 5 } };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// size_before is how much of the line at text comes before words, or all of it.
+// size_before is the length of the line at text up to words, or of all of it.
 static int size_before(const char *text, const char *words)
 {
     size_t size = strcspn(text, "\n");
@@ -33,7 +33,7 @@ enum ch_status sanitizer_words_read(const struct memory_reader *reader, uint64_t
     const char *second = strchr(first, '\n');
     bool access = second != NULL && (strncmp(second + 1, "READ of ", 8) == 0 ||
                                      strncmp(second + 1, "WRITE of ", 9) == 0);
-    // Addresses of code are in the backtrace.
+    // The backtrace has the addresses of code, so they are cut here.
     int size = size_before(first, " at pc ");
     int size_of_signal = size_before(first, " (pc ");
     (void)snprintf(out, ABORT_MESSAGE_MAX, "%.*s%s%.*s",

@@ -24,7 +24,7 @@ static void store_note(char notes[static STORE_REFUSED_MAX], const char *format,
     va_end(arguments);
 }
 
-// store_refused notes why the place did not take the report.
+// store_refused records why the place did not take the report.
 static void store_refused(struct store *store, const char *why)
 {
     struct text CH_CLEANUP(text_deinit) path = { 0 };
@@ -80,7 +80,7 @@ bool store_report(struct store *store, struct finish *finish)
     static char problem[REQUEST_WHY_MAX];
     bool written = store_in_place(store, SPOOL_PLACE_CONFIGURED, finish);
     for (int place = SPOOL_PLACE_DROP; place < SPOOL_PLACES && !written; place++) {
-        // In the report, so it has to be said before it is written.
+        // The report itself has this problem, so it must be added before writing.
         (void)snprintf(problem, sizeof(problem), "not in the spool: %s",
                        store->refused);
         if (place == SPOOL_PLACE_DROP)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the raw report of a held process goes: into the first of the spool's places
-// (report/spool_places.h) that takes all of it. Why the earlier ones did not is among
-// the report's problems; where none does, why_not is the sentence that the program's
-// user reads instead of a report. User: main.
+// Where the raw report of a held process goes: the first of the spool's places
+// (report/spool_places.h) that takes all of it. Why earlier places did not is among the
+// report's problems. Where none does, why_not is the sentence shown to the program's
+// user instead of a report. User: main.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -20,11 +20,11 @@ struct store {
     const struct settings *settings;
     settings_get_fn *get;
     uint64_t time_ms;                // of the crash, since 1970
-    char path[PATH_MAX];             // of the place that was tried last
-    char refused[STORE_REFUSED_MAX]; // what the places so far were refused for
+    char path[PATH_MAX];             // of the last place tried
+    char refused[STORE_REFUSED_MAX]; // why each place so far refused
     char why_not[REQUEST_WHY_MAX];
 };
 
-// store_report writes the report and fills finish: its place, id and lock. false: no
+// store_report writes the report and fills in finish: its place, id and lock. False: no
 // place took it, and store->why_not says why and what can be done.
 bool store_report(struct store *store, struct finish *finish);

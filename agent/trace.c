@@ -13,7 +13,7 @@
 
 #include "agent/trace_state.h"
 
-// How long the tracer sleeps at most while it looks at its threads one by one.
+// How long the tracer sleeps at most between polls of its threads.
 enum { LOOK_EVERY_MS = 20 };
 
 static uint64_t trace_clock_ms(void)
@@ -39,8 +39,9 @@ void trace_continue(pid_t tid, int signal)
     (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
 }
 
-// trace_is_job_stop: the whole process is stopped, as SIGSTOP and its like do. It must
-// stay so, and still be seen to be continued.
+// trace_is_job_stop is whether the stop is a job-control stop of the whole process
+// (SIGSTOP and the like). The process must stay stopped, but remain able to be
+// continued.
 static bool trace_is_job_stop(int signal)
 {
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
@@ -64,15 +65,15 @@ enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
             return TRACE_GO_ON;
         }
         break;
-    default: // a thread or a child was made, which stops for itself
+    default: // a new thread or child, which reports a stop of its own
         break;
     }
     trace_continue(tid, 0);
     return TRACE_GO_ON;
 }
 
-// trace_look takes the next state of a thread of the traced program, the main
-// process's end left out, which stays for its parent to wait for.
+// trace_look polls the threads of the traced program for the next state. It leaves out
+// the main process's end, which must remain for its parent to wait for.
 static pid_t trace_look(struct trace *trace, int *out_status)
 {
     for (size_t i = 0; i < trace->hold_count; i++) {
@@ -91,8 +92,8 @@ static pid_t trace_look(struct trace *trace, int *out_status)
 }
 
 // trace_wait_beside_root waits while the program has ended and its reports are being
-// finished. Its parent does not hear of the end before we have reaped it, and so waits
-// for the reports. At the deadline it waits no longer.
+// finished. Until we reap it, its parent is not notified and thus waits for the
+// reports. At the deadline it is reaped regardless.
 static pid_t trace_wait_beside_root(struct trace *trace, int *out_status)
 {
     const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
@@ -130,8 +131,8 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
     return waitpid(-1, out_status, __WALL | WUNTRACED);
 }
 
-// trace_reporter_state: what makes a report has stopped, which says that the report is
-// written, or has ended.
+// trace_reporter_state handles a state change of a process that makes a report: it has
+// stopped, which means that the report is written, or it has ended.
 static enum trace_next trace_reporter_state(struct trace *trace,
                                             struct trace_hold *hold, int status)
 {
@@ -167,8 +168,8 @@ static enum trace_next trace_attend(struct trace *trace, pid_t pid, int status)
     return trace_handle(trace, pid, status);
 }
 
-// trace_attach tells the program's process who we are, so that it can allow us to trace
-// it where Yama asks for that, waits for its answer, and traces it.
+// trace_attach sends the program's process our pid, so that it can allow us to trace it
+// where Yama requires that, waits for its answer, and traces it.
 static bool trace_attach(pid_t pid, int channel)
 {
     int words[2] = { getpid(), 0 };
@@ -192,10 +193,12 @@ void trace_hear_of_stops(bool hear)
     (void)sigaction(SIGCHLD, &action, NULL);
 }
 
-// trace_let_go_of keeps nothing of what the program was started with.
+// trace_let_go_of drops everything inherited from the program's start: standard error,
+// working directory, signal dispositions.
 static void trace_let_go_of(struct trace *trace)
 {
-    // A service manager tells all processes of a service to end; we end after them.
+    // A service manager tells all processes of a service to end; the tracer must
+    // outlive them.
     static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t child;
@@ -217,7 +220,7 @@ static void trace_let_go_of(struct trace *trace)
 void trace_serve(pid_t pid, int channel, const struct settings *settings,
                  struct trace_report *out)
 {
-    static struct trace trace; // all zero, so that no page of it is in the file
+    static struct trace trace; // all zero, so that it is in .bss and not in the file
     int status;
     trace.settings = settings;
     trace.root = pid;

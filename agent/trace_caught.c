@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signals that a process's own handler was given, and whether it is still at work on
-// one: where the process then ends by another signal, or exits, the first is the crash.
-// A handler that has returned, or was left by longjmp, has recovered from it.
+// Signals that were delivered to a process's own handler, and whether the handler is
+// still running. If the process then ends by another signal, or exits, the first signal
+// is the crash. A handler that has returned, or was left by longjmp, has recovered from
+// it.
 //
-// That a handler is at work shows on the stack. The kernel has put the registers that
-// it interrupted there, in a signal frame, outward of where the thread is now; a frame
-// with exactly those registers is looked for. Go's handler returns at once, but has the
-// function that faulted call runtime.sigpanic: that call's frame is then found by
-// following frame pointers, which Go keeps also from one of its stacks to the other.
+// The stack shows whether a handler is still running. The kernel has pushed the
+// interrupted registers there, in a signal frame outward of where the thread is now;
+// the search is for a frame with exactly those registers. Go's handler returns at once,
+// but makes the faulting function call runtime.sigpanic: that call's frame is then
+// found by following frame pointers, which Go keeps even across its stack switches.
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -17,13 +18,13 @@
 #include "agent/trace_state.h"
 
 enum {
-    SCAN_BYTES = 1 << 20, // of the stack, outward
+    SCAN_BYTES = 1 << 20, // of the stack, outward from sp
     CHUNK_BYTES = 64 << 10,
     FRAMES_MAX = 4096,
     WORD = sizeof(uint64_t)
 };
 
-// Registers as a signal frame has them, one after the other (struct sigcontext).
+// DWARF numbers in the order of a signal frame (struct sigcontext).
 #if defined(__x86_64__)
 static const uint8_t frame_order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5,
                                        4, 6, 3,  1,  0,  2,  7,  16 };
@@ -42,7 +43,7 @@ static size_t read_caught_thread(pid_t tid, uint64_t address, void *to, size_t s
     return count > 0 ? (size_t)count : 0;
 }
 
-// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
+// has_signal_frame is whether the stack, from sp outward, has a signal frame with these
 // registers.
 static bool has_signal_frame(pid_t tid, uint64_t sp,
                              const struct unwind_registers *registers)
@@ -64,8 +65,8 @@ static bool has_signal_frame(pid_t tid, uint64_t sp,
     return false;
 }
 
-// has_injected_call is whether the function that faulted has been made to call another,
-// which has not returned: frame pointers lead to that call's frame.
+// has_injected_call is whether the faulting function was made to call another that has
+// not returned: then frame pointers lead to that call's frame.
 static bool has_injected_call(const struct stopped_thread *now,
                               const struct unwind_registers *registers)
 {
@@ -86,8 +87,8 @@ static bool has_injected_call(const struct stopped_thread *now,
     return false;
 }
 
-// is_open is whether a handler is at work on caught, or could not be called for it:
-// then the thread is where it was.
+// is_open is whether a handler is running for caught, or could not be called for it, in
+// which case the thread is still where it was.
 static bool is_open(const struct trace_caught *caught, const struct stopped_thread *now)
 {
     const struct unwind_registers *then = &caught->thread.registers;
@@ -99,7 +100,7 @@ static bool is_open(const struct trace_caught *caught, const struct stopped_thre
 }
 
 // is_left is whether the thread is now outward of where it was on the same stack, so
-// that no handler is at work there. A fault that happens again is one.
+// that no handler can be running there. A fault that recurs counts as left as well.
 static bool is_left(const struct trace_caught *caught, const struct stopped_thread *now)
 {
     const struct unwind_arch *arch = unwind_arch_native();
@@ -108,8 +109,8 @@ static bool is_left(const struct trace_caught *caught, const struct stopped_thre
     return sp >= was && sp - was < SCAN_BYTES;
 }
 
-// forget_left keeps what is not certainly over; where there is still no room, what is
-// open, and of that the oldest.
+// forget_left drops signals whose handlers have certainly ended. If the list is still
+// full, it drops all that are not open; if it is full even then, the newest.
 static void forget_left(struct trace_caught_list *list,
                         const struct stopped_thread *now)
 {

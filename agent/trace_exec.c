@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about a traced program: that a crash is not reported, and what exec
-// takes from it: the kernel starts a program that would gain privileges without them,
-// unless the tracer has CAP_SYS_PTRACE (ptrace(2)).
+// Messages about a traced program: that a crash is not reported, and what exec takes
+// from it. The kernel starts a program that would gain privileges without them, unless
+// the tracer has CAP_SYS_PTRACE (ptrace(2)).
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,8 +67,8 @@ void trace_unreported(const struct trace_report *report, const char *why)
     text_deinit(&path);
 }
 
-// exec_gains_privileges is whether the program at path would run as somebody else, or
-// may do more, than who starts it.
+// exec_gains_privileges is whether the program at path runs as another user or group,
+// or with more capabilities, than its caller.
 static bool exec_gains_privileges(const char *path)
 {
     struct stat file;

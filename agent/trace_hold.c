@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process that is held for its report. All its threads are in a stop of ptrace, where
-// nothing but SIGKILL reaches them, and a child of ours reads it: what is read comes
-// from a process that may lie, and the tracer has to outlive that. The child stops
-// itself when the report is written, and goes on as `crashhook finish`.
+// A process that is held for its report. All its threads are in a ptrace stop, where
+// nothing but SIGKILL reaches them, and a child of ours reads it: the process may be
+// corrupt or hostile, and the tracer must survive reading it. The child stops itself
+// when the report is written, and continues as `crashhook finish`.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
 
-// The tracer attends to nobody else while a process is being stopped.
+// While a process is being stopped, the tracer serves no other.
 enum { TRACE_STOP_BUDGET_MS = 250 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -57,8 +57,8 @@ bool trace_hold_late(struct trace *trace, pid_t tid, int status)
     return false;
 }
 
-// guess_held_trap: no call tells the exception's number. On x86-64 the kernel gives
-// this code for an address that no memory can have.
+// guess_held_trap infers the exception number, which no system call gives. On x86-64
+// the kernel reports SI_KERNEL for a non-canonical address.
 static uint64_t guess_held_trap(const siginfo_t *info)
 {
     enum { GENERAL_PROTECTION = 13 };
@@ -66,8 +66,8 @@ static uint64_t guess_held_trap(const siginfo_t *info)
                                                                    : 0;
 }
 
-// find_first is the signal that a handler was at work on when the process was ended by
-// what was raised: in the thread that is ended, else in another. NULL: none was.
+// find_first is the signal whose handler was running when the process was ended by a
+// raised signal: in the ended thread, or else in another. NULL: none was.
 static const struct trace_caught *find_first(const struct trace *trace,
                                              const struct trace_crash *crash,
                                              const struct stopped_thread *crashed,
@@ -79,13 +79,14 @@ static const struct trace_caught *find_first(const struct trace *trace,
         if (stop->threads[i].state == STOP_STOPPED)
             first = trace_caught_open(trace, &stop->threads[i]);
     }
-    // A fault of the handler's own is the crash, unless it could not be called.
+    // A fault in the handler itself is the crash, unless the handler could not be
+    // called.
     bool own_fault = first != NULL && crash->info.si_code > 0 && crash->signal != 0 &&
                      crash->info.si_code != SI_KERNEL;
     return own_fault ? NULL : first;
 }
 
-// fill_request says of the crash what the handler would.
+// fill_request describes the crash as the handler would.
 static void fill_request(struct agent_request *out, pid_t process,
                          const struct stopped_thread *thread, const siginfo_t *info)
 {
@@ -104,20 +105,20 @@ static void fill_request(struct agent_request *out, pid_t process,
     };
 }
 
-// note_end says what the handler did that first was given to.
+// note_end records what the handler that received first did.
 static void note_end(struct target_crash *out, const struct trace_crash *crash,
                      const struct trace_caught *first)
 {
     out->exits = crash->exits;
     out->exit_status = crash->exit_status;
     bool again = first != NULL && first->info.si_signo == crash->info.si_signo &&
-                 crash->info.si_code > 0; // the same fault, or the kernel's word for it
+                 crash->info.si_code > 0; // the same fault, or SI_KERNEL in its place
     if (first != NULL && !crash->exits && !again)
         out->then = crash->info;
 }
 
-// free_thread gives the thread whose crash it is the state in which a handler's is: the
-// report has its registers from the request.
+// free_thread gives the thread that the report says crashed the state STOP_FREE, as
+// after a handler's crash: the report takes its registers from the request.
 static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
                         pid_t tid)
 {
@@ -132,8 +133,8 @@ static void free_thread(struct stop *stop, const struct stopped_thread *crashed,
     }
 }
 
-// become_reporter is what the new process does: it is no tracer, and sees to its own
-// signals.
+// become_reporter sets up the new process, which is no tracer and has default signal
+// dispositions.
 static void become_reporter(struct trace *trace, struct trace_hold *hold)
 {
     struct trace_report *out = trace->out;
@@ -143,7 +144,7 @@ static void become_reporter(struct trace *trace, struct trace_hold *hold)
         (void)signal(number, SIG_DFL);
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    // Without the tracer nobody would let it go on.
+    // If the tracer dies, no process would continue this one.
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     out->stop = hold->stop;
     out->standard_error = trace->standard_error;
@@ -183,7 +184,8 @@ static bool make_room(struct trace *trace)
     return true;
 }
 
-// report_in_child returns in the child, or says whether there is one.
+// report_in_child forks the child that reports; it returns TRACE_REPORT in the child.
+// In the parent, hold->reporter is negative if fork failed.
 static enum trace_next report_in_child(struct trace *trace, struct trace_hold *hold,
                                        const struct stopped_thread *crashed)
 {
@@ -211,7 +213,7 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
         return TRACE_GO_ON;
     }
     note_reported(trace, crash->process);
-    // A process of one thread has no other to stop; then this fails.
+    // This fails where the process has no other thread to stop.
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
     trace_hear_of_stops(trace->root_ended);
     const struct trace_caught *first = find_first(trace, crash, &crashed, &hold.stop);
@@ -227,8 +229,8 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     return TRACE_GO_ON;
 }
 
-// waits_for_death: a thread that was about to crash too stays where it is while the
-// process dies, so that the first crash is what it dies of.
+// waits_for_death is whether a thread that was about to crash too must stay stopped
+// while the process dies, so that the process dies of the first crash.
 static bool waits_for_death(const struct trace *trace, const struct trace_hold *hold,
                             int status)
 {
@@ -244,7 +246,8 @@ enum trace_next trace_hold_release(struct trace *trace, struct trace_hold *hold)
     hold->held = false;
     hold->stop = (struct stop){ 0 };
     trace_continue(hold->tid, hold->signal);
-    const struct trace_hold released = *hold; // a new hold may move the others
+    const struct trace_hold released = *hold; // a copy, because a new hold may
+                                              // reallocate the array
     for (size_t i = 0; i < stop.count && next == TRACE_GO_ON; i++) {
         const struct stopped_thread *thread = &stop.threads[i];
         if (thread->state == STOP_STOPPED &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a signal that a traced thread is about to be given. A tracer sees
-// also those that the process ignores, for which the kernel has then interrupted a
-// system call; such a call is restarted, as if nothing had come.
+// The decision about a signal that a traced thread is about to receive. A tracer also
+// sees ignored signals, for which the kernel has then interrupted a system call; such a
+// call is restarted, as if no signal had come.
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
@@ -17,15 +17,16 @@
 
 enum {
     STATUS_LIMIT_BYTES = 16 << 10,
-    BY_SECCOMP = 1, // SYS_SECCOMP, which not every libc names
+    BY_SECCOMP = 1, // SYS_SECCOMP, which not every libc defines
 };
 
-// What /proc/PID/status says of a thread and its process's signals.
+// A trace_dispositions is what /proc/PID/status says of a thread and of its process's
+// signals.
 struct trace_dispositions {
     pid_t process;
-    uint64_t ignored; // bit N - 1: signal N
+    uint64_t ignored; // bit N - 1 is signal N
     uint64_t caught;
-    bool first; // the first process of a PID namespace
+    bool first; // it is the first process of a PID namespace
 };
 
 static uint64_t thread_status_value(const char *status, const char *name, int base)
@@ -34,8 +35,9 @@ static uint64_t thread_status_value(const char *status, const char *name, int ba
     return line != NULL ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-// status_is_first is whether the last number of the line NSpid, the process's own in
-// the innermost namespace it is in, is 1. One of our own namespace has a single number.
+// status_is_first is whether the line NSpid ends in 1 and has several numbers. The last
+// is the process's own in its innermost namespace; a process in our namespace has only
+// one.
 static bool status_is_first(const char *status)
 {
     const char *line = strstr(status, "\nNSpid:");
@@ -61,7 +63,7 @@ static bool in_set(uint64_t set, int signal)
     return set >> (signal - 1) & 1;
 }
 
-// ignored_by_default: these do nothing to a process that does nothing about them.
+// ignored_by_default is whether the signal's default action is to ignore it.
 static bool ignored_by_default(int signal)
 {
     return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG ||
@@ -103,7 +105,8 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
-    // What is only sent does nothing to the first process of a namespace.
+    // A signal that was merely sent has no effect on the first process of a PID
+    // namespace.
     if (in_set(now.ignored, signal) || (now.first && crash.info.si_code <= 0)) {
         pass_signal_on(tid, signal, &now);
         return TRACE_GO_ON;
@@ -121,10 +124,10 @@ static bool was_reported(const struct trace *trace, pid_t process)
     return false;
 }
 
-// is_killed_by_filter: a seccomp filter that kills does so without a signal to be seen:
-// the process, or the thread, exits as of SIGSYS. Of the threads that die with it, the
-// one that was killed has its call's number where the result would be
-// (syscall_rollback), or no result yet.
+// is_killed_by_filter is whether a seccomp filter killed the thread. That happens
+// without a visible signal: the process, or the thread, exits as if by SIGSYS. Of the
+// threads that die with it, the killed one has its call's number in the result register
+// (the kernel rolls the call back), or no result yet.
 static bool is_killed_by_filter(const struct trace *trace,
                                 const struct stopped_thread *thread, unsigned status)
 {
@@ -137,8 +140,8 @@ static bool is_killed_by_filter(const struct trace *trace,
            thread->call >= 0 && result_is_call;
 }
 
-// fill_exit says what thread dies of, where that is a crash: a filter's kill, or an
-// exit out of a handler, with a status that is no success.
+// fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
+// or an exit from a handler with a non-zero status.
 static bool fill_exit(const struct trace *trace, const struct stopped_thread *thread,
                       unsigned status, struct trace_crash *out)
 {

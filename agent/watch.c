@@ -9,33 +9,33 @@
 #include "report/held_file.h"
 
 enum {
-    PIECE_MAX = 4096,      // copied of what a pointer leads to
+    PIECE_MAX = 4096,      // copied per pointer
     SMALLEST_CHUNK = 32,   // of glibc's heap
     LOWEST_POINTER = 4096, // nothing is mapped below
     BUCKETS = 1024,
-    TABLES_MAX = 4, // of copies of the library in one process
+    TABLES_MAX = 4, // copies of the library in one process
 };
 
-// A piece of memory that was copied. Those of all watches stay, so that what several
-// lead to is copied once.
+// A piece is a copied range of memory. The pieces of all watches are kept, so that
+// shared memory is copied once.
 struct piece {
     uint64_t address;
     size_t size;
-    size_t at;     // where its bytes are in out
-    uint32_t next; // 1 + index of another that begins in a page of the same bucket
+    size_t at;     // offset of its bytes in out
+    uint32_t next; // 1 + index of the next in the same bucket; 0: none
 };
 
 struct copier {
     struct capture *capture;
     struct text *out;
-    uint64_t left; // bytes that may still be copied of the watch at hand
+    uint64_t left; // bytes that may still be copied for the current watch
     struct piece *pieces;
     size_t count;
     size_t capacity;
-    uint32_t buckets[BUCKETS]; // by page: 1 + index of a piece; 0: none
-    bool cut;                  // the watch at hand
-    bool any_cut;              // one before it
-    bool met; // the watch at hand leads to memory that was copied for another
+    uint32_t buckets[BUCKETS]; // by page: 1 + index of the first piece; 0: none
+    bool cut;                  // the current watch was
+    bool any_cut;              // an earlier one was
+    bool met;                  // the current watch leads to memory copied for another
 };
 
 static uint32_t *bucket_of(struct copier *copier, uint64_t address)
@@ -43,7 +43,7 @@ static uint32_t *bucket_of(struct copier *copier, uint64_t address)
     return &copier->buckets[address / PIECE_MAX % BUCKETS];
 }
 
-// begins_near is whether a piece that begins in the page of near has address.
+// begins_near is whether a piece that begins in near's page contains address.
 static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
 {
     uint32_t first = copier->pieces != NULL ? *bucket_of(copier, near) : 0;
@@ -53,7 +53,8 @@ static bool begins_near(struct copier *copier, uint64_t near, uint64_t address)
     return false;
 }
 
-// is_copied: no piece is longer than a page.
+// is_copied is whether a piece contains address. No piece is longer than a page, so it
+// begins in the same page or the one before.
 static bool is_copied(struct copier *copier, uint64_t address)
 {
     return begins_near(copier, address, address) ||
@@ -78,8 +79,8 @@ static bool add_piece(struct copier *copier, const struct piece *piece)
     return true;
 }
 
-// copy_watched appends as much of size bytes at address as can be read and may be
-// copied.
+// copy_watched appends the size bytes at address, as far as they can be read and the
+// limit allows.
 static void copy_watched(struct copier *copier, uint64_t address, uint64_t size)
 {
     uint8_t buffer[PIECE_MAX];
@@ -104,8 +105,8 @@ static void copy_watched(struct copier *copier, uint64_t address, uint64_t size)
     }
 }
 
-// chunk_size is how large glibc's heap says the object at address is, PIECE_MAX where
-// it does not look like one of it.
+// chunk_size is the size of glibc's heap chunk at address; PIECE_MAX if it does not
+// look like one.
 static uint64_t chunk_size(struct copier *copier, uint64_t address)
 {
     enum { IN_USE = 1, FLAGS = 7, ALIGNMENT = 16 };
@@ -121,7 +122,7 @@ static uint64_t chunk_size(struct copier *copier, uint64_t address)
     return size - sizeof(head);
 }
 
-// follow_pointer copies what word leads to, where it is a pointer to data.
+// follow_pointer copies what word points to, if it is a pointer to data.
 static void follow_pointer(struct copier *copier, uint64_t word)
 {
     if (word < LOWEST_POINTER)
@@ -141,7 +142,7 @@ static void follow_pointer(struct copier *copier, uint64_t word)
     copy_watched(copier, word, size < mapping->end - word ? size : mapping->end - word);
 }
 
-// follow_words takes each aligned word of a piece for a pointer.
+// follow_words treats each aligned word of a piece as a pointer.
 static void follow_words(struct copier *copier, const struct piece *piece)
 {
     size_t at = (size_t)(-piece->address % sizeof(uint64_t));
@@ -153,7 +154,8 @@ static void follow_words(struct copier *copier, const struct piece *piece)
     }
 }
 
-// bytes_limit: nobody waits for what is in a core.
+// bytes_limit is the limit per watch: small while a live process waits, large for a
+// core or for a process that is held for its report anyway.
 static uint64_t bytes_limit(const struct capture *capture)
 {
     bool brief =
@@ -162,8 +164,8 @@ static uint64_t bytes_limit(const struct capture *capture)
                                                 : WATCH_BYTES_HELD_MAX;
 }
 
-// follow_watched_pointers goes on from the pieces from first on, which are the object,
-// and says how far it came.
+// follow_watched_pointers continues breadth first from the pieces from first on, which
+// are the object, and says how far it got.
 static enum held_cut follow_watched_pointers(struct copier *copier, size_t first)
 {
     size_t object_end = copier->count;
@@ -173,7 +175,7 @@ static enum held_cut follow_watched_pointers(struct copier *copier, size_t first
         follow_words(copier, &piece);
     }
     if (copier->met && copier->any_cut)
-        return HELD_CUT; // what hangs on that was not followed from here
+        return HELD_CUT; // what hangs on the shared memory was not followed from here
     if (!copier->cut)
         return HELD_WHOLE;
     return i > object_end ? HELD_CUT_BEYOND : HELD_CUT;

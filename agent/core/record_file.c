@@ -16,11 +16,11 @@ enum {
 };
 _Static_assert(sizeof(struct record_chunk) == CHUNK_HEADER_BYTES, "no padding");
 
-// A reading is the whole file and what is still to be read of it.
+// A reading is the whole file and the part still to be parsed.
 struct reading {
     struct text bytes;
     struct cursor left;
-    size_t capacity; // of the segments
+    size_t capacity; // of the segments array
 };
 
 static enum ch_status read_record_header(struct cursor *left, struct record_header *out)
@@ -79,7 +79,8 @@ static struct text *record_text_of(struct record_file *record, uint32_t kind)
     }
 }
 
-// read_chunk takes one chunk; of one that is cut, what there is. CH_END: none is left.
+// read_chunk reads one chunk; a chunk that is cut counts as far as it goes. CH_END:
+// none is left.
 static enum ch_status read_chunk(struct record_file *record, struct reading *reading)
 {
     struct cursor *left = &reading->left;
@@ -108,7 +109,7 @@ static int by_region_start(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-// drop_region_overlaps keeps the first of two pieces that both claim an address.
+// drop_region_overlaps keeps the first of two pieces that overlap.
 static void drop_region_overlaps(struct record_file *record)
 {
     size_t kept = 0;

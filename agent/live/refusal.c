@@ -10,7 +10,7 @@
 
 enum { STATUS_LIMIT_BYTES = 16 << 10, COMMAND_LIMIT_BYTES = 64, SECCOMP_FILTER = 2 };
 
-// status_number gives a number of /proc/PID/status, or 0.
+// status_number gives a number from /proc/PID/status, or 0.
 static long status_number(pid_t pid, const char *name)
 {
     struct text status = { 0 };
@@ -36,7 +36,7 @@ static long yama_scope(void)
 pid_t refusal_tracer(pid_t pid)
 {
     pid_t tracer = (pid_t)status_number(pid, "\nTracerPid:");
-    return tracer != getpid() ? tracer : 0; // by then it may be us
+    return tracer != getpid() ? tracer : 0; // by now it may be us
 }
 
 static void name_tracer(pid_t tracer, char out[static REFUSAL_MAX])

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why the kernel does not let us trace a process, in words for the report: somebody
-// else does already, a seccomp filter forbids it, or Yama.
+// Why the kernel does not let us trace a process, as a sentence for the report: another
+// tracer is attached, or a seccomp filter or Yama forbids it.
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
 
 enum { REFUSAL_MAX = 128 };
 
-// refusal_tracer is the process other than this one that traces pid; 0: none.
+// refusal_tracer is the other process that traces pid; 0: none.
 pid_t refusal_tracer(pid_t pid);
 
 // refusal_explain writes why tracing pid failed with error, an errno; 0: it was not
-// tried, for want of other threads.
+// tried, because there are no other threads.
 void refusal_explain(pid_t pid, int error, char out[static REFUSAL_MAX]);

@@ -20,8 +20,8 @@
 #include "agent/live/permitted.h"
 #include "agent/live/stop_registers.h"
 
-// Threads that appear while others are being seized are found by listing again; a
-// process that makes them faster than this many listings is stopped as far as it goes.
+// Threads that appear while others are being seized are found by listing again. A
+// process that keeps creating them is stopped as far as this many listings reach.
 enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10 };
 
 static uint64_t now_ms(void)
@@ -33,7 +33,7 @@ static uint64_t now_ms(void)
 
 static bool stop_knows(const struct stop *stop, pid_t tid)
 {
-    // Listings are in order of age, so a thread seen before is most often near.
+    // Listings are in order of age, so a thread seen before is usually near the end.
     for (size_t i = stop->count; i > 0; i--) {
         if (stop->threads[i - 1].tid == tid)
             return true;
@@ -58,22 +58,23 @@ static struct stopped_thread *append_stopped_thread(struct stop *stop, pid_t tid
     return thread;
 }
 
-// thread_state is a thread's state as /proc names it; X where there is none any more.
+// thread_state is a thread's state letter in /proc; X where the thread no longer
+// exists.
 static char thread_state(pid_t pid, pid_t tid)
 {
     char name[32];
     struct text stat = { 0 };
     snprintf(name, sizeof(name), "task/%d/stat", tid);
     bool there = read_process_file(pid, name, STATUS_LIMIT_BYTES, &stat) == CH_OK;
-    // The name before the bracket may hold brackets of its own.
+    // The command before the bracket may hold brackets of its own.
     const char *bracket = there ? strrchr(stat.bytes, ')') : NULL;
     char state = bracket != NULL && bracket[1] == ' ' ? bracket[2] : 'X';
     text_deinit(&stat);
     return state;
 }
 
-// seize asks one new thread to stop. One that cannot be had stays in the list, so that
-// it is not tried again.
+// seize asks one new thread to stop. A thread that cannot be traced stays in the list,
+// so that it is not tried again.
 static void seize(struct stop *stop, pid_t tid)
 {
     struct stopped_thread *thread = append_stopped_thread(stop, tid);
@@ -86,14 +87,14 @@ static void seize(struct stop *stop, pid_t tid)
         return;
     int error = errno;
     thread->run_state = thread_state(stop->pid, tid);
-    // A main thread that has exited stays in the list until the others have.
+    // An exited main thread stays listed until the others have exited.
     bool gone = error == ESRCH || thread->run_state == 'Z' || thread->run_state == 'X';
     thread->state = gone ? STOP_GONE : STOP_REFUSED;
     if (!gone && stop->refused == 0)
         stop->refused = error;
 }
 
-// note_listed takes a thread of the list, and returns 1 where it was not known yet.
+// note_listed handles one listed thread, and returns 1 if it is new.
 static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool first)
 {
     if (tid <= 0 || (!first && stop_knows(stop, tid)))
@@ -109,8 +110,8 @@ static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool fir
     return 1;
 }
 
-// seize_listed seizes the threads not known yet, and returns how many there were. The
-// list is read in large pieces, for which readdir has no way to ask.
+// seize_listed seizes the threads that are new, and returns how many there were. It
+// reads the list in large pieces, a size that readdir does not let one choose.
 static size_t seize_listed(struct stop *stop, pid_t free_tid)
 {
     static _Alignas(struct dirent) char list[32 << 10];
@@ -129,7 +130,7 @@ static size_t seize_listed(struct stop *stop, pid_t free_tid)
     return found;
 }
 
-// note_stop records how a thread was found: its registers, and what it did before.
+// note_stop records a stopped thread's registers, and what it was doing.
 static void note_stop(struct stopped_thread *thread, int status)
 {
     bool event = status >> 16 == PTRACE_EVENT_STOP;
@@ -146,8 +147,7 @@ static void note_stop(struct stopped_thread *thread, int status)
         thread->pending_signal = signal;
 }
 
-// take_stopped_thread notes that a thread has stopped, or is gone. False: neither, so
-// far.
+// take_stopped_thread records that a thread has stopped or exited. False: neither yet.
 static bool take_stopped_thread(struct stopped_thread *thread)
 {
     int status;
@@ -159,7 +159,7 @@ static bool take_stopped_thread(struct stopped_thread *thread)
     return thread->state != STOP_ASKED;
 }
 
-// wait_for_child sleeps until a thread changes state or deadline_ms has come.
+// wait_for_child sleeps until a thread changes state. False: deadline_ms has passed.
 static bool wait_for_child(uint64_t deadline_ms)
 {
     uint64_t now = now_ms();
@@ -175,9 +175,9 @@ static bool wait_for_child(uint64_t deadline_ms)
     return true;
 }
 
-// collect_stops waits for each thread in turn: most have stopped by the time they are
-// asked for, so that this is one call a thread. After the deadline it takes those that
-// have.
+// collect_stops waits for each thread in turn. Most have stopped by the time they are
+// waited for, so this takes one call per thread. After the deadline it only collects
+// those that have stopped.
 static void collect_stops(struct stop *stop, uint64_t deadline_ms)
 {
     for (size_t i = 0; i < stop->count; i++) {
@@ -189,7 +189,7 @@ static void collect_stops(struct stop *stop, uint64_t deadline_ms)
     }
 }
 
-// running_count is how many threads the process has, as the kernel counts them.
+// running_count is the kernel's count of the process's threads.
 static size_t running_count(pid_t pid)
 {
     struct text status = { 0 };
@@ -201,8 +201,8 @@ static size_t running_count(pid_t pid)
     return count;
 }
 
-// missed_some: a thread that was not stopped yet may have made another after it was
-// listed. Counting is cheaper than listing again, and tells.
+// missed_some is whether a thread was created after the list was read, by one not yet
+// stopped. Counting is cheaper than listing again.
 static bool missed_some(const struct stop *stop)
 {
     size_t present = 0;
@@ -239,7 +239,7 @@ static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
-    (void)signal(SIGCHLD, SIG_DFL); // ignored, it would not tell of a stop
+    (void)signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would not be sent on a stop
 
     for (int i = 0; i < MAX_LISTINGS; i++) {
         size_t found = seize_listed(stop, free_tid);
@@ -285,13 +285,14 @@ void stop_release(struct stop *stop)
     }
 }
 
-// interrupt_wait does nothing, but a wait that it interrupts returns.
+// interrupt_wait does nothing: the signal's delivery makes a blocked wait return.
 static void interrupt_wait(int signal)
 {
     (void)signal;
 }
 
-// interrupt_waits_every has every wait return after interval_ms, until it is 0.
+// interrupt_waits_every makes blocked waits return after every interval_ms; 0 ends
+// that.
 static void interrupt_waits_every(unsigned interval_ms)
 {
     const struct sigaction action = { .sa_handler = interrupt_wait };
@@ -301,7 +302,7 @@ static void interrupt_waits_every(unsigned interval_ms)
     setitimer(ITIMER_REAL, &(struct itimerval){ interval, interval }, NULL);
 }
 
-// await_exit waits for one thread and reaps it. False: it was not in time.
+// await_exit waits for one thread and reaps it. False: it did not exit in time.
 static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
 {
     if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
@@ -333,7 +334,7 @@ void stop_await_death(struct stop *stop, unsigned limit_ms)
         else
             in_time = await_exit(thread, deadline);
     }
-    // The kernel tells of the main thread when all others have been reaped.
+    // The kernel reports the main thread's exit once all others have been reaped.
     if (in_time && main_thread != NULL)
         in_time = await_exit(main_thread, deadline);
     interrupt_waits_every(0);

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-// What the kernel leaves in the result register of a system call it means to restart
-// (include/linux/errno.h); user space never sees these.
+// Values that the kernel leaves in the result register of a system call it will restart
+// (include/linux/errno.h); user space never sees them.
 enum {
     ERESTARTSYS = 512,
     ERESTARTNOINTR = 513,
@@ -25,8 +25,8 @@ static bool will_restart(int64_t result)
            result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK;
 }
 
-// answers_eintr: calls that fail with EINTR after a stop without having done anything,
-// so that running them again is what would have happened without us.
+// answers_eintr is whether the call fails with EINTR after a stop without having had an
+// effect, so that repeating it gives what would have happened without us.
 static bool answers_eintr(int64_t number)
 {
     switch (number) {
@@ -61,8 +61,8 @@ static bool answers_eintr(int64_t number)
     }
 }
 
-// note_call says whether the thread slept in a system call, and whether the call needs
-// our help to go on.
+// note_call records whether the thread sleeps in a system call, and whether we must
+// restart that call.
 static void note_call(struct stopped_thread *thread, int64_t number, int64_t result)
 {
     bool in_call = number >= 0;
@@ -75,13 +75,15 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
 
 #if defined(__x86_64__)
 
-// What the kernel gives of a program of 32 bits (struct user_regs_struct32).
+// narrow_registers is what the kernel gives for a 32-bit program (user_regs_struct32 in
+// arch/x86/include/asm/user_32.h, under another name).
 struct narrow_registers {
     uint32_t ebx, ecx, edx, esi, edi, ebp, eax, segments[4], orig_eax, eip, cs, eflags,
         esp, ss;
 };
 
-// note_narrow_call: its calls have other numbers, and none of them is helped.
+// note_narrow_call records a 32-bit call. Those have other numbers, and are never
+// restarted by us.
 static void note_narrow_call(struct stopped_thread *thread,
                              const struct narrow_registers *r)
 {

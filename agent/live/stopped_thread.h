@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of a process that is held: what is known of it, and whether it stands still.
+// A thread of a held process: what is known of it, and whether it is stopped.
 //
-// Whoever stops threads and whoever reads their registers fill it in; a core's threads
-// are made to look like those of a process that was stopped.
+// The code that stops threads and the code that reads registers fill it in; a core's
+// threads are presented like those of a stopped process.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,24 +12,24 @@
 #include "unwind/unwind.h"
 
 enum stop_state {
-    STOP_ASKED,   // seized and interrupted, not seen stopped
-    STOP_STOPPED, // registers are there
+    STOP_ASKED,   // seized and interrupted, not yet seen stopped
+    STOP_STOPPED, // its registers were read
     STOP_GONE,    // it exited
-    STOP_REFUSED, // we may not trace it
-    STOP_FREE,    // not ours to stop: the thread that crashed
+    STOP_REFUSED, // tracing it is refused
+    STOP_FREE,    // not ours to stop: the crashed thread
 };
 
 struct stopped_thread {
     pid_t tid;
     enum stop_state state;
-    char run_state; // before we stopped it, as /proc names it: R S D T Z; 0: not known
+    char run_state;     // before we stopped it, as in /proc: R S D T Z; 0: not known
     int pending_signal; // a signal it was about to receive
     struct unwind_registers registers;
     uint64_t flags;          // the processor's flags register
-    bool restart;            // its system call must be restarted by us
-    int wait_status;         // what waitpid said when it stopped
-    int64_t call;            // the system call that it is in; negative: none
-    uint64_t call_result;    // of that call, as far as it has got
+    bool restart;            // we must restart its system call
+    int wait_status;         // waitpid's status of the stop
+    int64_t call;            // the system call it is in; negative: none
+    uint64_t call_result;    // that call's result register
     uint64_t thread_pointer; // 0: not known
-    bool narrow;             // its program is of 32 bits: see narrow_walk.h
+    bool narrow;             // a 32-bit program's: see narrow_walk.h
 };

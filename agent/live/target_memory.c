@@ -12,10 +12,10 @@
 #include "agent/live/permitted.h"
 #include "agent/live/target_server.h"
 
-// No page begins at this address, so it marks an empty place of the cache.
+// No page begins at this address, so it marks an empty slot of the cache.
 #define NO_PAGE UINT64_C(1)
 
-// map_anonymous: fresh pages cost nothing until they are touched.
+// map_anonymous allocates lazily: fresh pages cost nothing until they are touched.
 static void *map_anonymous(size_t size)
 {
     void *bytes =
@@ -85,7 +85,7 @@ void target_memory_set_server(struct target_memory *memory, int channel)
     memory->server = channel;
 }
 
-// is_refusal tells what we may not do from what is not there.
+// is_refusal is whether a call was refused, as opposed to the memory being absent.
 static bool is_refusal(int error)
 {
     return error == EPERM || error == EACCES || error == ENOSYS;
@@ -161,8 +161,8 @@ size_t target_memory_copy(struct target_memory *memory, uint64_t address, void *
     }
 }
 
-// find_expected passes over the stacks that were expected and do not come, to the one
-// that is walked now and whose part in use has address.
+// find_expected skips expected stacks that did not come, up to the one being walked,
+// whose used part holds address.
 static bool find_expected(struct target_memory *memory, uint64_t address)
 {
     for (size_t i = 0; i < memory->expected_count; i++) {
@@ -176,8 +176,8 @@ static bool find_expected(struct target_memory *memory, uint64_t address)
     return false;
 }
 
-// read_ends reads the inner ends of the stack that is walked now and of those expected
-// after it, with one call.
+// read_ends reads the inner ends of the stack being walked and of those expected next,
+// with one call.
 static void read_ends(struct target_memory *memory)
 {
     struct iovec local[TARGET_ENDS];
@@ -204,7 +204,7 @@ static void read_ends(struct target_memory *memory)
     }
 }
 
-// use_end makes the end that has address the window.
+// use_end makes the end that holds address the window.
 static bool use_end(struct target_memory *memory, uint64_t address)
 {
     for (size_t i = 0; i < TARGET_ENDS; i++) {
@@ -216,8 +216,8 @@ static bool use_end(struct target_memory *memory, uint64_t address)
     return false;
 }
 
-// fill_window has the window begin at address. Walks go outward, so what lies before
-// is not wanted again; each fill is larger, for deep stacks.
+// fill_window makes the window begin at address. Walks go outward, so what lies before
+// is not read again; each fill is larger, for deep stacks.
 static void fill_window(struct target_memory *memory, uint64_t address)
 {
     if (memory->next_fill == 0) {

@@ -7,7 +7,7 @@
 
 #include "handler/request_page.h"
 
-// receive_read takes exactly length bytes.
+// receive_read receives exactly length bytes.
 static bool receive_read(int channel, void *to, size_t length)
 {
     ssize_t count = length != 0 ? recv(channel, to, length, MSG_WAITALL) : 0;
@@ -16,7 +16,7 @@ static bool receive_read(int channel, void *to, size_t length)
     return count == (ssize_t)length;
 }
 
-// read_page asks for bytes of one page: it is there as a whole, or not.
+// read_page requests bytes of one page, which is readable as a whole or not at all.
 static ssize_t read_page(int channel, uint64_t address, void *to, size_t length)
 {
     const struct request_read wanted = { .what = REQUEST_READ,
@@ -26,7 +26,7 @@ static ssize_t read_page(int channel, uint64_t address, void *to, size_t length)
     if (send(channel, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
         !receive_read(channel, &count, sizeof(count)) || count > length ||
         !receive_read(channel, to, (size_t)count)) {
-        errno = ENOSYS; // whatever it was, there is no server
+        errno = ENOSYS; // whatever failed, there is no server
         return -1;
     }
     return (ssize_t)count;

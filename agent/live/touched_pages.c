@@ -25,8 +25,8 @@ void touched_pages_close(struct touched_pages *pages)
     pages->fd = -1;
 }
 
-// read_page_words asks about page and those behind it. What is not answered once is not
-// asked again.
+// read_page_words reads the entries of page and of those after it. After one failure it
+// gives up for good.
 static void read_page_words(struct touched_pages *pages, uint64_t page)
 {
     const size_t word = sizeof(pages->words[0]);
