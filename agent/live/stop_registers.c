@@ -75,8 +75,8 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
 
 #if defined(__x86_64__)
 
-// narrow_registers is what the kernel gives for a 32-bit program (user_regs_struct32 in
-// arch/x86/include/asm/user_32.h, under another name).
+// narrow_registers is what the kernel gives for a 32-bit program: its
+// user_regs_struct32 (arch/x86/include/asm/user32.h).
 struct narrow_registers {
     uint32_t ebx, ecx, edx, esi, edi, ebp, eax, segments[4], orig_eax, eip, cs, eflags,
         esp, ss;
