@@ -5,10 +5,10 @@
 #include <string.h>
 
 enum {
-    // Linux maps nothing below vm.mmap_min_addr, 65536 on every distribution.
+    // Linux maps nothing below vm.mmap_min_addr, which is 65536 on every distribution.
     NULL_AREA_BYTES = 65536,
-    // How far from the stack pointer an access may fall and still be the stack's: large
-    // frames are probed page by page, alloca and arrays reach further.
+    // How far from the stack pointer an access may be and still be one to the stack:
+    // large frames are probed page by page, alloca and arrays reach further.
     STACK_REACH_BYTES = 1 << 20,
     SECCOMP = 1, // si_code of SIGSYS: SYS_SECCOMP
 };
@@ -28,12 +28,13 @@ bool crash_is_own_abort(const struct crash_facts *f)
 static bool near_stack(const struct crash_facts *f)
 {
     uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
-    // Past its outer end is no place that a stack grows to, nor is there one around a
-    // stack pointer that leads nowhere.
+    // A stack does not grow past its outer end, and a stack pointer that points nowhere
+    // has no stack around it.
     return distance < STACK_REACH_BYTES && f->address < f->stack.end;
 }
 
-// A stack overflows into what is mapped without rights (the guard), or not at all.
+// is_stack_overflow: a stack overflows into a mapping without access rights (the guard
+// page), or into unmapped memory.
 static bool is_stack_overflow(const struct crash_facts *f)
 {
     const struct crash_place *place = &f->address_place;
@@ -73,7 +74,7 @@ static const char *bus_kind(const struct crash_facts *f)
     return truncated ? "file-truncated" : "unknown";
 }
 
-// How glibc's malloc begins what it says of a heap that is not as it left it.
+// heap_words is how glibc's malloc begins its messages about a corrupted heap.
 static const char *const heap_words[] = {
     "malloc",
     "free()",
@@ -102,7 +103,8 @@ static bool is_heap_message(const char *message)
     return false;
 }
 
-// How the C libraries word a failed assertion: glibc, its own, and musl.
+// is_assertion recognizes how the C libraries word a failed assertion: glibc, also in
+// its own code, and musl.
 static bool is_assertion(const char *message)
 {
     return strstr(message, "Assertion `") != NULL ||
@@ -121,7 +123,7 @@ static const char *message_kind(const char *message)
         return "stack-smashing";
     if (message_begins(message, "*** "))
         return "fortify";
-    // malloc's own assertions are about the heap as well.
+    // malloc's own assertions are about the heap too.
     if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)
         return "assertion";
     return is_heap_message(message) || is_assertion(message) ? "heap-corruption"
@@ -142,8 +144,8 @@ static const char *abort_kind(const struct crash_facts *f)
 
 const char *crash_kind(const struct crash_facts *f)
 {
-    // No fault happened where a signal was sent. A process that aborts is the
-    // exception: it sends the signal to itself.
+    // If a signal was sent, there was no fault. A process that aborts is the exception:
+    // it sends the signal to itself.
     if (f->sent && !crash_is_own_abort(f))
         return "sent-by-process";
     switch (f->signal) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kind of crash it was. A pure function of the facts, which claims no more than
-// they show: what they leave open is "unknown".
+// The kind of a crash. A pure function of the facts, which claims no more than they
+// show: what they leave open is "unknown".
 #pragma once
 #include "report/crash_facts.h"
 
-// crash_kind is the report's crash.kind ("null-dereference").
+// crash_kind is crash.kind of the report ("null-dereference").
 const char *crash_kind(const struct crash_facts *facts);

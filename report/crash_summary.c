@@ -9,7 +9,7 @@
 #include "report/signal_name.h"
 #include "report/system_call_name.h"
 
-// A sentence quotes no more of a text than fits on a line or two.
+// QUOTED_BYTES: a sentence quotes no more of a text than fits on a line or two.
 enum { QUOTED_BYTES = 240 };
 
 static void append_quoted_message(struct text *out, const char *words, size_t size)
@@ -17,7 +17,7 @@ static void append_quoted_message(struct text *out, const char *words, size_t si
     bool cut = size > QUOTED_BYTES;
     if (cut) {
         size = QUOTED_BYTES;
-        // Not within a character of several bytes.
+        // Do not cut inside a UTF-8 character.
         while (size != 0 && ((unsigned char)words[size] & 0xc0) == 0x80)
             size--;
     }
@@ -54,7 +54,7 @@ static void summarize_sent(const struct crash_facts *f, const char *kind,
         text_append_string(out, " raised by the program itself");
         return;
     }
-    // What cannot be named from in here has the number 0 (pid_namespaces(7)).
+    // A process that is not visible in our pid namespace has pid 0 (pid_namespaces(7)).
     if (f->sender == 0) {
         text_append_string(out, " sent from outside of the process's namespace");
         return;
@@ -86,7 +86,7 @@ static const char *bus_words(int code)
     }
 }
 
-// append_fault_place says of a fault of no special kind what is at its address.
+// append_fault_place says what is at the address of a fault of no special kind.
 static void append_fault_place(const struct crash_facts *f, struct text *out)
 {
     if (f->signal == SIGBUS)
@@ -113,7 +113,7 @@ static const char *const access_verbs[] = {
     [CRASH_ACCESS_EXECUTE] = "Jump to",
 };
 
-// summarize_misaligned is about an access whose address the kernel did not tell.
+// summarize_misaligned describes an access whose address the kernel did not report.
 static void summarize_misaligned(const struct crash_facts *f, struct text *out)
 {
     text_appendf(out,
@@ -127,7 +127,7 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
     static const struct {
         const char *kind;
         const char *words;
-        bool path; // of the file there follows
+        bool path; // the path of the file follows
     } tails[] = {
         { "null-dereference", ", through a null pointer", false },
         { "write-to-read-only", ", which is read-only memory", true },
@@ -155,7 +155,7 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
     append_fault_place(f, out);
 }
 
-// summarize_target speaks of a jump to where no code is.
+// summarize_target describes a jump to an address without code.
 static void summarize_target(const struct crash_facts *f, const char *kind,
                              struct text *out)
 {
@@ -204,8 +204,8 @@ static void summarize_non_canonical(const struct crash_facts *f, const char *kin
         text_appendf(out, "Access to %s", words);
 }
 
-// append_summary_expression quotes what was asserted, without the place, which the
-// frames show.
+// append_summary_expression quotes the expression that was asserted, without its place,
+// which the frames show.
 static void append_summary_expression(struct text *out, const char *message)
 {
     static const char before[] = "Assertion `";
@@ -237,8 +237,8 @@ static void append_exception(const struct crash_facts *f, struct text *out)
     append_quoted_message(out, f->exception_what, strlen(f->exception_what));
 }
 
-// append_complaint quotes "*** buffer overflow detected ***: terminated" without its
-// frame.
+// append_complaint quotes "*** buffer overflow detected ***: terminated" without the
+// asterisks and what follows them.
 static void append_complaint(struct text *out, const char *message)
 {
     const char *begin = message + strlen("*** ");
@@ -308,7 +308,7 @@ static const char *silent_words(const struct crash_facts *f, const char *kind)
                                           : "The program aborted";
 }
 
-// summarize_abort says what led to abort, where that is known.
+// summarize_abort says what led to the abort, if that is known.
 static void summarize_abort(const struct crash_facts *f, const char *kind,
                             struct text *out)
 {
@@ -349,7 +349,7 @@ static void summarize_division(const struct crash_facts *f, const char *kind,
     text_append_string(out, words);
 }
 
-// summarize_refused speaks of an instruction that is the system's alone.
+// summarize_refused describes a privileged instruction.
 static void summarize_refused(const struct crash_facts *f, struct text *out)
 {
     text_appendf(out, "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
@@ -369,7 +369,7 @@ static bool is_fault_signal(const struct crash_facts *f)
     return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
 }
 
-// summarize_crash appends the sentence without what is known of the instruction.
+// summarize_crash appends the sentence without what is known about the instruction.
 static void summarize_crash(const struct crash_facts *f, const char *kind,
                             struct text *out)
 {
@@ -427,7 +427,7 @@ static void append_operand(const struct crash_facts *f, struct text *out)
     text_append_string(out, ")");
 }
 
-// append_blamed names the register that held the bad value, after the instruction.
+// append_blamed names the register with the bad value, after the instruction.
 static void append_blamed(const struct crash_facts *f, struct text *out)
 {
     text_append_string(out, " (");

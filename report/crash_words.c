@@ -7,7 +7,7 @@
 #include "report/crash_summary.h"
 #include "report/report_tree.h"
 
-// Sentences are a line or two; what is longer was made by somebody else.
+// WORDS_MAX: our sentences take a line or two; a longer text was made by somebody else.
 enum { WORDS_MAX = 64 << 10 };
 
 static int32_t read_int32(const json_t *object, const char *key)
@@ -112,8 +112,8 @@ static void read_crash_limits(const json_t *crash, struct crash_facts *out)
     };
 }
 
-// read_said reads what the program's libraries said. A message beside an exception is
-// made of it.
+// read_said reads the libraries' messages. If there is an exception, the message was
+// made from it.
 static void read_said(const json_t *crash, struct crash_facts *out)
 {
     const json_t *exception = json_object_get(crash, "exception");
@@ -125,7 +125,7 @@ static void read_said(const json_t *crash, struct crash_facts *out)
     out->raised_in = report_string(json_object_get(crash, "raised_in"), "function");
 }
 
-// read_pc is where the crashed thread was.
+// read_pc is the crashed thread's program counter.
 static uint64_t read_pc(const json_t *crash, const json_t *thread)
 {
     const json_t *registers = json_object_get(thread, "registers");
@@ -167,7 +167,7 @@ void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_said(crash, out);
 }
 
-// What a crash is to be told with.
+// words is the text that describes a crash.
 struct words {
     struct text summary;
     struct text message;
@@ -237,7 +237,7 @@ char *crash_words_begun(const json_t *report)
     const json_t *crash = json_object_get(report, "crash");
     const char *summary = report_string(crash, "summary");
     if (json_object_get(crash, "exception") != NULL)
-        return NULL; // of an exception both versions have all that the sentence says
+        return NULL; // for an exception both versions have all facts of the sentence
     words_make(report, NULL, &words);
     return summary == NULL || are_words(crash, "summary", &words.summary)
                ? NULL

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Functions that report a failure and are not its place. A '*' at the end stands for
-// anything; names are compared without parameters.
+// reporters are functions that report a failure and are not its place. A '*' at the end
+// matches anything; names are compared without parameters.
 static const char *const reporters[] = {
     // raising the signal
     "abort",
@@ -77,7 +77,7 @@ static const char *const reporters[] = {
     "calloc",
     "operator new*",
     "operator delete*",
-    // C++ and Rust on their way out
+    // termination in C++ and Rust
     "std::terminate",
     "std::unexpected",
     "__cxxabiv1::*",
@@ -124,7 +124,8 @@ static void hash_bytes(struct hash *hash, const void *bytes, size_t size)
     hash->low = (uint64_t)value;
 }
 
-// Numbers are hashed as eight little-endian bytes, whatever machine this is.
+// hash_number hashes a number as eight little-endian bytes, whatever this machine's
+// order.
 static void hash_number(struct hash *hash, uint64_t number)
 {
     uint8_t bytes[8];
@@ -133,14 +134,14 @@ static void hash_number(struct hash *hash, uint64_t number)
     hash_bytes(hash, bytes, sizeof(bytes));
 }
 
-// A field is its bytes and a NUL, so that two fields never run into each other.
+// hash_field hashes the bytes and a NUL, so that two fields never run into each other.
 static void hash_field(struct hash *hash, const char *text, size_t length)
 {
     hash_bytes(hash, text, length);
     hash_bytes(hash, "", 1);
 }
 
-// plain_length is the length of function without what a compiler's clone adds to it.
+// plain_length is the length of function without the suffix of a compiler's clone.
 static size_t plain_length(const char *function)
 {
     static const char *const marks[] = { " [clone ", ".constprop.", ".isra.", ".part.",
@@ -227,7 +228,7 @@ void fingerprint_add(struct fingerprint *fingerprint,
                      const struct fingerprint_frame *frame)
 {
     if (frame->function == NULL && frame->image == NULL)
-        return; // nothing about it is the same the next time
+        return; // nothing about it is the same in the next crash
     if (!fingerprint->inside && frame->function != NULL &&
         fingerprint_only_reports(frame->function))
         return;

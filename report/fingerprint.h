@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fingerprint is the key that crashes are grouped by: equal for the same defect hit
-// again, on another machine, in another build, at another address.
+// A fingerprint is the key that crashes are grouped by: it is equal when the same
+// defect is hit again, on another machine, in another build, at another address.
 //
-// It hashes the signal, the kind and the innermost frames of the crashed thread, in the
-// form of this version of the rules:
-//   1. A frame is its function and the file name of its image; one without a name is
-//      its image's build id and offset. Addresses never count, nor do frames with
-//      neither name nor image.
-//   2. Frames at the inner end that only report a failure are left out: abort, raise,
-//      assertions, fortify and stack checks, the heap's own checks, terminate, panics.
-//   3. Direct recursion counts once. Inline frames count like any other.
-//   4. System frames count only where the thread has no other: which memcpy a machine
-//      picks, or which libc starts the thread, is no part of the defect.
-//   5. Of what is left the innermost FINGERPRINT_FRAMES count.
-//   6. Suffixes of compiler clones (.constprop.0, [clone .cold]) do not count.
-// A change of any rule raises FINGERPRINT_VERSION, which is hashed first.
+// It hashes the signal, the kind and the innermost frames of the crashed thread, by
+// this version of the rules:
+// 1. A frame is its function and the file name of its image; a frame without a name is
+//    its image's build id and offset. Addresses never count, nor do frames with
+//    neither name nor image.
+// 2. Frames at the inner end that only report a failure are left out: abort, raise,
+//    assertions, fortify and stack checks, the heap's own checks, terminate, panics.
+// 3. Direct recursion counts once. Inlined calls count like any other frame.
+// 4. System frames count only if the thread has no others: which memcpy a machine
+//    selects, or which libc starts the thread, is no part of the defect.
+// 5. Of the frames left the innermost FINGERPRINT_FRAMES count.
+// 6. Suffixes of compiler clones (.constprop.0, [clone .cold]) do not count.
+// If any rule changes, FINGERPRINT_VERSION is raised, which is hashed first.
 //
-// It is fed frame by frame, so that the raw report's writer and whoever holds a report
+// It is fed frame by frame, so that the raw report's writer and code that has a report
 // in memory (report_fingerprint) share it.
 #pragma once
 #include <stdbool.h>
@@ -27,17 +27,17 @@ enum { FINGERPRINT_VERSION = 1, FINGERPRINT_FRAMES = 8, FINGERPRINT_SIZE = 33 };
 
 struct fingerprint_frame {
     const char *function; // demangled; NULL: not known
-    const char *image;    // path or name of its image; NULL: in none
+    const char *image;    // path or name of its image; NULL: it is in none
     const char *build_id; // hex; NULL: not known
     uint64_t image_offset;
     bool system;
 };
 
-// A run of frames hashed so far. The hash is FNV-1a of 128 bits, in two halves.
+// fingerprint_run is the frames hashed so far: a 128-bit FNV-1a hash in two halves.
 struct fingerprint_run {
     uint64_t high;
     uint64_t low;
-    uint64_t last[2]; // hash of the last frame alone, to see recursion
+    uint64_t last[2]; // hash of the last frame alone, to detect recursion
     uint32_t frames;
 };
 
@@ -47,10 +47,10 @@ struct fingerprint {
     bool inside; // past the frames that only report the failure
 };
 
-// fingerprint_init starts one; kind is crash.kind, NULL: unknown.
+// fingerprint_init begins a fingerprint; kind is crash.kind, NULL: unknown.
 void fingerprint_init(struct fingerprint *fingerprint, int signal, const char *kind);
 
-// fingerprint_add takes the next frame of the crashed thread, innermost first.
+// fingerprint_add adds the next frame of the crashed thread, innermost first.
 void fingerprint_add(struct fingerprint *fingerprint,
                      const struct fingerprint_frame *frame);
 
@@ -58,5 +58,5 @@ void fingerprint_add(struct fingerprint *fingerprint,
 void fingerprint_finish(const struct fingerprint *fingerprint,
                         char out[static FINGERPRINT_SIZE]);
 
-// fingerprint_only_reports: function is one of those of rule 2.
+// fingerprint_only_reports is true for a function that rule 2 leaves out.
 bool fingerprint_only_reports(const char *function);

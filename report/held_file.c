@@ -6,8 +6,8 @@
 
 #include "base/cursor.h"
 
-// A record: its kind, how many bytes follow, then the bytes, in the machine's order,
-// which is the cursor's on every machine that agents run on.
+// record_kind begins a record: its kind, the number of bytes that follow, then the
+// bytes. Numbers are little-endian, which is also the order of the cursor.
 enum record_kind {
     RECORD_MEMORY = 0x4d454d,
     RECORD_WATCH = 0x57415443,
@@ -112,7 +112,7 @@ static int by_tid(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-// separate_held_parts cuts off of each piece what the ones before it have.
+// separate_held_parts removes from each piece what the pieces before it cover.
 static void separate_held_parts(struct held_file *file)
 {
     uint64_t end = 0;
@@ -132,7 +132,7 @@ static void separate_held_parts(struct held_file *file)
     file->piece_count = kept;
 }
 
-// read_records reads all records, of which there are at most as many as there is room.
+// read_records reads all records; the arrays have room for all of them.
 static enum ch_status read_records(struct held_file *file, struct cursor c)
 {
     while (cursor_left(&c) > 0) {
@@ -154,7 +154,7 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
     return CH_OK;
 }
 
-// count_records is how many records there may be.
+// count_records is an upper bound of the number of records.
 static size_t count_records(struct cursor c)
 {
     size_t count = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was copied of a process while it was held, for the free phase to make values of:
-// pieces of its memory, its threads' registers, and which objects it wanted to be
-// shown.
+// What was copied of a process while it was held, from which the free phase makes
+// values: pieces of its memory, its threads' registers, and which objects it asked to
+// have shown.
 //
-// The agent writes it into a memfd, never to disk, and hands it on over exec; `attach`
-// and `core` keep it in memory. Pieces may lie on each other: it is all of one moment.
-// The memory is a stranger's: nothing in it is believed, and a piece that is not there
-// is a hole that readers are told of.
+// The agent writes it into a memfd, never to disk, and passes it on through exec;
+// `attach` and `core` keep it in memory. Pieces may overlap: all were copied at the
+// same moment. The memory comes from a stranger: nothing in it is trusted, and a
+// missing piece is a hole that readers get an error for.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "unwind/unwind.h"
 
-// HELD_FILE_MAX is the size at which a reader refuses one.
+// HELD_FILE_MAX is the size from which a reader refuses a file.
 #define HELD_FILE_MAX ((size_t)512 << 20)
 
 struct held_memory {
@@ -27,15 +27,15 @@ struct held_memory {
     size_t size;
 };
 
-// What is missing of the memory that hangs on an object. Memory that is not missing and
-// not there could not be read.
+// held_cut says what is missing of the memory reachable from an object. Memory that is
+// absent but not listed as missing could not be read.
 enum held_cut {
     HELD_WHOLE,
-    HELD_CUT_BEYOND, // what its own pointers lead to is there
+    HELD_CUT_BEYOND, // the targets of its own pointers are present
     HELD_CUT,
 };
 
-// A held_watch is an object that the program wanted to be shown.
+// held_watch is an object that the program asked to have shown.
 struct held_watch {
     const char *name;
     const char *type; // in words, as the program gave it
@@ -45,7 +45,7 @@ struct held_watch {
     uint64_t cut;    // enum held_cut
 };
 
-// A held_thread has the registers that the thread was stopped with.
+// held_thread has the registers that the thread was stopped with.
 struct held_thread {
     uint64_t tid;
     const struct unwind_arch *arch;
@@ -53,7 +53,7 @@ struct held_thread {
 };
 
 struct held_file {
-    struct held_memory *pieces; // by address, none on another
+    struct held_memory *pieces; // by address, not overlapping
     size_t piece_count;
     struct held_watch *watches;
     size_t watch_count;
@@ -72,7 +72,7 @@ void held_file_add_watch(struct text *out, const struct held_watch *watch);
 void held_file_add_thread(struct text *out, const struct held_thread *thread);
 
 // held_file_init reads what was appended, which must outlive file. CH_ERR_MALFORMED,
-// CH_ERR_TRUNCATED: that is not what bytes are.
+// CH_ERR_TRUNCATED: bytes are something else.
 CH_CHECKED enum ch_status held_file_init(struct held_file *file, const void *bytes,
                                          size_t size);
 void held_file_deinit(struct held_file *file);
@@ -80,5 +80,5 @@ void held_file_deinit(struct held_file *file);
 // held_file_thread is the thread with that tid, or NULL.
 const struct held_thread *held_file_thread(const struct held_file *file, uint64_t tid);
 
-// held_file_reader reads the memory that file has.
+// held_file_reader reads the memory that file has; file must outlive it.
 struct memory_reader held_file_reader(struct held_file *file);

@@ -5,11 +5,11 @@
 
 #include "report/json_writer.h"
 
-// A level is an array or object that is being written.
+// level is an array or object that is being written.
 struct level {
     json_t *of;
     size_t next;    // of an array
-    void *iterator; // of an object; NULL: its members are written
+    void *iterator; // of an object; NULL: all its members are written
 };
 
 struct walk {
@@ -43,7 +43,7 @@ static void enter_tree_node(struct walk *walk, json_t *value)
         json_write_array(&walk->writer);
 }
 
-// write_json_value writes what has no values in it, and the beginning of what has.
+// write_json_value writes a scalar, or the beginning of an array or object.
 static void write_json_value(struct walk *walk, json_t *value)
 {
     struct json_writer *w = &walk->writer;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// A report of a thousand threads is a few megabytes in tiny pieces, so a piece costs a
-// bounds check and a copy here, and nothing else.
+// BUFFER_BYTES: a report of a thousand threads is a few megabytes in tiny pieces, so a
+// piece must cost no more than a bounds check and a copy.
 enum { BUFFER_BYTES = 64 * 1024 };
 
 void json_writer_init(struct json_writer *w, int fd)
@@ -24,7 +24,7 @@ void json_writer_deinit(struct json_writer *w)
     text_deinit(&w->text);
 }
 
-// hand_on gives size bytes to the descriptor or the text.
+// hand_on passes size bytes to the descriptor or the text.
 static void hand_on(struct json_writer *w, const char *bytes, size_t size)
 {
     w->handed_on += size;
@@ -49,7 +49,7 @@ static void flush(struct json_writer *w)
     w->used = 0;
 }
 
-// put_large is put for what does not fit behind what is held.
+// put_large is put_json_bytes for bytes that do not fit after what is buffered.
 static void put_large(struct json_writer *w, const void *bytes, size_t size)
 {
     if (w->error != 0)
@@ -88,8 +88,8 @@ enum ch_status json_writer_finish(struct json_writer *w)
     return w->error == ENOMEM ? CH_ERR_NO_MEMORY : CH_ERR_IO;
 }
 
-// separate_values writes the comma that a value needs before it, and arms it for the
-// next.
+// separate_values writes the comma that a value needs before it, and requests one
+// before the next value.
 static void separate_values(struct json_writer *w)
 {
     if (w->need_comma)
@@ -222,7 +222,7 @@ void json_write_plain(struct json_writer *w, const char *text)
     put_json_bytes(w, "\"", 1);
 }
 
-// put_decimal writes value without padding.
+// put_decimal writes value in decimal, without padding.
 static void put_decimal(struct json_writer *w, uint64_t value)
 {
     char digits[20];
@@ -256,7 +256,7 @@ void json_write_bool(struct json_writer *w, bool value)
 
 void json_write_hex(struct json_writer *w, uint64_t value)
 {
-    // A quote, 0x, up to 16 digits, a quote: written from the end.
+    // A quote, 0x, up to 16 digits, a quote, written from the end.
     char text[20];
     size_t at = sizeof(text);
     text[--at] = '"';

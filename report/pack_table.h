@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of a report under way (report_pack.h): rows of JSON, found again by a hash.
+// A table of a report that is being packed (report_pack.h): rows of JSON, indexed by a
+// hash.
 //
-// Rows whose hashes fall together are a chain, the last one first. A search
-// compares at most PACK_CANDIDATES of them, so that no input makes it slow.
+// Rows whose hashes collide form a chain, the last one first. A search compares at most
+// PACK_CANDIDATES rows, so that no input makes it slow.
 #pragma once
 #include <jansson.h>
 #include <stddef.h>
@@ -16,20 +17,20 @@ struct pack_table {
     struct pack_entry {
         uint64_t hash;
         json_int_t before;  // the entry before it in its chain, or PACK_NONE
-        const json_t *from; // what the row was made of: an array, or a backtrace
-        size_t begin;       // where it begins and ends in the array
+        const json_t *from; // what the row was made from: an array, or a backtrace
+        size_t begin;       // first index in the array, and the one after the last
         size_t end;
-        json_t *values; // owned; of a backtrace: what its threads have
+        json_t *values; // owned; of a backtrace: the values of its threads
     } * entries;
     size_t capacity;
-    uint32_t chains[PACK_CHAINS]; // the last entry of each, plus one; 0: none
+    uint32_t chains[PACK_CHAINS]; // the last entry of each, plus one; 0: empty
 };
 
-// pack_table_first is the last entry with this hash, or another of its chain.
+// pack_table_first is the last entry of the chain of this hash, whose hash may differ.
 json_int_t pack_table_first(const struct pack_table *table, uint64_t hash);
 
-// pack_table_add appends row, which it takes over, and gives its number; PACK_NONE: out
-// of memory, and entry's values are still the caller's.
+// pack_table_add appends row, of which it takes ownership, and returns its number;
+// PACK_NONE: out of memory, and the caller still owns entry's values.
 json_int_t pack_table_add(struct pack_table *table, struct pack_entry entry,
                           json_t *row);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 // bracket_end is the offset after the '>' that closes the '<' at text[open]; 0: none
-// does. Arrows and operators are no brackets.
+// does. The '>' of an arrow is not a bracket.
 static size_t bracket_end(const char *text, size_t open)
 {
     size_t depth = 0;
@@ -18,8 +18,8 @@ static size_t bracket_end(const char *text, size_t open)
     return 0;
 }
 
-// match_default is how many bytes at text are a further template argument that is the
-// library's default.
+// match_default is the length of a template argument at text that is the library's
+// default; 0: there is none.
 static size_t match_default(const char *text)
 {
     static const char *const defaults[] = {
@@ -51,7 +51,8 @@ static void drop_defaults(const char *name, struct text *out)
     }
 }
 
-// match_alias is how many bytes at text have a usual name, which it gives.
+// match_alias is the length of a name at text that has a usual alias, and stores the
+// alias.
 static size_t match_alias(const char *text, const char **out)
 {
     static const struct {
@@ -80,7 +81,7 @@ static size_t match_alias(const char *text, const char **out)
 
 void readable_name(const char *function, struct text *out)
 {
-    // Longer ones are nobody's to read, and may be made to be slow.
+    // Nobody reads longer names, and some are built to be slow to process.
     enum { LONGEST = 4096 };
     struct text CH_CLEANUP(text_deinit) plain = { 0 };
     if (strlen(function) > LONGEST) {
@@ -103,8 +104,8 @@ void readable_name(const char *function, struct text *out)
     }
 }
 
-// qualified_part finds the name in between what it returns and its parameters: the last
-// word that is in no brackets, up to the first parenthesis after it.
+// qualified_part finds the name between the return type and the parameters: the last
+// word outside of brackets, up to the first parenthesis after it.
 static void qualified_part(const char *name, size_t *out_start, size_t *out_end)
 {
     size_t start = 0;
@@ -127,7 +128,7 @@ void readable_name_short(const char *function, struct text *out)
     readable_name(function, &name);
     if (!text_ok(&name) || name.size == 0)
         return;
-    // Operators and lambdas have parentheses, blanks and brackets of their own.
+    // The names of operators and lambdas contain parentheses, spaces and brackets.
     if (strstr(name.bytes, "operator") == NULL && strchr(name.bytes, '{') == NULL)
         qualified_part(name.bytes, &start, &end);
     if (end > start)

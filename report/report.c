@@ -49,8 +49,8 @@ static bool report_has_shape(const json_t *value, enum report_shape shape)
     return false;
 }
 
-// check_report_members checks that object is one and each known member has its shape;
-// null is as good as missing.
+// check_report_members checks that object is an object and that each known member has
+// its shape; null counts as missing.
 static enum ch_status check_report_members(const json_t *object,
                                            const struct report_shape_member *members,
                                            struct report_error *error)
@@ -79,13 +79,13 @@ static enum ch_status check_report_members(const json_t *object,
 
 enum { SEEN_MAX = 256 };
 
-// What checks of the parts of one report share.
+// checking is what the checks of the parts of one report share.
 struct checking {
-    size_t images;                // how many the report lists
-    const json_t *seen[SEEN_MAX]; // frames that are right: many may be one value
+    size_t images;                // number of images in the report
+    const json_t *seen[SEEN_MAX]; // frames found valid: many may be one value
 };
 
-// seen_place is where frame stands once it was seen, or another that falls there.
+// seen_place is the slot of seen for frame; it may hold another frame.
 static const json_t **seen_place(struct checking *all, const json_t *frame)
 {
     uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15;
@@ -159,7 +159,7 @@ static enum ch_status check_problem(const json_t *problem, struct checking *all,
     return check_report_members(problem, report_shape_problem, error);
 }
 
-// check_object checks a member that is an object, where there is one.
+// check_object checks a member that is an object, if it exists.
 static enum ch_status check_object(const json_t *report, const char *key,
                                    const struct report_shape_member *members,
                                    struct report_error *error)
@@ -175,7 +175,7 @@ static enum ch_status check_object(const json_t *report, const char *key,
     return status;
 }
 
-// schema_is compares all of a schema, which may hold a NUL.
+// schema_is compares the whole schema, which may contain a NUL.
 static bool schema_is(const json_t *report, const char *wanted)
 {
     const json_t *schema = json_object_get(report, "schema");
@@ -219,8 +219,8 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
     return status;
 }
 
-// open_tables makes a report of version 2 one with every frame in its place; in memory
-// reports of both versions are alike.
+// open_tables puts every frame of a report of version 2 in its place; in memory reports
+// of both versions are alike.
 static enum ch_status open_tables(json_t *report, struct report_error *error)
 {
     if (!schema_is(report, REPORT_SCHEMA))
@@ -232,7 +232,7 @@ static enum ch_status open_tables(json_t *report, struct report_error *error)
     return status;
 }
 
-// open_tree makes a report of the tree that was read.
+// open_tree turns the tree that was parsed into a report.
 static enum ch_status open_tree(json_t *report, struct report_error *error)
 {
     if (!json_is_object(report)) {
@@ -281,7 +281,7 @@ static enum ch_status read_bytes(int fd, struct text *out, struct report_error *
     else if (status != CH_OK)
         report_error_set(error, "out of memory");
     else
-        text_append(out, "", 0); // bytes is not NULL
+        text_append(out, "", 0); // so that bytes is not NULL
     return status;
 }
 

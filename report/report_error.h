@@ -2,8 +2,8 @@
 //
 // Why a report was refused, in one line: "threads[2].tid is not a number".
 //
-// Checks word what is wrong where they find it, and those around them where that was.
-// A text that is longer than the line is cut. Users: what reads and opens reports.
+// A check words the failure where it finds it, and its callers add where that was. A
+// text that is longer than the line is cut. Users: code that reads and opens reports.
 #pragma once
 #include <stddef.h>
 
@@ -13,9 +13,9 @@ struct report_error {
     char text[256];
 };
 
-// report_error_set words the error as printf would.
+// report_error_set formats the error like printf.
 void report_error_set(struct report_error *error, const char *format, ...)
     CH_PRINTF(2, 3);
 
-// report_error_within puts where[index] in front of what an inner check said.
+// report_error_within puts where[index] in front of the error of an inner check.
 void report_error_within(struct report_error *error, const char *where, size_t index);

@@ -14,8 +14,9 @@
 
 enum { RANDOM_BYTES = 10 };
 
-// An id must be unique, not secret: where the kernel gives no random bytes (a sandbox
-// that forbids the call), clock, process and address space layout make do.
+// fill_from_clock makes an id that is unique, not secret: where the kernel gives no
+// random bytes (a sandbox that forbids the call), clock, process and address space
+// layout must do.
 static void fill_from_clock(uint8_t *out)
 {
     struct timespec now = { 0 };

@@ -8,17 +8,17 @@
 
 #include "report/report_table.h"
 
-// A place, ready to be put into stacks.
+// open_report_place is a place, ready to be put into stacks.
 struct open_report_place {
     json_t *frame;     // of the function itself; borrowed from the table
-    json_t *inlined;   // frames of calls inlined there, innermost first; NULL: none
-    json_t *variables; // what values of frames here refer to; NULL: none
+    json_t *inlined;   // frames of the calls inlined there, innermost first; NULL: none
+    json_t *variables; // variables that the values of frames here refer to; NULL: none
 };
 
 struct opening {
     struct open_report_place *places;
     size_t place_count;
-    json_t *stacks; // each made a backtrace
+    json_t *stacks; // each of them turned into a backtrace
     size_t frames;  // in all threads, so far
     size_t members; // of objects that were copied, so far
     struct report_error *error;
@@ -30,7 +30,8 @@ static enum ch_status open_refuse(const struct opening *opening, const char *why
     return CH_ERR_MALFORMED;
 }
 
-// take_member removes member key from object and hands it over; NULL: there is none.
+// take_member removes member key from object and passes its ownership; NULL: there is
+// none.
 static json_t *take_member(json_t *object, const char *key)
 {
     json_t *value = json_incref(json_object_get(object, key));
@@ -38,8 +39,8 @@ static json_t *take_member(json_t *object, const char *key)
     return value;
 }
 
-// count_members bounds the objects that are made from one of the file's: a few bytes of
-// a value make a whole frame its own.
+// count_members limits the objects that are made from one of the file's: a few bytes of
+// a value make a whole frame a copy.
 static enum ch_status count_members(struct opening *opening, const json_t *object)
 {
     opening->members += json_object_size(object) + 1;
@@ -50,7 +51,7 @@ static enum ch_status count_members(struct opening *opening, const json_t *objec
     return CH_ERR_LIMIT;
 }
 
-// open_inlined completes the frame of an inlined call with what it has from its place.
+// open_inlined completes the frame of an inlined call with the members of its place.
 static json_t *open_inlined(const json_t *place, const json_t *call)
 {
     json_t *frame = json_object();
@@ -93,7 +94,7 @@ static enum ch_status open_report_place(struct opening *opening, json_t *place)
     out->frame = place;
     out->inlined = take_member(place, "inlined");
     out->variables = take_member(place, "variables");
-    opening->place_count++; // from here on both are freed with it
+    opening->place_count++; // from here on opening_deinit frees both
     if ((out->inlined != NULL && !json_is_array(out->inlined)) ||
         (out->variables != NULL && !json_is_array(out->variables)))
         return open_refuse(opening, "inlined or variables is not an array");
@@ -127,7 +128,7 @@ static const struct open_report_place *place_at(const struct opening *opening,
     return &opening->places[number];
 }
 
-// count_opened_frames bounds what opening makes: each frame is counted where it is put.
+// count_opened_frames limits what opening makes: each frame counts once per occurrence.
 static enum ch_status count_opened_frames(struct opening *opening, size_t count)
 {
     if (count > REPORT_FRAMES_MAX - opening->frames) {
@@ -158,15 +159,15 @@ static enum ch_status open_element(struct opening *opening, json_t *element,
     return CH_OK;
 }
 
-// open_stack makes a backtrace of version 1 of a stack. `elements` keeps the numbers
-// until the threads have their values.
+// open_stack turns a stack into a backtrace of version 1. `elements` keeps the numbers
+// of places until the threads have their values.
 static enum ch_status open_stack(struct opening *opening, json_t *stack)
 {
     json_t *elements = json_object_get(stack, "frames");
     if (!json_is_object(stack))
         return open_refuse(opening, "it is not an object");
     if (elements == NULL)
-        return CH_OK; // its CBF has them
+        return CH_OK; // its CBF has the frames
     if (!json_is_array(elements))
         return open_refuse(opening, "frames is not an array");
     json_t *frames = json_array();
@@ -192,19 +193,19 @@ static enum ch_status open_stacks(struct opening *opening)
             return status;
         }
     }
-    // What counts from here on is what the threads have.
+    // From here on only the frames of the threads count.
     opening->frames = 0;
     return CH_OK;
 }
 
-// A position in a stack: an element, and the first of the frames that it became.
+// open_position is a position in a stack: an element, and the first of its frames.
 struct open_position {
     size_t element;
     size_t frame;
 };
 
-// advance moves a position forward to element; false: it is not ahead, or there is no
-// such element.
+// advance moves a position forward to element; false: the element is behind it, or does
+// not exist.
 static bool advance(const struct opening *opening, const json_t *elements,
                     json_int_t element, struct open_position *at)
 {
@@ -219,7 +220,7 @@ static bool advance(const struct opening *opening, const json_t *elements,
     return true;
 }
 
-// open_variable completes a variable with the values that a thread has of it.
+// open_variable completes a variable with a thread's values of it.
 static json_t *open_variable(const json_t *variable, const json_t *value)
 {
     json_t *whole = json_copy((json_t *)(uintptr_t)variable);
@@ -238,7 +239,8 @@ static json_t *open_variable(const json_t *variable, const json_t *value)
     return whole;
 }
 
-// list_of is the array of frame that variable belongs to, made where it is missing.
+// list_of is the array of frame that variable belongs to; it is created if it is
+// missing.
 static json_t *list_of(json_t *frame, const json_t *variable)
 {
     const char *key = json_string_value(json_object_get(variable, "list"));
@@ -255,7 +257,7 @@ static json_t *list_of(json_t *frame, const json_t *variable)
                                                                             : NULL;
 }
 
-// open_value puts one value into the frame that has it. at is where its place is.
+// open_value puts one value into its frame. at is the first frame of its place.
 static enum ch_status open_value(struct opening *opening, json_t *thread,
                                  const struct open_report_place *place, size_t at,
                                  const json_t *value)
@@ -287,7 +289,7 @@ static enum ch_status open_value(struct opening *opening, json_t *thread,
     return CH_OK;
 }
 
-// open_frame_values puts the values of one frame of thread in their places.
+// open_frame_values puts the values of one element of thread's stack into its frames.
 static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
                                         const json_t *values, struct open_position *at)
 {
@@ -341,7 +343,7 @@ static enum ch_status open_thread(struct opening *opening, json_t *thread)
     return open_values(opening, thread);
 }
 
-// forget_elements drops the numbers of a thread's stack, which its frames replace.
+// forget_elements removes the numbers of a stack's places, which its frames replace.
 static void forget_elements(json_t *stack)
 {
     (void)json_object_del(stack, "elements");

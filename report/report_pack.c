@@ -13,7 +13,8 @@
 struct pack {
     struct pack_table places;
     struct pack_table stacks;
-    struct pack_table backtraces; // of the tree; a row is the number of its stack
+    struct pack_table
+        backtraces; // of the tree; a row is the number of the backtrace's stack
 };
 
 static uint64_t pack_hash(uint64_t hash, const char *text)
@@ -23,7 +24,7 @@ static uint64_t pack_hash(uint64_t hash, const char *text)
     return hash ^ hash >> 32;
 }
 
-// packed_is_same compares plain values; what has values in it is only equal to itself.
+// packed_is_same compares scalars; an array or object is equal only to itself.
 static bool packed_is_same(const json_t *a, const json_t *b)
 {
     if (a == b)
@@ -36,10 +37,11 @@ static bool packed_is_same(const json_t *a, const json_t *b)
                       json_string_length(a)) == 0;
     if (json_is_integer(a))
         return json_integer_value(a) == json_integer_value(b);
-    return false; // true, false and null are one value each
+    return false; // true, false and null are singletons
 }
 
-// is_variable: the element can be split into what its place has and what differs.
+// is_variable is true if the element can be split into what its place has and what
+// differs.
 static bool is_variable(const json_t *element)
 {
     return json_is_object(element) && json_object_get(element, "varies") == NULL &&
@@ -47,8 +49,8 @@ static bool is_variable(const json_t *element)
            json_object_get(element, "inlined") == NULL;
 }
 
-// is_list: the member of a frame is a list of variables, whose values differ from
-// thread to thread.
+// is_list is true if the member of a frame is a list of variables, whose values differ
+// from thread to thread.
 static bool is_list(const char *key, const json_t *value)
 {
     if (report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
@@ -67,7 +69,7 @@ static bool varies(const char *key)
            REPORT_TABLE_VARYING;
 }
 
-// skip_lists moves an iterator on to a member that the place itself has.
+// skip_lists advances an iterator to the next member that belongs to the place itself.
 static void *skip_lists(json_t *frame, void *at)
 {
     while (at != NULL && is_list(json_object_iter_key(at), json_object_iter_value(at)))
@@ -75,8 +77,8 @@ static void *skip_lists(json_t *frame, void *at)
     return at;
 }
 
-// frames_match compares two frames but for their values. Frames that were made alike
-// have their members in one order.
+// frames_match compares two frames except for their values. Frames that were made in
+// the same way have their members in the same order.
 static bool frames_match(json_t *a, json_t *b)
 {
     if (a == b)
@@ -93,7 +95,7 @@ static bool frames_match(json_t *a, json_t *b)
     return at_a == at_b;
 }
 
-// A run is one place in a backtrace: the calls inlined there, then the function.
+// pack_run is one place in a backtrace: the calls inlined there, then the function.
 struct pack_run {
     const json_t *frames;
     size_t begin;
@@ -143,8 +145,8 @@ static bool runs_match(const struct pack_run *a, const struct pack_entry *b)
     return true;
 }
 
-// place_members copies to place what a frame has but for its values; of an inlined call
-// also without what it has from its place.
+// place_members copies the members of a frame to place, without its values; for an
+// inlined call also without the members that its place has.
 static int place_members(json_t *place, json_t *frame, bool inlined)
 {
     const char *key;
@@ -180,7 +182,7 @@ static json_t *make_place(const struct pack_run *run)
     return NULL;
 }
 
-// pack_place is the number of the place that a run is at, or PACK_NONE.
+// pack_place is the number of the place of a run, or PACK_NONE.
 static json_int_t pack_place(struct pack *pack, const struct pack_run *run)
 {
     struct pack_table *places = &pack->places;
@@ -201,15 +203,15 @@ static json_int_t pack_place(struct pack *pack, const struct pack_run *run)
     return place != NULL ? pack_table_add(places, entry, place) : PACK_NONE;
 }
 
-// A variable of a frame: which frame of its place, in which list.
+// pack_variable is a variable of a frame: which frame of its place, in which list.
 struct pack_variable {
     json_t *element;
-    size_t inlined; // SIZE_MAX: of the function itself
+    size_t inlined; // SIZE_MAX: the function itself
     const char *list;
 };
 
-// describes: the row of a place's variables is of this variable, and all but the values
-// is equal.
+// describes is true if a row of a place's variables is this variable, and all members
+// except the values are equal.
 static bool describes(const json_t *row, const struct pack_variable *variable)
 {
     const json_t *inlined = json_object_get(row, "inlined");
@@ -268,12 +270,13 @@ static json_t *describe(const struct pack_variable *variable)
     return NULL;
 }
 
-// variable_number is where the place has the variable, or PACK_NONE.
+// variable_number is the index of the variable in its place, or PACK_NONE.
 static json_int_t variable_number(json_t *place, const struct pack_variable *variable)
 {
     json_t *rows = json_object_get(place, "variables");
     size_t count = json_array_size(rows);
-    // The first ones are those of the place's first threads, and of most others.
+    // The first rows are those of the place's first threads, and fit most other
+    // threads.
     for (size_t i = 0; i < count && i < PACK_CANDIDATES * PACK_CANDIDATES; i++)
         if (describes(json_array_get(rows, i), variable))
             return (json_int_t)i;
@@ -286,7 +289,7 @@ static json_int_t variable_number(json_t *place, const struct pack_variable *var
                                                                 : PACK_NONE;
 }
 
-// pack_variable appends to values what the thread has of one variable.
+// pack_variable appends a thread's values of one variable to values.
 static int pack_variable(json_t *place, const struct pack_variable *variable,
                          json_t *values)
 {
@@ -346,7 +349,7 @@ static int pack_run(struct pack *pack, const struct pack_run *run, json_t *eleme
     return failed | json_array_append_new(elements, json_integer(number));
 }
 
-// pack_frames fills elements and the values of all frames of a backtrace.
+// pack_frames fills elements, and the values of all frames of a backtrace.
 static int pack_frames(struct pack *pack, const json_t *frames, json_t *elements,
                        json_t *values)
 {
@@ -375,7 +378,7 @@ static bool elements_match(const json_t *a, const json_t *b)
     return true;
 }
 
-// stacks_match compares all members of two stacks, which are plain but for the frames.
+// stacks_match compares all members of two stacks; all except the frames are scalars.
 static bool stacks_match(json_t *a, const json_t *b)
 {
     const char *key;
@@ -404,8 +407,8 @@ static uint64_t hash_packed_stack(const json_t *stack)
     return hash;
 }
 
-// stack_number is the number of an equal stack, or of this one, which is taken over;
-// PACK_NONE: out of memory.
+// stack_number is the number of an equal stack, or of this one, of which it takes
+// ownership; PACK_NONE: out of memory.
 static json_int_t stack_number(struct pack *pack, json_t *stack)
 {
     struct pack_table *stacks = &pack->stacks;
@@ -422,7 +425,7 @@ static json_int_t stack_number(struct pack *pack, json_t *stack)
     return pack_table_add(stacks, entry, stack);
 }
 
-// make_stack makes the stack of a backtrace that was not met before. NULL: out of
+// make_stack makes the stack of a backtrace that was not packed before. NULL: out of
 // memory.
 static json_t *make_stack(struct pack *pack, json_t *backtrace, json_t *values)
 {
@@ -451,8 +454,8 @@ static struct pack_entry *find_backtrace(struct pack *pack, const json_t *backtr
     return NULL;
 }
 
-// pack_backtrace packs a backtrace, or finds where that was done: out_values is
-// borrowed.
+// pack_backtrace packs a backtrace, or finds the result of an earlier call: out_values
+// is borrowed.
 static json_int_t pack_backtrace(struct pack *pack, json_t *backtrace,
                                  json_t **out_values)
 {
@@ -516,8 +519,7 @@ static json_t *pack_threads(struct pack *pack, const json_t *threads)
     return packed;
 }
 
-// pack_members puts the members of a report into packed, and the tables after the
-// threads.
+// pack_members copies the members of a report to packed; the tables follow the threads.
 static int pack_members(struct pack *pack, const json_t *report, json_t *packed)
 {
     const char *key;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the members of a report must be once every frame is in its place: the
-// tables that report_parse checks a tree by.
+// The types that the members of a report must have once every frame is in its place:
+// the tables that report_parse checks a tree against.
 //
-// A member that is listed has its shape or is null, which is as good as missing; one
-// that is not listed may be anything. Every table ends with a row without a key.
+// A member that is listed has its type or is null, which counts as missing; a member
+// that is not listed may have any type. Every table ends with a row without a key.
 #pragma once
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
 
 #define MASK "***"
 
-// home_length is the length of home without slashes at its end; 0: not usable.
+// home_length is the length of home without slashes at its end; 0: it is not usable.
 static size_t home_length(const char *home)
 {
     if (home == NULL || home[0] != '/')
@@ -23,7 +23,8 @@ static size_t home_length(const char *home)
     return length;
 }
 
-// match_home is how many bytes at text are home as a whole path component.
+// match_home is the length of home if text begins with it as a whole path component,
+// else 0.
 static size_t match_home(const char *text, const char *home)
 {
     size_t length = home_length(home);
@@ -42,7 +43,7 @@ void sanitize_path(const char *path, const char *home, struct text *out)
     text_append_string(out, path + length);
 }
 
-// match_any_home also knows /home/NAME of whoever.
+// match_any_home also matches /home/NAME of any user.
 static size_t match_any_home(const char *text, const char *home)
 {
     static const char homes[] = "/home/";
@@ -55,31 +56,30 @@ static size_t match_any_home(const char *text, const char *home)
     return length > sizeof(homes) - 1 ? length : 0;
 }
 
-// What a text is read for: the name that stands before a separator, and the form that
-// it stands in.
+// name is the name before a separator, and the form in which it is written.
 struct name {
     const char *start; // NULL: there is none
     size_t length;
-    bool in_prose;  // a word stands right before it
-    bool in_quotes; // a quote does
-    bool in_tag;    // `<` does
+    bool in_prose;  // a word is right before it
+    bool in_quotes; // a quote is right before it
+    bool in_tag;    // `<` is right before it
     bool is_apart;  // blanks follow it
 };
 
 struct sanitizing {
     const char *text;   // all of it
-    const char *at;     // what is being read
-    const char *copied; // what lies before is in out
-    const char *tried;  // no word made by chance begins before
+    const char *at;     // the position
+    const char *copied; // everything before it is in out
+    const char *tried;  // no random word begins before it
     const char *home;
     struct text *out;
     struct name name;
-    struct name tag;          // the element of XML that begins here
-    char mark;                // the last mark but blanks; 0: a word came after it
+    struct name tag;          // the XML element that begins here
+    char mark;                // the last mark except blanks; 0: a word followed it
     const char *mark_end;     // where it ended
-    unsigned lines;           // ends of lines since the last word
+    unsigned lines;           // line ends since the last word
     enum secret_name pending; // of {"name": "password", "value": ...}
-    bool after_machine;       // the line names one, as those of a .netrc do
+    bool after_machine;       // the line names a machine, as the lines of a .netrc do
 };
 
 static void copy_up_to(struct sanitizing *s, const char *end)
@@ -89,7 +89,7 @@ static void copy_up_to(struct sanitizing *s, const char *end)
     s->copied = end;
 }
 
-// replace puts words in the place of what lies from start to end, and goes on there.
+// replace replaces the text from start to end by words, and continues after it.
 static void replace(struct sanitizing *s, const char *start, const char *end,
                     const char *words)
 {
@@ -130,7 +130,7 @@ static struct secret_span value_span(const struct sanitizing *s, const char *at,
     return secret_span_word(at, spelt);
 }
 
-// names_value is whether what stands after the name names another value.
+// names_value is true for a name whose value names another value.
 static bool names_value(const struct name *name)
 {
     return name_is(name, "name") || name_is(name, "key") || name_is(name, "field") ||
@@ -153,12 +153,12 @@ static enum secret_form name_form(const struct name *name, const char *value,
     if (separator->character == '=' && !name->is_apart &&
         !secret_text_is_blank(value[-1]))
         return SECRET_FORM_PAIR;
-    // What test programs print is no name: `PASS: the first case`.
+    // The output of a test program has no names: `PASS: the first case`.
     bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
     return name->in_prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
 }
 
-// mask_value masks the value at at, after a name and a separator.
+// mask_value masks the value at at, which follows a name and a separator.
 static bool mask_value(struct sanitizing *s, const char *at,
                        const struct secret_mark *separator)
 {
@@ -175,7 +175,7 @@ static bool mask_value(struct sanitizing *s, const char *at,
     if (naming && s->pending >= SECRET_NAME_DATA)
         return false; // {"name": "DB_PASSWORD", "value": ...
     if (length != 0 && value.end[-1] == '(')
-        return false; // a call, whose argument comes
+        return false; // a call, whose argument follows
     if (!secret_value_counts(sure, form, value.start, length))
         return false;
     replace(s, value.start, value.end, MASK);
@@ -195,7 +195,7 @@ static bool mask_login(struct sanitizing *s, const char *at)
 }
 
 // mask_bare_login masks the password of user:password@host, which has no scheme. An
-// image's tag@sha256:, a symbol's name@@VERSION and an address of mail are none.
+// image's tag@sha256:, a symbol's name@@VERSION and an e-mail address have no password.
 static bool mask_bare_login(struct sanitizing *s, const char *at)
 {
     static const char *const schemes[] = { "mailto", "sip", "sips", "xmpp",
@@ -218,7 +218,7 @@ static bool mask_bare_login(struct sanitizing *s, const char *at)
     return true;
 }
 
-// mask_after_separator handles `=`, `:` and their like, at s->at, after a name.
+// mask_after_separator handles `=`, `:` and the like, at s->at, after a name.
 static bool mask_after_separator(struct sanitizing *s, const struct secret_mark *mark)
 {
     const char *at = s->at + mark->length;
@@ -233,7 +233,7 @@ static bool mask_after_separator(struct sanitizing *s, const struct secret_mark 
     return mask_value(s, secret_span_after_blanks(at), mark);
 }
 
-// mask_after_quote handles what SQL says: IDENTIFIED BY 'x', PASSWORD('x').
+// mask_after_quote handles SQL: IDENTIFIED BY 'x', PASSWORD('x').
 static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quote)
 {
     static const char by[] = "identified ";
@@ -255,7 +255,8 @@ static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quo
     return true;
 }
 
-// mask_body masks a field of a form, which an empty line parts from its name.
+// mask_body masks a field of a multipart form, whose name an empty line separates from
+// it.
 static bool mask_body(struct sanitizing *s)
 {
     if (s->pending == SECRET_NAME_NONE || s->lines != 2)
@@ -266,7 +267,7 @@ static bool mask_body(struct sanitizing *s)
     return true;
 }
 
-// mask_element masks what stands in <password>...</password>.
+// mask_element masks the content of <password>...</password>.
 static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
 {
     s->name = s->tag;
@@ -297,8 +298,8 @@ static bool mask_at_mark(struct sanitizing *s, const struct secret_mark *mark)
     }
 }
 
-// keeps_name: the name may still be waiting for its separator, as in `"password" : `,
-// ['password'] = and PASSWORD('.
+// keeps_name is true if the separator of the name may still follow, as in `"password" :
+// `, ['password'] = and PASSWORD('.
 static bool keeps_name(const struct name *name, const char *at,
                        const struct secret_mark *mark)
 {
@@ -336,7 +337,7 @@ static void scan_mark(struct sanitizing *s, const struct secret_mark *mark)
         s->pending = SECRET_NAME_NONE;
 }
 
-// introduced_sure is how sure a word makes that the next one is a secret.
+// introduced_sure is how certain a word makes it that the next word is a secret.
 static enum secret_name introduced_sure(const struct sanitizing *s,
                                         const struct name *word)
 {
@@ -376,8 +377,8 @@ static bool mask_introduced(struct sanitizing *s, const struct name *word)
     return true;
 }
 
-// mask_option masks the value of an option that a text quotes: `mysql -pPASS`. What is
-// not secret about it is looked at again as any other words.
+// mask_option masks the value of an option that a text quotes: `mysql -pPASS`. If it is
+// not secret, it is examined again like any other words.
 static bool mask_option(struct sanitizing *s, size_t length)
 {
     if (*s->at != '-' || (s->at != s->text && !secret_text_is_blank(s->at[-1])))
@@ -412,7 +413,7 @@ static bool mask_option(struct sanitizing *s, size_t length)
     return true;
 }
 
-// mask_word masks what looks like a secret by itself, at the start of a word.
+// mask_word masks a word that looks like a secret by itself.
 static bool mask_word(struct sanitizing *s)
 {
     size_t key = secret_value_key(s->at);
@@ -443,7 +444,7 @@ static void scan_word(struct sanitizing *s)
     s->name.start = NULL;
     s->lines = 0;
     if (!says)
-        return; // a number, a dash before an item of a list
+        return; // a number, or a dash before an item of a list
     word.in_prose = s->mark == 0;
     word.in_quotes =
         s->mark_end == word.start && s->mark != 0 && strchr("\"'`", s->mark) != NULL;
@@ -455,8 +456,8 @@ static void scan_word(struct sanitizing *s)
     s->mark = 0;
 }
 
-// mask_home_folder handles the start of a path: no word runs into it, or an option of
-// one letter does (-I/path).
+// mask_home_folder handles the start of a path: no word is right before it, except an
+// option of one letter (-I/path).
 static bool mask_home_folder(struct sanitizing *s)
 {
     size_t at = (size_t)(s->at - s->text);

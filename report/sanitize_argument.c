@@ -27,7 +27,7 @@ static void append_login(const char *login, const char *home, struct text *out)
 }
 
 // append_value appends the value of an option: all of it is masked, because a password
-// may hold anything.
+// may contain any character.
 static void append_value(const char *value, const struct secret_option *option,
                          const char *home, struct text *out)
 {
@@ -39,7 +39,7 @@ static void append_value(const char *value, const struct secret_option *option,
         sanitize_string(value, home, out);
 }
 
-// setting_of reads NAME=VALUE, as `env` takes it, like an option of that name.
+// setting_of treats NAME=VALUE, as `env` takes it, like an option of that name.
 static struct secret_option setting_of(const char *argument)
 {
     size_t name = 0;

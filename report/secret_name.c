@@ -9,8 +9,8 @@
 
 enum { NAME_MAX_BYTES = 128 };
 
-// How a word is met: as a word of the name, or also as the end of one, because many
-// names have no boundary (`DBPASSWORD`, `accountkey`).
+// reach is how a word may match: as a word of the name, or also as the end of one,
+// because many names have no word boundary (`DBPASSWORD`, `accountkey`).
 enum reach { WHOLE, ENDING };
 
 struct secret_word {
@@ -74,7 +74,8 @@ static const struct secret_word secret_words[] = {
     { "storagekey", SECRET_NAME_ALWAYS, ENDING },
 };
 
-// Two words that together say more than each: `session_id`, `X-Api-Key`.
+// secret_pairs holds two words that together say more than each: `session_id`,
+// `X-Api-Key`.
 static const struct {
     const char *first;
     const char *second;
@@ -102,14 +103,15 @@ static const struct {
     { "verification", "code", SECRET_NAME_DATA },
 };
 
-// Words that end like a secret's and are none.
+// plain_words holds words that end like a secret's name and are none.
 static const char *const plain_words[] = {
     "allpass",    "bandpass",  "bypass",  "compass",  "encompass", "highpass",
     "lowpass",    "multipass", "oldpwd",  "onepass",  "overpass",  "renderpass",
     "singlepass", "subpass",   "surpass", "trespass", "underpass", NULL,
 };
 
-// A name that begins with one of these tells of a secret, or of another kind of key.
+// words_before: a name that begins with one of these is about a secret, or about
+// another kind of key.
 static const char *const words_before[] = {
     "allow",   "ask",     "cache",    "count",   "desktop",   "disable", "enable",
     "foreign", "has",     "hot",      "is",      "max",       "min",     "n",
@@ -118,7 +120,7 @@ static const char *const words_before[] = {
     "total",   "use",     "verify",   "with",    "without",   "xdg",     NULL,
 };
 
-// ... and so does one that ends with one of these.
+// words_after: the same for a name that ends with one of these.
 static const char *const words_after[] = {
     "action",     "addr",     "address",  "age",    "alg",     "algorithm", "attempts",
     "bits",       "board",    "bytes",    "class",  "column",  "count",     "dir",
@@ -134,7 +136,7 @@ static const char *const words_after[] = {
     NULL,
 };
 
-// A name being cut into words, the last word that was found among them.
+// words is a name being split into words, and the word that was found last.
 struct words {
     const char *rest;
     const char *end;
@@ -142,8 +144,8 @@ struct words {
     size_t length;
 };
 
-// word_ends is whether a word ends before at: where upper case begins (accessToken),
-// and before the last of several capitals (APIKey).
+// word_ends says whether a word ends before at: before an upper-case letter
+// (accessToken), and before the last of several capitals (APIKey).
 static bool word_ends(const char *at, const char *end)
 {
     if (at == end || !secret_text_is_letter(*at))

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a name (of an option, a variable, a key, a header, a query parameter) says of
-// the value that stands with it.
+// What a name (of an option, a variable, a key, a header, a query parameter) says about
+// the value that belongs to it.
 //
-// A name is cut into words (`db-pass`, `accessToken`, `X-Amz-Signature`,
-// `PGPASSWORD2`), and each word is looked up in one table, which says how sure it is.
-// `password` is a password wherever it stands; a `token` may be a parser's, and a `key`
-// a map's, so their values count only where the form, or the value itself, says so too.
-// Words about a secret (`password_file`, `max_tokens`) take it back. Users:
+// A name is split into words (`db-pass`, `accessToken`, `X-Amz-Signature`,
+// `PGPASSWORD2`), and each word is looked up in one table, which says how certain it
+// is. `password` is a password anywhere; a `token` may be a parser's, and a `key` a
+// map's, so their values count only if the form, or the value itself, says so too.
+// Words about a secret (as in "password file" or "max tokens") cancel it. Users:
 // report/sanitize.c, the symbolizer's values.
 #pragma once
 #include <stddef.h>
 
-// How sure a name is, each including what is sure of less.
+// secret_name is how certain a name is; each level includes the levels before it.
 enum secret_name {
     SECRET_NAME_NONE,
-    SECRET_NAME_RARE,   // only a value that looks made by chance: `tokens`, `keys`
-    SECRET_NAME_PAIR,   // and what is set, as in `key=x`
-    SECRET_NAME_DATA,   // and what stands in data, as in {"token": "x"}, not in prose
+    SECRET_NAME_RARE,   // only a value that looks random: `tokens`, `keys`
+    SECRET_NAME_PAIR,   // and a value that is assigned, as in `key=x`
+    SECRET_NAME_DATA,   // and a value in data, as in {"token": "x"}, but not in prose
     SECRET_NAME_ALWAYS, // `password`
     SECRET_NAME_LINE,   // a header whose whole line is the value: `Cookie: a=b; c=d`
 };
 
-// secret_name_of looks at the length bytes at name; of a longer one at its end.
+// secret_name_of examines the length bytes at name; of a longer name, its end.
 enum secret_name secret_name_of(const char *name, size_t length);

@@ -6,11 +6,11 @@
 
 #include "report/secret_text.h"
 
-// Where the value of a short option may stand.
+// place is where the value of a short option may be.
 enum place { NEXT = 1, ATTACHED = 2, EITHER = NEXT | ATTACHED };
 
 struct short_option {
-    const char *program; // how its name begins; NULL: any
+    const char *program; // beginning of its name; NULL: any program
     const char *option;
     enum place place;
     enum secret_option_kind kind;
@@ -49,7 +49,7 @@ static const struct short_option short_options[] = {
     { NULL, "--proxy-user=", ATTACHED, SECRET_OPTION_LOGIN },
 };
 
-// How options of one dash begin that are words: `-pthread` is no password.
+// p_words holds the beginnings of words with one dash: `-pthread` is not a password.
 static const char *const p_words[] = {
     "-parallel", "-pass",  "-patch", "-path",   "-pedantic", "-peer",  "-pem",
     "-perf",     "-perm",  "-pers",  "-pid",    "-pie",      "-pin",   "-pipe",
@@ -73,7 +73,7 @@ static const char *file_name(const char *program)
     return slash != NULL ? slash + 1 : program;
 }
 
-// is_p_number: -p8080, -p80:80, -p1,2, -p0.
+// is_p_number is true for -p8080, -p80:80, -p1,2, -p0.
 static bool is_p_number(const char *argument, size_t length)
 {
     enum { PORT_DIGITS = 5 };
@@ -87,7 +87,7 @@ static bool is_p_number(const char *argument, size_t length)
     return true;
 }
 
-// is_p_password: the argument is `-p` and a password, as for mysql.
+// is_p_password is true for `-p` followed by a password, as mysql takes it.
 static bool is_p_password(const char *argument, size_t length)
 {
     if (length < 4 || !begins_with(argument, length, "-p") ||
@@ -105,7 +105,7 @@ static struct secret_option attached_at(enum secret_option_kind kind, size_t at)
     return (struct secret_option){ kind, SECRET_NAME_ALWAYS, at };
 }
 
-// short_option_of looks an option up in the table.
+// short_option_of looks up an option in the table.
 static struct secret_option short_option_of(const char *program, const char *argument,
                                             size_t length)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which option of a command line has a secret for its value, and where that value
-// stands: in the same argument (`-pPASS`, `--password=x`) or in the next one (`--otp
-// x`).
+// Which option of a command line has a secret as its value, and where the value is: in
+// the same argument (`-pPASS`, `--password=x`) or in the next one (`--otp x`).
 //
 // Long options are judged by their name (report/secret_name.h), short ones by a table:
-// a few mean the same in most programs, others in a few. Users: report/sanitize.c, for
-// command lines and for texts that quote one.
+// some mean the same in most programs, others only in a few. Users: report/sanitize.c,
+// for command lines and for texts that quote one.
 #pragma once
 #include <stddef.h>
 
@@ -21,10 +20,10 @@ enum secret_option_kind {
 struct secret_option {
     enum secret_option_kind kind;
     enum secret_name sure;
-    size_t attached; // where the value begins in the argument; 0: it is the next one
+    size_t attached; // offset of the value in the argument; 0: it is the next argument
 };
 
-// secret_option_of looks at an argument of length bytes. program is the file name that
-// the command begins with, of any folder, or NULL where it is not known.
+// secret_option_of examines an argument of length bytes. program is the path or file
+// name that the command begins with, or NULL if it is not known.
 struct secret_option secret_option_of(const char *program, const char *argument,
                                       size_t length);

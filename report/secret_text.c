@@ -19,7 +19,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// hex_mark reads two digits, at text + skip.
+// hex_mark decodes two hex digits, at text + skip.
 static struct secret_mark hex_mark(const char *text, size_t skip)
 {
     int high = hex_value(text[skip]);
@@ -48,7 +48,7 @@ static struct secret_mark entity_mark(const char *text)
     return (struct secret_mark){ .character = '&', .length = 1 };
 }
 
-// escaped_mark reads what backslashes begin: a quote, an end of line, \u0022.
+// escaped_mark decodes what backslashes begin: a quote, a newline, \u0022.
 static struct secret_mark escaped_mark(const char *text)
 {
     size_t depth = 0;
@@ -81,8 +81,8 @@ struct secret_mark secret_mark_at(const char *text)
     }
 }
 
-// Within "..." a quote after one backslash belongs to the text, after two it ends it;
-// within \"...\" whatever is quoted no deeper ends it.
+// secret_mark_closes: within "..." a quote after one backslash belongs to the text, a
+// quote after two ends it; within \"...\" any quote that is escaped no deeper ends it.
 bool secret_mark_closes(const struct secret_mark *mark, const struct secret_mark *quote)
 {
     if (mark->character != quote->character)

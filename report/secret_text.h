@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The characters that secrets are looked for by: letters, and marks.
+// The characters that secrets are found by: letters, and marks.
 //
-// A mark is a character that stands between names and values. Texts hold other texts
-// (JSON in a string, a URL in a parameter, XML), so the same mark has many spellings:
-// `"`, `\"`, `%22`, `\u0022`, `&quot;`. Whoever looks for marks sees one character, how
-// many bytes it takes, and how deep it is quoted. Everything here is bounded and looks
-// ahead only. The C library's own predicates depend on a locale.
+// A mark is a character between names and values. Texts contain other texts (JSON in a
+// string, a URL in a parameter, XML), so the same mark has many spellings: `"`, `\"`,
+// `%22`, `\u0022`, `&quot;`. Users of this file see one character, how many bytes it
+// takes, and how deeply it is escaped. All functions are bounded and only look ahead.
+// The C library's own predicates depend on the locale.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
-// A mark that stands at some place of a text.
+// secret_mark is a mark at a position of a text.
 struct secret_mark {
     char character; // 0: no mark is there
     unsigned depth; // backslashes before a quote
@@ -21,7 +21,7 @@ struct secret_mark {
 // secret_mark_at reads the mark that text begins with.
 struct secret_mark secret_mark_at(const char *text);
 
-// secret_mark_closes is whether mark ends what the quote opened.
+// secret_mark_closes says whether mark ends what quote opened.
 bool secret_mark_closes(const struct secret_mark *mark,
                         const struct secret_mark *quote);
 
@@ -45,7 +45,7 @@ static inline bool secret_text_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-// secret_text_is_name is whether names, and words in general, are made of c.
+// secret_text_is_name says whether c can be part of a name, or of a word in general.
 static inline bool secret_text_is_name(char c)
 {
     return secret_text_is_letter(c) || secret_text_is_digit(c) || c == '_' ||

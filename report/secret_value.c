@@ -8,8 +8,9 @@
 #include "report/secret_text.h"
 
 enum {
-    CHANCE_LEAST = 32,    // letters and digits of a word made by chance
-    CHOSEN_LEAST = 6,     // bytes of one under a name that leaves it to the value
+    CHANCE_LEAST = 32, // letters and digits of a random word
+    CHOSEN_LEAST =
+        6, // bytes of a random value under a name that is not certain by itself
     NUMBER_LEAST = 4,     // digits of a number that may be a secret
     ADDRESS_LONGEST = 18, // 0x and 16 digits
     PEM_HEAD_LONGEST = 64,
@@ -30,15 +31,16 @@ static bool is_key_path(char c)
     return secret_text_is_name(c) || c == '/';
 }
 
-// How often a word changes between upper case, lower case and digits. A capital and the
-// small letter after it count as the same, because most words in names begin like this.
+// changes is how often a word changes between upper case, lower case and digits. A
+// capital and the small letter after it count as the same class, because most words in
+// names begin like this.
 struct changes {
     unsigned upper;
     unsigned lower;
     unsigned digit;
-    int change;  // pairs of neighbours of two classes
-    int same;    // pairs of one
-    char before; // the class of the letter before: A, a, 0; 0: there is none
+    int change;  // adjacent pairs of different classes
+    int same;    // adjacent pairs of the same class
+    char before; // class of the letter before: A, a, 0; 0: there is none
 };
 
 static char class_of(char c)
@@ -75,7 +77,7 @@ static bool value_is(const char *value, size_t length, const char *const *list)
     return false;
 }
 
-// value_is_none: what stands where a secret would.
+// value_is_none is true for a word that stands in the place of a secret and is none.
 static bool value_is_none(const char *value, size_t length)
 {
     static const char *const none[] = {
@@ -113,7 +115,7 @@ static bool value_is_path(const char *value, size_t length)
     return false;
 }
 
-// value_is_small: a count, a level, an address.
+// value_is_small is true for a count, a level, an address.
 static bool value_is_small(const char *value, size_t length)
 {
     size_t digits = 0;
@@ -124,7 +126,8 @@ static bool value_is_small(const char *value, size_t length)
     return digits == length && digits < NUMBER_LEAST;
 }
 
-// value_looks_chosen: more changes than `item12` has, as in a key or a good password.
+// value_looks_chosen is true if there are more changes than in `item12`, as in a key or
+// a good password.
 static bool value_looks_chosen(const char *value, size_t length)
 {
     struct changes changes = { 0 };
@@ -158,11 +161,11 @@ bool secret_value_counts(enum secret_name sure, enum secret_form form,
     return value_looks_chosen(value, length);
 }
 
-// A key that its service marks with a prefix, and what follows that.
+// key_mark is a key with a service's prefix, and what follows the prefix.
 struct key_mark {
     const char *prefix;
     uint8_t least; // bytes after the prefix
-    bool digit;    // one of them is a digit: words begin like this, too
+    bool digit;    // one of them must be a digit, because words begin like this too
     bool (*is_of)(char c);
 };
 
@@ -247,7 +250,7 @@ static const struct key_mark key_marks[] = {
     { "ya29.", 16, false, secret_text_is_name },
 };
 
-// pem_length is how long the PEM text of a private key at text is, as far as it goes.
+// pem_length is the length of a private key in PEM at text, even if it is truncated.
 static size_t pem_length(const char *text)
 {
     static const char begin[] = "-----BEGIN ";
@@ -299,7 +302,7 @@ size_t secret_value_key(const char *text)
     return 0;
 }
 
-// is_mangled: the linker's names of C++, Rust and D change as often as chance does.
+// is_mangled is true for mangled names of C++, Rust and D, which look as random.
 static bool is_mangled(const char *text)
 {
     size_t underscores = strspn(text, "_");
@@ -307,7 +310,8 @@ static bool is_mangled(const char *text)
     return underscores != 0 && (kind == 'Z' || kind == 'R' || kind == 'D');
 }
 
-// A group is words side by side, as `/` parts base64, each of which may be chance.
+// group is adjacent words, as `/` separates them in base64, each of which may be
+// random.
 struct group {
     struct changes word;
     unsigned upper;
@@ -318,7 +322,8 @@ struct group {
     size_t start;
 };
 
-// word_may_be_chance: words of a path are of small letters alone, or change seldom.
+// word_may_be_chance is false for the words of paths, which are lower case or seldom
+// change.
 static bool word_may_be_chance(const struct changes *word)
 {
     enum { SHORT = 8, LEAST_IN = 8 };
@@ -327,8 +332,8 @@ static bool word_may_be_chance(const struct changes *word)
            (pairs < SHORT && word->upper != 0);
 }
 
-// group_is_chance: among letters made by chance nearly every second one differs from
-// its neighbour in class, in names and paths one of five.
+// group_is_chance: in random text nearly every second letter differs from its neighbour
+// in class, in names and paths one of five.
 static bool group_is_chance(const struct group *group)
 {
     enum { UPPER_LEAST = 4, LOWER_LEAST = 4, LEAST_IN = 4 };
@@ -338,7 +343,8 @@ static bool group_is_chance(const struct group *group)
            group->change * LEAST_IN >= group->change + group->same;
 }
 
-// group_add ends the word, at bytes into the run, and is whether the group is chance.
+// group_add ends the word at offset at of the run, and returns whether the group is
+// random.
 static bool group_add(struct group *group, size_t at)
 {
     const struct changes word = group->word;

@@ -3,7 +3,7 @@
 // Signals and their codes as people write them: SIGSEGV, SEGV_MAPERR.
 //
 // Linux's numbers and names (signal(7), sigaction(2)), for every writer and reader of
-// reports. What has no name here is shown as its number.
+// reports. A number without a name here is shown as a number.
 #pragma once
 #include <stddef.h>
 
@@ -14,5 +14,5 @@ const char *signal_name(int number);
 // 0, and SI_KERNEL, mean the same for every signal.
 const char *signal_code_name(int number, int code);
 
-// signal_description says in a few words what the signal tells: "segmentation fault".
+// signal_description describes the signal in a few words: "segmentation fault".
 const char *signal_description(int number);

@@ -17,7 +17,7 @@
 
 enum { NAME_SIZE = 64, LISTING_MAX = 1 << 20, STALE_SECONDS = 3600 };
 
-// close_quietly keeps errno, so that failure paths can close what they opened.
+// close_quietly preserves errno, so that failure paths can close what they opened.
 static void close_quietly(int fd)
 {
     int saved = errno;
@@ -43,7 +43,7 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 {
     if (!report_id_ok(id))
         return CH_ERR_NOT_FOUND;
-    // The only formats are the three below; the compiler cannot see that.
+    // The only formats are the three below, which the compiler cannot see.
     const char *end = strchr(format, '*');
     (void)snprintf(name, NAME_SIZE, "%.*s%s%s", (int)(end - format), format, id,
                    end + 1);
@@ -54,7 +54,7 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 #define NAME_STATE "*.state"
 #define NAME_TEMPORARY ".*.tmp"
 
-// make_spool_folders makes every missing folder on the way to path and path itself.
+// make_spool_folders creates path and every missing folder above it.
 static enum ch_status make_spool_folders(const char *path)
 {
     char prefix[PATH_MAX];
@@ -82,8 +82,8 @@ static bool owned_by_us_alone(int folder_fd)
     return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// is_drop_folder: everybody may make files in it, and only root can list them or take
-// away those of others.
+// is_drop_folder is true if everybody may create files in the folder, and only root can
+// list them or remove those of others.
 static bool is_drop_folder(int folder_fd)
 {
     enum { WANTED = S_ISVTX | S_IWOTH | S_IXOTH };
@@ -92,8 +92,8 @@ static bool is_drop_folder(int folder_fd)
            (status.st_mode & (S_ISVTX | S_IRWXO)) == WANTED;
 }
 
-// open_spool_folder opens the folder for reading, or where that is not allowed as the
-// place of files alone, which is all that is needed of a drop folder.
+// open_spool_folder opens the folder for reading or, if that is not permitted, with
+// O_PATH, which is enough to create files in a drop folder.
 static int open_spool_folder(const char *path)
 {
     enum { FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -101,7 +101,7 @@ static int open_spool_folder(const char *path)
     int fd = open(path, O_RDONLY | FLAGS);
     if (fd < 0 && errno == EACCES)
         fd = open(path, O_PATH | FLAGS);
-    // The kernel calls a symbolic link "not a directory" here; say what it is.
+    // For a symbolic link the kernel returns ENOTDIR here; say what it is.
     if (fd < 0 && errno == ENOTDIR)
         errno = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? ELOOP : ENOTDIR;
     return fd;
@@ -154,7 +154,7 @@ const char *spool_why(enum ch_status status)
     }
 }
 
-// create_locked makes a new file that we alone know and locks it.
+// create_locked creates a new file and locks it. O_EXCL: nobody else can have it open.
 static enum ch_status create_locked(const struct spool *spool, const char *name,
                                     int *out_fd)
 {
@@ -207,7 +207,7 @@ void spool_discard(const struct spool *spool, const char *id)
         unlink_quietly(spool, name);
 }
 
-// open_spool_file opens a file that must be a plain one, and not through a link.
+// open_spool_file opens a file that must be a regular one and not a symbolic link.
 static enum ch_status open_spool_file(const struct spool *spool, const char *name,
                                       int flags, int *out_fd)
 {
@@ -220,7 +220,7 @@ static enum ch_status open_spool_file(const struct spool *spool, const char *nam
         close_quietly(fd);
         return CH_ERR_IO;
     }
-    // What others leave in a drop folder is for whoever collects alone.
+    // In a drop folder only the collecting user may open what others left.
     if (!S_ISREG(status.st_mode) || (spool->drop && status.st_uid != geteuid())) {
         close_quietly(fd);
         return CH_ERR_MALFORMED;
@@ -243,7 +243,7 @@ enum ch_status spool_read(const struct spool *spool, const char *id, int *out_fd
     return open_spool_file(spool, name, O_RDONLY, out_fd);
 }
 
-// still_named: name is the file that fd is open on.
+// still_named is true if name is the file that fd has open.
 static bool still_named(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;
@@ -253,8 +253,10 @@ static bool still_named(const struct spool *spool, const char *name, int fd)
            named.st_ino == held.st_ino;
 }
 
-// open_locked opens a report and locks it. For reading, so that a watch on the folder
-// does not see a change; a network file system may want more for a lock.
+// open_locked opens a report and locks it. It opens for reading, because closing a
+// writable descriptor would notify watchers of the folder of a change (inotify's
+// IN_CLOSE_WRITE); on a network file system a lock may require write access (EBADF,
+// flock(2)).
 static enum ch_status open_locked(const struct spool *spool, const char *name,
                                   int *out_fd)
 {
@@ -280,8 +282,8 @@ static enum ch_status open_locked(const struct spool *spool, const char *name,
 
 enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd)
 {
-    // A report is rewritten a handful of times in its life: losing this race more
-    // often than that means somebody plays with us.
+    // A report is rewritten a handful of times in its life: losing this race more often
+    // than that means that somebody interferes on purpose.
     enum { ATTEMPTS = 16 };
     char name[NAME_SIZE];
     enum ch_status status = report_name(name, id, NAME_REPORT);
@@ -332,8 +334,8 @@ static enum ch_status write_whole_file(int fd, const void *bytes, size_t size)
     return CH_OK;
 }
 
-// replace_spool_file writes temporary, locked and synced, renames it to name, and gives
-// its lock.
+// replace_spool_file writes temporary, locked and synced, renames it to name, and
+// returns its lock.
 static enum ch_status replace_spool_file(const struct spool *spool,
                                          const char *temporary, const char *name,
                                          const struct iovec *content, int *out_fd)
@@ -341,7 +343,7 @@ static enum ch_status replace_spool_file(const struct spool *spool,
     int fd = -1;
     enum ch_status status = create_locked(spool, temporary, &fd);
     if (status == CH_ERR_IO && errno == EEXIST) {
-        // Whoever wrote it before us held the lock that we hold now, and died.
+        // Its writer held the lock that we hold now, and died.
         unlink_quietly(spool, temporary);
         status = create_locked(spool, temporary, &fd);
     }
@@ -358,7 +360,7 @@ static enum ch_status replace_spool_file(const struct spool *spool,
         close_quietly(fd);
         return status;
     }
-    (void)fsync(spool->folder_fd); // the new content is in place either way
+    (void)fsync(spool->folder_fd); // the new content is in place even if this fails
     *out_fd = fd;
     return CH_OK;
 }
@@ -418,7 +420,7 @@ static DIR *open_directory(const struct spool *spool)
     return directory;
 }
 
-// id_of_name copies the id out of ID.json.
+// id_of_name extracts the id from ID.json.
 static bool id_of_name(const char *name, char id[static REPORT_ID_SIZE])
 {
     size_t length = REPORT_ID_SIZE - 1;
@@ -491,7 +493,7 @@ void spool_listing_deinit(struct spool_listing *listing)
     *listing = (struct spool_listing){ 0 };
 }
 
-// abandoned: name is a temporary file that no living writer holds.
+// abandoned is true for a temporary file that no living writer holds.
 static bool abandoned(const struct spool *spool, const char *name)
 {
     struct stat file;

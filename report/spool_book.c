@@ -19,7 +19,7 @@ static void close_fd(const int *fd)
 }
 
 // book_file writes the name of one of a book's files. In a drop folder each user has
-// books of its own.
+// its own books.
 static void book_file(const struct spool *spool, const char *book, const char *ending,
                       char name[static NAME_SIZE])
 {
@@ -34,7 +34,8 @@ static int open_lock(const struct spool *spool, const char *name, int access)
     struct stat file;
     int fd = openat(spool->folder_fd, name,
                     access | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    // In a drop folder anybody may have been there first, to keep us waiting.
+    // In a drop folder another user may have created the file first, to keep us
+    // waiting.
     if (fd >= 0 && spool->drop && (fstat(fd, &file) != 0 || file.st_uid != geteuid())) {
         (void)close(fd);
         errno = EPERM;
@@ -43,9 +44,10 @@ static int open_lock(const struct spool *spool, const char *name, int access)
     return fd;
 }
 
-// lock waits for whoever else writes; each does so for one small file. The lock is
-// opened for reading, so that a watch on the folder does not see a change;
-// a network file system may want more.
+// lock waits for other writers, each of which writes one small file. The lock file is
+// opened for reading, because closing a writable descriptor would notify watchers of
+// the folder of a change; on a network file system a lock may require write access
+// (EBADF, flock(2)).
 static enum ch_status lock(const struct spool *spool, const char *book, int *out_fd)
 {
     char name[NAME_SIZE];

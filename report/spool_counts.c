@@ -24,8 +24,8 @@ static enum ch_status add_integer(json_t *object, const char *key, int64_t value
     return set_integer(object, key, report_integer(object, key, 0) + value);
 }
 
-// object_member is the object called key, made where there is none. NULL: out of
-// memory.
+// object_member is the object with that key, which is created if there is none. NULL:
+// out of memory.
 static json_t *object_member(json_t *object, const char *key)
 {
     json_t *member = json_object_get(object, key);
@@ -36,8 +36,8 @@ static json_t *object_member(json_t *object, const char *key)
     return json_object_get(object, key);
 }
 
-// forget_programs bounds how many are counted, which lets some crashes more through.
-// What was held back of them is still told, as nobody's.
+// forget_programs limits how many programs are counted; afterwards a few more crashes
+// count as within the rate. Their counts of crashes held back are kept for no program.
 static enum ch_status forget_programs(json_t *counts, json_t *programs)
 {
     const char *executable;
@@ -49,7 +49,7 @@ static enum ch_status forget_programs(json_t *counts, json_t *programs)
     return held_back != 0 ? add_integer(counts, "held_back", held_back) : CH_OK;
 }
 
-// program_of gives the counts of one program, new ones for one not seen yet.
+// program_of is the counts of one program, which are created if needed.
 static json_t *program_of(json_t *counts, const char *executable)
 {
     json_t *programs = object_member(counts, "programs");
@@ -60,8 +60,8 @@ static json_t *program_of(json_t *counts, const char *executable)
     return programs != NULL ? object_member(programs, executable) : NULL;
 }
 
-// window_over: the time that the program's crashes are counted in has passed, or lies
-// so far ahead that the clock must have been put back since.
+// window_over is true if the time in which the program's crashes are counted has
+// passed, or is so far ahead that the clock must have been set back.
 static bool window_over(const json_t *program, int64_t now, struct spool_rate rate)
 {
     int64_t start = report_integer(program, "start_ms", 0);
@@ -70,8 +70,8 @@ static bool window_over(const json_t *program, int64_t now, struct spool_rate ra
     return report_integer(program, "count", 0) <= 0 || apart >= rate.ms;
 }
 
-// within_rate: a crash of a defect that was not seen in this window is sent although
-// others have used the rate up, as long as there are not many of these.
+// within_rate: a crash of a defect that is new in this window is sent even if others
+// have used up the rate, unless there are many such defects.
 static bool within_rate(const json_t *program, const char *fingerprint,
                         struct spool_rate rate)
 {
@@ -83,8 +83,7 @@ static bool within_rate(const json_t *program, const char *fingerprint,
     return json_object_get(seen, fingerprint) == NULL && json_object_size(seen) < most;
 }
 
-// note_counted_fingerprint counts one crash with this fingerprint into the object
-// called key.
+// note_counted_fingerprint counts one crash with this fingerprint in the object key.
 static enum ch_status note_counted_fingerprint(json_t *program, const char *key,
                                                const char *fingerprint)
 {
@@ -97,8 +96,8 @@ static enum ch_status note_counted_fingerprint(json_t *program, const char *key,
     return add_integer(counted, fingerprint, 1);
 }
 
-// note_last keeps which report was held back last, and when that was: by the clock on
-// the wall, because reports may be older than the uploader that meets them.
+// note_last records which report was held back last, and when: by the wall clock,
+// because reports may be older than the uploader that handles them.
 static enum ch_status note_last(json_t *program, const struct spool_crash *crash)
 {
     json_t *last =
@@ -107,8 +106,8 @@ static enum ch_status note_last(json_t *program, const struct spool_crash *crash
     return json_object_set_new(program, "last", last) == 0 ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// count_crash counts one crash into the program's window, which starts anew when it is
-// over. A crash from shortly before the window counts into it.
+// count_crash counts one crash in the program's window, which begins again when it is
+// over. A crash from shortly before the window counts in it.
 static enum ch_status count_crash(json_t *program, const struct spool_crash *crash,
                                   struct spool_rate rate, bool *out_admitted)
 {
@@ -155,8 +154,8 @@ enum ch_status spool_counts_admit(const struct spool *spool,
     return status;
 }
 
-// due_ms is when the program's last report may go; 0: it has none. One noted in the
-// future, by a clock that was put back since, may go now.
+// due_ms is when the program's last report may go; 0: it has none. A report noted in
+// the future, by a clock that was set back since, may go now.
 static int64_t due_ms(const json_t *program, int64_t now_ms, struct spool_rate rate)
 {
     const json_t *last = json_object_get(program, "last");
@@ -175,8 +174,8 @@ static bool counter_is_there(const struct spool *spool, const char *id)
     return true;
 }
 
-// let_go_of_counts gives the program's last report and takes it out of what was held
-// back.
+// let_go_of_counts returns the program's last report and subtracts it from the crashes
+// held back.
 static enum ch_status let_go_of_counts(const struct spool *spool, json_t *program,
                                        struct spool_release *out)
 {
@@ -234,7 +233,7 @@ enum ch_status spool_counts_add_dropped(const struct spool *spool, uint64_t coun
     return status == CH_OK ? spool_book_write(&book) : status;
 }
 
-// move_count adds one count to the object to. CH_END: there was none.
+// move_count adds one count to the object to. CH_END: there is none.
 static enum ch_status move_count(json_t *from, const char *key, json_t *to)
 {
     int64_t count = report_integer(from, key, 0);
@@ -244,7 +243,7 @@ static enum ch_status move_count(json_t *from, const char *key, json_t *to)
     return add_integer(to, key, count);
 }
 
-// move_counts adds each count of an object called key, all of which are above zero.
+// move_counts adds each count of the object key; only counts above zero are moved.
 static enum ch_status move_counts(json_t *from, const char *key, json_t *to)
 {
     const char *name;

@@ -20,7 +20,7 @@ enum ch_status spool_place_path(enum spool_place place, const struct settings *s
 enum ch_status spool_place_open(enum spool_place place, const char *path,
                                 struct spool *out)
 {
-    // A drop folder that we made would be ours, and nobody would collect from it.
+    // A drop folder that we created would be ours, and nobody would collect from it.
     struct spool spool;
     bool is_drop_place = place == SPOOL_PLACE_DROP;
     enum ch_status status =

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folders that a report may be written to, in the order they are tried.
+// The folders that a report may be written to, in the order in which they are tried.
 //
-// A program that has given up its user after its start can seldom write to the spool it
-// was started with. What it leaves in the drop folder is collected by root (collect.h);
-// the folder below /tmp belongs to the user and is refused where it does not. The
-// handler's record goes the same way (handler/crash_spool.c). Users: agent, cli.
+// A program that gave up its user after its start can seldom write to the spool it was
+// started with. What it leaves in the drop folder is collected by root (collect.h); the
+// folder in /tmp belongs to the user, and is refused if it does not. The handler's
+// record takes the same path (handler/crash_spool.c). Users: agent, cli.
 #pragma once
 #include <limits.h>
 
@@ -14,7 +14,7 @@
 #include "report/spool.h"
 
 enum spool_place {
-    SPOOL_PLACE_CONFIGURED, // what settings and variables name
+    SPOOL_PLACE_CONFIGURED, // the one that settings and variables name
     SPOOL_PLACE_DROP,       // SETTINGS_DROP_FOLDER
     SPOOL_PLACE_TEMPORARY,  // SETTINGS_OWN_FOLDER and the user's number
     SPOOL_PLACES
@@ -27,6 +27,6 @@ CH_CHECKED enum ch_status spool_place_path(enum spool_place place,
                                            settings_get_fn *get, void *context,
                                            char path[static PATH_MAX]);
 
-// spool_place_open opens a place for writing; the drop folder is never made.
+// spool_place_open opens a place for writing; it never creates the drop folder.
 CH_CHECKED enum ch_status spool_place_open(enum spool_place place, const char *path,
                                            struct spool *out);

@@ -37,7 +37,7 @@ static bool settled(const struct spool *spool, const char *id)
     return result;
 }
 
-// remove_report deletes the report unless it is kept or busy, and marks its entry.
+// remove_report deletes the report unless it is kept or locked, and marks its entry.
 static void remove_report(struct prune *prune, struct spool_entry *entry, bool sent)
 {
     int fd = -1;
@@ -57,7 +57,7 @@ static void remove_report(struct prune *prune, struct spool_entry *entry, bool s
     (void)close(fd);
 }
 
-// remove_old removes reports that were sent and are older than those are kept.
+// remove_old removes reports that were sent and exceed the age limit.
 static void remove_old(struct prune *prune, const struct spool_listing *listing)
 {
     uint64_t now_ms = (uint64_t)time(NULL) * 1000;
@@ -77,7 +77,7 @@ static void remove_oldest(struct prune *prune, const struct spool_listing *listi
     }
 }
 
-// count learns what the spool holds now.
+// count counts what the spool holds now.
 static enum ch_status count(struct prune *prune, struct spool_listing *out)
 {
     enum ch_status status = spool_list(prune->spool, out);
@@ -90,7 +90,7 @@ static enum ch_status count(struct prune *prune, struct spool_listing *out)
     return CH_OK;
 }
 
-// prune_alone does so while no other process does.
+// prune_alone prunes while no other process does.
 static enum ch_status prune_alone(struct prune *prune)
 {
     struct spool_book CH_CLEANUP(spool_book_close) lock = { .lock_fd = -1 };
@@ -120,7 +120,7 @@ enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
                            .context = context };
     enum ch_status status = CH_OK;
     *out_over = false;
-    if (spool->drop) // whoever collects from it keeps what it took within caps
+    if (spool->drop) // the user that collects from it keeps what it took within limits
         return CH_OK;
     status = count(&prune, &listing);
     if (status == CH_OK && (caps.sent_age_s != 0 || !within_caps(&prune)))

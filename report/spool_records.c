@@ -18,7 +18,7 @@ bool spool_is_record(const char *name)
            strcmp(name + length - (sizeof(suffix) - 1), suffix) == 0;
 }
 
-// hold_record locks the record; false: somebody else does, or has done with it.
+// hold_record locks the record; false: another process has it, or has converted it.
 static bool hold_record(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;

@@ -2,11 +2,11 @@
 //
 // Which targets have a report: `ID.state` beside `ID.json` in the spool.
 //
-//   {"targets":[{"url","state","attempts","last_time","next_time","error"}]}
+// {"targets":[{"url","state","attempts","last_time","next_time","error"}]}
 //
-// Only the holder of the report's lock reads it to act and writes it. URLs are kept
-// without user and password (sanitize_string). A report without a state file has been
-// sent nowhere. A state file that cannot be understood is as good as none: targets know
+// Only the holder of the report's lock writes it, or reads it to act on it. URLs are
+// stored without user and password (sanitize_string). A report without a state file was
+// not sent anywhere. A state file that cannot be parsed counts as missing: targets know
 // a report by its id, so sending one again does no harm. Users: upload, cli, prune.
 #pragma once
 #include <stdbool.h>
@@ -21,15 +21,15 @@
 enum spool_target_state {
     TARGET_PENDING,
     TARGET_SENT,
-    TARGET_FAILED,  // for good: the target refused it
-    TARGET_SKIPPED, // counted by CRASHHOOK_RATE, not sent
+    TARGET_FAILED,  // permanently: the target refused it
+    TARGET_SKIPPED, // counted under CRASHHOOK_RATE, not sent
 };
 
 struct spool_target {
     char *url;
     enum spool_target_state state;
     uint32_t attempts;
-    struct spool_wait wait; // since the last attempt
+    struct spool_wait wait; // after the last attempt
     char *error;            // why the last attempt failed; NULL: none
 };
 
@@ -38,17 +38,17 @@ struct spool_state {
     size_t count;
 };
 
-// spool_state_name is the state as files and output spell it.
+// spool_state_name is the name of the state in files and output.
 const char *spool_state_name(enum spool_target_state state);
 
-// spool_state_read reads the state of report id, empty where there is no file.
-// CH_ERR_MALFORMED: it is not what it should be; out is empty then.
+// spool_state_read reads the state of report id, which is empty if there is no file.
+// CH_ERR_MALFORMED: the file is not valid; out is empty then.
 CH_CHECKED enum ch_status spool_state_read(const struct spool *spool, const char *id,
                                            struct spool_state *out);
 void spool_state_deinit(struct spool_state *state);
 
 // spool_state_read_fd reads a state file that is open, and spool_state_print appends
-// what such a file holds: for a state that changes its spool.
+// the content of such a file: for a state that moves to another spool.
 CH_CHECKED enum ch_status spool_state_read_fd(int fd, struct spool_state *out);
 CH_CHECKED enum ch_status spool_state_print(const struct spool_state *state,
                                             struct text *out);
@@ -58,12 +58,13 @@ CH_CHECKED enum ch_status spool_state_write(const struct spool *spool, const cha
                                             const struct spool_state *state);
 
 // spool_state_target finds the target with this URL or adds it as pending. NULL: out of
-// memory, or more than a report may have.
+// memory, or the report has too many targets.
 struct spool_target *spool_state_target(struct spool_state *state, const char *url);
 
-// spool_target_fail notes why an attempt failed; error may be NULL.
+// spool_target_fail records why an attempt failed; error may be NULL.
 void spool_target_fail(struct spool_target *target, enum spool_target_state state,
                        const char *error);
 
-// spool_state_settled: there are targets, and each has the report or was spared it.
+// spool_state_settled is true if there are targets, and each has the report or skipped
+// it.
 bool spool_state_settled(const struct spool_state *state);

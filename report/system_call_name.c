@@ -5,7 +5,7 @@
 
 enum { NONE = -1 };
 
-// As the kernel's headers have them (asm/unistd.h of either machine, Linux 6.1).
+// system_call is the numbers of the kernel's headers (asm/unistd.h of each, Linux 6.1).
 static const struct system_call {
     const char *name;
     int16_t x86_64;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of system calls by their numbers, which differ from machine to machine: a
-// seccomp filter's refusal is reported by name, also where it happened on another
-// machine than this one. What is newer than the table has no name.
+// The names of system calls by their numbers, which differ between architectures: a
+// seccomp filter's refusal is reported by name, even if it happened on another
+// architecture than ours. A system call that is newer than the table has no name.
 #pragma once
 #include <stdint.h>
 
-// Machines as the kernel's audit names them (linux/audit.h).
+// SYSTEM_CALL_X86_64 and SYSTEM_CALL_AARCH64 are the kernel's audit architectures
+// (linux/audit.h).
 #define SYSTEM_CALL_X86_64 UINT32_C(0xc000003e)
 #define SYSTEM_CALL_AARCH64 UINT32_C(0xc00000b7)
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose code an image is: the system's, or the program's own.
+// Whether an image is part of the system or of the program.
 //
-// It goes by the path alone, so that a report can be judged on any machine. Grouping
-// and display ask this to tell the frames somebody here wrote from all others.
+// Only the path decides, so that a report can be judged on any machine. Grouping and
+// display use this to tell the program's own frames from all others.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-// system_image is true for what the distribution installs as libraries, for the
-// kernel's vDSO, and for our own handler, which starts the threads of a program it is
-// preloaded into. The program itself is never the system's, wherever it lies.
+// system_image is true for libraries in the distribution's folders, for the kernel's
+// vDSO, and for our own handler, which starts the threads of a program that it is
+// preloaded into. The program itself never counts as part of the system, wherever it
+// is.
 static inline bool system_image(const char *path)
 {
     static const char *const folders[] = { "/lib/",     "/lib32/",     "/lib64/",
@@ -28,7 +29,7 @@ static inline bool system_image(const char *path)
 }
 
 // system_frame is true for frames in the system's images, and for the functions that
-// start programs and threads, which a static program has in itself.
+// start programs and threads, which a static program contains itself.
 static inline bool system_frame(const char *path, const char *raw_name)
 {
     static const char *const starters[] = {
