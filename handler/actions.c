@@ -10,13 +10,13 @@
 
 #include "handler/crash.h"
 #include "handler/go_text.h"
-#include "handler/install.h"
 #include "handler/next_call.h"
+#include "handler/plan.h"
 #include "handler/syscalls.h"
 
 static bool is_ours(int signal)
 {
-    return signal > 0 && signal < CRASH_SIGNALS && install_done() &&
+    return signal > 0 && signal < CRASH_SIGNALS && plan_is_in_force() &&
            (crash_plan->signals >> signal & 1) != 0;
 }
 
@@ -40,7 +40,6 @@ static void action_from_libc(struct crash_action *out, const struct sigaction *f
     out->handler = (uintptr_t)from->sa_handler;
     out->flags = (uint32_t)from->sa_flags;
     memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
-    out->is_gone = 0;
     // As the kernel has it: these two cannot be blocked.
     out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
 }
@@ -190,27 +189,4 @@ void actions_take_back(void)
     if (!taken || is_shared() || now.handler == (uintptr_t)SIG_IGN)
         return;
     actions_take(SIGSEGV);
-}
-
-// action_is_mapped: kernels before 5.14 cannot tell, and then it is taken to be.
-static bool action_is_mapped(uintptr_t function)
-{
-    uintptr_t page = function & ~(uintptr_t)(crash_plan->page_size - 1);
-    return sys_madvise(page, crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
-}
-
-void actions_check_handlers(void)
-{
-    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
-        struct crash_action theirs;
-        struct crash_action old;
-        if (!is_ours(signal))
-            continue;
-        crash_action_read(signal, &theirs);
-        if (!crash_action_calls(&theirs) || theirs.is_gone ||
-            action_is_mapped((uintptr_t)theirs.handler))
-            continue;
-        theirs.is_gone = 1;
-        crash_action_exchange(signal, &theirs, &old);
-    }
 }

@@ -20,6 +20,3 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 // his own: his handler is called as if he had come through libc. The other signals are
 // left to whoever takes them so, for asking costs a call each.
 void actions_take_back(void);
-
-// actions_check_handlers notes the handlers that have gone with a library.
-void actions_check_handlers(void);

@@ -7,7 +7,25 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/crash.h"
-#include "handler/install.h"
+#include "handler/plan.h"
+#include "handler/threads.h"
+
+// has_callback_stack maps the callbacks' stack the first time. false: there is no
+// memory.
+static bool has_callback_stack(void)
+{
+    void *none = NULL;
+    if (__atomic_load_n(&crash_state.callback_stack_end, __ATOMIC_ACQUIRE) != NULL)
+        return true;
+    void *stack = threads_stack_create();
+    if (stack == NULL)
+        return false;
+    if (!__atomic_compare_exchange_n(&crash_state.callback_stack_end, &none,
+                                     threads_stack_end(stack), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        threads_stack_destroy(stack); // another thread was first
+    return true;
+}
 
 void crashhook_set_callbacks(crashhook_before_fn *before, crashhook_after_fn *after,
                              void *argument)
@@ -15,6 +33,8 @@ void crashhook_set_callbacks(crashhook_before_fn *before, crashhook_after_fn *af
     // Neither is called with the argument of others.
     __atomic_store_n(&crash_state.before, NULL, __ATOMIC_SEQ_CST);
     __atomic_store_n(&crash_state.after, NULL, __ATOMIC_SEQ_CST);
+    if ((before == NULL && after == NULL) || !has_callback_stack())
+        return;
     __atomic_store_n(&crash_state.callback_argument, argument, __ATOMIC_SEQ_CST);
     __atomic_store_n(&crash_state.before, before, __ATOMIC_SEQ_CST);
     __atomic_store_n(&crash_state.after, after, __ATOMIC_SEQ_CST);
@@ -22,7 +42,7 @@ void crashhook_set_callbacks(crashhook_before_fn *before, crashhook_after_fn *af
 
 int crashhook_report_now(const char *why)
 {
-    if (!install_done())
+    if (!plan_is_in_force())
         return ECANCELED;
     crashhook_breadcrumb(why);
     switch (crash_report_live()) {

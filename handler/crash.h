@@ -74,8 +74,9 @@ struct crash_state {
     crashhook_before_fn *before; // of the program; NULL: none
     crashhook_after_fn *after;
     void *callback_argument;
-    bool reads_thread_word; // see machine_thread_word
-    uint64_t runtime_text;  // of Go's code, which recovers from faults of its own alone
+    void *callback_stack_end; // NULL: there is no stack for them
+    bool reads_thread_word;   // see machine_thread_word
+    uint64_t runtime_text; // of Go's code, which recovers from faults of its own alone
     uint64_t runtime_text_end;
     char why[REQUEST_WHY_MAX]; // the agent's words, why there is no report; empty: none
 };
@@ -92,7 +93,6 @@ struct crash_plan {
     void *first_stack_end; // stacks of the two children on the way to the agent
     void *second_stack_end;
     uint64_t words_at; // where the arguments and environment begin, above the stack
-    void *callback_stack_end;
     size_t page_size;
     size_t bytes;  // of the plan and its strings, in whole pages
     void *mapping; // what all of it lies in

@@ -11,6 +11,8 @@
 // was has read one action and not parts of two.
 #include "handler/crash.h"
 
+#include <linux/errno.h>
+
 #include "handler/syscalls.h"
 
 #include "handler/poison.h"
@@ -29,6 +31,7 @@ struct action_slot {
 static struct action_slot slots[SLOTS];
 static uint64_t in_force[CRASH_SIGNALS]; // count << SLOT_BITS | slot + 1; 0: default
 static uint64_t exchanges;
+static uint64_t found[CRASH_SIGNALS]; // the handler whose code was there; 0: none
 
 static struct action_slot *slot_of(uint64_t word)
 {
@@ -51,7 +54,6 @@ static void action_copy(struct crash_action *to, const struct crash_action *from
     store(&to->handler, load(&from->handler));
     store(&to->flags, load(&from->flags));
     store(&to->mask, load(&from->mask));
-    store(&to->is_gone, load(&from->is_gone));
 }
 
 void crash_action_read(int signal, struct crash_action *out)
@@ -102,6 +104,36 @@ bool crash_action_calls(const struct crash_action *action)
 {
     return action->handler != (uintptr_t)SIG_DFL &&
            action->handler != (uintptr_t)SIG_IGN;
+}
+
+// code_is_mapped asks by a call that filters allow: the kernel reads the set before it
+// refuses to do something unknown with it. Code that cannot be read may be there.
+static bool code_is_mapped(uint64_t function)
+{
+    enum { UNKNOWN_HOW = -1 };
+    size_t bytes = crash_plan->page_size;
+    return machine_call4(SYS_rt_sigprocmask, UNKNOWN_HOW,
+                         (long)(function & ~UINT64_C(7)), 0,
+                         SYS_SIGSET_BYTES) != -EFAULT ||
+           sys_madvise(function & ~(uint64_t)(bytes - 1), bytes, CRASH_POPULATE_READ) !=
+               -ENOMEM;
+}
+
+bool crash_action_is_there(int signal, const struct crash_action *action)
+{
+    uint64_t *seen = &found[signal];
+    if (load(seen) == action->handler)
+        return true;
+    if (!code_is_mapped(action->handler))
+        return false;
+    store(seen, action->handler);
+    return true;
+}
+
+void crash_action_look_again(void)
+{
+    for (int signal = 0; signal < CRASH_SIGNALS; signal++)
+        store(&found[signal], 0);
 }
 
 // What the kernel is told. A handler of the program's runs with the mask and on the

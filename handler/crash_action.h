@@ -20,7 +20,6 @@ struct crash_action {
     uint64_t handler; // SIG_DFL, SIG_IGN or a function
     uint64_t flags;
     uint64_t mask;
-    uint64_t is_gone; // the function was in a library that has been closed
 };
 
 struct sys_action;
@@ -70,6 +69,11 @@ void crash_action_exchange(int signal, const struct crash_action *action,
 
 // crash_action_calls: it is a function.
 bool crash_action_calls(const struct crash_action *action);
+
+// crash_action_is_there: the code of the handler that signal is to have called is
+// mapped. It is looked for once, and again after crash_action_look_again.
+bool crash_action_is_there(int signal, const struct crash_action *action);
+void crash_action_look_again(void);
 
 // crash_action_for_kernel is the action that puts us before theirs.
 void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out);

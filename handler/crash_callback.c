@@ -42,7 +42,7 @@ static void run_callback(struct call *call, enum crash_stage stage)
     if (timed)
         sys_timer_set(timer, crash_plan->timeout_ns / 4);
     crash_state.stage = stage;
-    machine_call_on(crash_plan->callback_stack_end, make_call, call);
+    machine_call_on(crash_state.callback_stack_end, make_call, call);
     crash_state.stage = CRASH_STAGE_NONE;
     if (timed)
         sys_timer_delete(timer);

@@ -87,32 +87,3 @@ bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called)
     }
     return false;
 }
-
-#if defined(__x86_64__)
-
-enum { ENTRY_FRAME = 344 }; // of entry.S
-
-_Static_assert(sizeof(struct crash_asked) <= ENTRY_FRAME &&
-                   offsetof(struct crash_asked, signal) == 0 &&
-                   offsetof(struct crash_asked, info) == 8 &&
-                   offsetof(struct crash_asked, context) == 16,
-               "the entry keeps it and reads these");
-
-#else
-
-void crash_handle(int signal, siginfo_t *info, void *context)
-{
-    struct crash_asked asked;
-
-    if (machine_siginfo(context) != info) {
-        crash_handle_called(signal, info, context);
-        return;
-    }
-    uintptr_t handler = crash_begin(signal, info, context, &asked);
-    if (handler == 0)
-        return;
-    ((void (*)(int, siginfo_t *, void *))handler)(signal, info, context);
-    crash_end(&asked);
-}
-
-#endif

@@ -5,6 +5,7 @@
 // children of the program, who share the way to it, do not hear each other's answers.
 #include "handler/crash.h"
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "handler/file_syscalls.h"
@@ -58,4 +59,11 @@ bool crash_ask_daemon(struct crash_agent *out)
     crash_plan->page->agent_pid = crash_state.daemon_pid;
     *out = (struct crash_agent){ .channel = ends[0], .pidfd = -1, .stays = true };
     return true;
+}
+
+// A program that had its agent started beforehand, and has a filter of system calls
+// since, might be killed for starting another.
+bool crash_may_start(void)
+{
+    return crash_state.daemon_pid == 0 || sys_prctl(PR_GET_SECCOMP, 0) == 0;
 }

@@ -120,6 +120,14 @@ static enum crash_verdict ignored(int signal, const siginfo_t *info)
     return aborts(signal, info) ? CRASH_GOES_ON : CRASH_NONE;
 }
 
+// is_fault_of_call: the handler could not be entered, for its code has gone since it
+// was called before. It would be called for that again and again.
+static bool is_fault_of_call(const siginfo_t *info, const void *context,
+                             const struct crash_action *action)
+{
+    return info->si_code > 0 && machine_program_counter(context) == action->handler;
+}
+
 enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked)
 {
@@ -128,7 +136,8 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
         return CRASH_DIES;
     if (asked->action.handler == (uintptr_t)SIG_IGN)
         return ignored(signal, info);
-    if (asked->action.is_gone)
+    if (!crash_action_is_there(signal, &asked->action) ||
+        is_fault_of_call(info, context, &asked->action))
         return CRASH_DIES;
     asked->signal = signal;
     asked->info = info;

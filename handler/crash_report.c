@@ -77,13 +77,6 @@ static enum outcome ask(const struct crash_agent *agent)
     return outcome;
 }
 
-// A program that had its agent started beforehand, and has a filter of system calls
-// since, might be killed for starting another.
-bool crash_may_start(void)
-{
-    return crash_state.daemon_pid == 0 || sys_prctl(PR_GET_SECCOMP, 0) == 0;
-}
-
 // ask_anybody asks the agent that waits, and if that has died, one that is started now.
 static enum record_reason ask_anybody(void)
 {

@@ -7,7 +7,7 @@
 // is the program that was interrupted, and nothing of us. Whoever calls our handler as a
 // function, as one who has replaced it may, has no such frame and goes another way.
 //
-// On other processors the entry is in C (crash_called.c).
+// On other processors the entry is in C (crash_entry.c).
 #if defined(__x86_64__)
 
 // A struct crash_asked, and 8 bytes more than a multiple of 16; the context lies above it

@@ -4,8 +4,6 @@
 // or by crashhook_install. Reads the variables once, prepares the plan, takes the
 // signals. Not crash context; still no heap, since it runs before main in other
 // people's programs.
-#include "handler/install.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -29,11 +27,6 @@
 #include "handler/variables.h"
 
 static uint32_t installing; // 1: somebody installs, 2: and somebody else waits
-
-bool install_done(void)
-{
-    return __atomic_load_n(&crash_plan, __ATOMIC_ACQUIRE) != NULL;
-}
 
 const char *crashhook_version(void)
 {
@@ -133,7 +126,7 @@ static int install(char *const *environment, const struct crashhook_options *opt
     struct settings settings;
     char agent[PATH_MAX];
     char spool[PATH_MAX];
-    bool first = !install_done();
+    bool first = !plan_is_in_force();
 
     variables_collect(&variables, environment, options);
     settings_read(&settings, variables_get, first ? complain_of_variable : NULL,
@@ -198,7 +191,8 @@ static int install_once(char *const *environment,
     if (getauxval(AT_SECURE) != 0)
         return EPERM;
     lock_install();
-    int error = install_done() && options == NULL ? 0 : install(environment, options);
+    int error =
+        plan_is_in_force() && options == NULL ? 0 : install(environment, options);
     unlock_install();
     return error;
 }

@@ -9,16 +9,11 @@
 
 #include "handler/watch.h"
 
-enum { CALLBACK_STACK = 64 * 1024 };
-
-// Where the parts are, from the start of the mapping: a guard page, the callbacks'
-// stack, which grows towards it, a guard page, the children's stacks, likewise, the
-// request page, room to work in, the plan, which nobody can write once it is sealed,
-// and a guard page.
+// Where the parts are, from the start of the mapping: a guard page, the children's
+// stacks, which grow towards it, the request page, room to work in, the plan, which
+// nobody can write once it is sealed, and a guard page.
 struct layout {
     size_t page;
-    size_t callback_stack;
-    size_t guard;
     size_t stacks;
     size_t request;
     size_t scratch;
@@ -49,9 +44,7 @@ static struct layout plan_layout_of(const struct plan_wishes *wishes)
 {
     struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
-    at.callback_stack = at.page;
-    at.guard = at.callback_stack + round_up(CALLBACK_STACK, at.page);
-    at.stacks = at.guard + at.page;
+    at.stacks = at.page;
     at.request = at.stacks + round_up(2 * CRASH_CHILD_STACK, at.page);
     at.scratch = at.request + round_up(sizeof(struct request_page), at.page);
     at.plan = at.scratch + round_up(CRASH_SCRATCH, at.page);
@@ -147,7 +140,6 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
         plan->error_device = error.st_dev;
         plan->error_inode = error.st_ino;
     }
-    plan->callback_stack_end = base + at->guard;
     plan->first_stack_end = base + at->stacks + CRASH_CHILD_STACK;
     plan->second_stack_end = base + at->stacks + 2 * CRASH_CHILD_STACK;
     page->magic = REQUEST_MAGIC;
@@ -173,13 +165,17 @@ struct crash_plan *plan_create(const struct plan_wishes *wishes)
     char *base = mmap(NULL, at.total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (mprotect(base + at.callback_stack, at.plan + at.plan_bytes - at.callback_stack,
-                 PROT_READ | PROT_WRITE) != 0 ||
-        mprotect(base + at.guard, at.page, PROT_NONE) != 0) {
+    if (mprotect(base + at.stacks, at.plan + at.plan_bytes - at.stacks,
+                 PROT_READ | PROT_WRITE) != 0) {
         munmap(base, at.total);
         return NULL;
     }
     return fill_mapping(base, &at, wishes);
+}
+
+bool plan_is_in_force(void)
+{
+    return __atomic_load_n(&crash_plan, __ATOMIC_ACQUIRE) != NULL;
 }
 
 void plan_destroy(struct crash_plan *plan)

@@ -4,7 +4,7 @@
 // children that start the agent, and the plan with every string it names, between guard
 // pages.
 //
-// Used by install.c alone, at install. Nothing comes from the heap.
+// Made by install.c alone, at install. Nothing comes from the heap.
 #pragma once
 #include <stddef.h>
 
@@ -35,6 +35,9 @@ struct plan_wishes {
 
 // plan_create maps and fills a plan. NULL: there is no memory.
 struct crash_plan *plan_create(const struct plan_wishes *wishes);
+
+// plan_is_in_force: the handler is in place.
+bool plan_is_in_force(void);
 
 // plan_destroy unmaps a plan that no crash goes by any more; NULL is allowed.
 void plan_destroy(struct crash_plan *plan);

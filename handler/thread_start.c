@@ -12,7 +12,8 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/actions.h"
-#include "handler/install.h"
+#include "handler/crash.h"
+#include "handler/plan.h"
 #include "handler/threads.h"
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *),
@@ -52,7 +53,7 @@ CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
     if (next_pthread_create == NULL)
         next_pthread_create = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
     actions_take_back();
-    struct thread_start *what = install_done() ? threads_stack_create() : NULL;
+    struct thread_start *what = plan_is_in_force() ? threads_stack_create() : NULL;
     if (what == NULL)
         return next_pthread_create(thread, attributes, run, argument);
 
@@ -67,7 +68,7 @@ CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)
         next_thrd_create = (thrd_create_fn *)dlsym(RTLD_NEXT, "thrd_create");
-    struct thread_start *what = install_done() ? threads_stack_create() : NULL;
+    struct thread_start *what = plan_is_in_force() ? threads_stack_create() : NULL;
     if (what == NULL)
         return next_thrd_create(thread, run, argument);
 
@@ -78,14 +79,14 @@ CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     return error;
 }
 
-// dlclose, since a handler of the program's may go with the library: it is known here,
-// so that nothing has to be asked when the handler is to be called.
+// dlclose, since a handler of the program's may go with the library. Nothing else makes
+// the crash path look for one again that it has called before.
 CRASHHOOK_API int dlclose(void *library)
 {
     static dlclose_fn *next_dlclose;
     if (next_dlclose == NULL)
         next_dlclose = (dlclose_fn *)dlsym(RTLD_NEXT, "dlclose");
     int error = next_dlclose(library);
-    actions_check_handlers();
+    crash_action_look_again();
     return error;
 }

@@ -68,6 +68,11 @@ void *threads_stack_create(void)
     return NULL;
 }
 
+void *threads_stack_end(void *stack)
+{
+    return (char *)stack + stack_bytes();
+}
+
 void threads_stack_destroy(void *stack)
 {
     size_t guard = page_bytes();

@@ -12,6 +12,9 @@
 // threads_stack_create maps a stack with a guard page below. NULL: none.
 void *threads_stack_create(void);
 
+// threads_stack_end is where it ends.
+void *threads_stack_end(void *stack);
+
 // threads_stack_destroy unmaps what threads_stack_create returned; NULL is allowed.
 void threads_stack_destroy(void *stack);
 

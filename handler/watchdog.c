@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
-#include "handler/install.h"
+#include "handler/plan.h"
 
 enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
 
@@ -98,7 +98,7 @@ static void renew_after_fork(void)
 
 int crashhook_watchdog_start(unsigned timeout_ms)
 {
-    if (!install_done())
+    if (!plan_is_in_force())
         return ECANCELED;
     if (timeout_ms < LEAST_MS)
         return EINVAL;

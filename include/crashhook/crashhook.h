@@ -106,8 +106,8 @@ typedef enum crashhook_answer crashhook_before_fn(const struct crashhook_crash *
                                                   void *argument);
 typedef void crashhook_after_fn(const struct crashhook_crash *crash, void *argument);
 
-// crashhook_set_callbacks sets both functions; NULL: none. It must not be called during
-// a crash.
+// crashhook_set_callbacks sets both functions; NULL: none. The first call maps their
+// stack; without memory for it neither is set. It must not be called during a crash.
 CRASHHOOK_API void crashhook_set_callbacks(crashhook_before_fn *before,
                                            crashhook_after_fn *after, void *argument);
 

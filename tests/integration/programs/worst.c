@@ -231,6 +231,23 @@ static void gone_handler(void)
     crash();
 }
 
+// closed_handler has a handler that has repaired a fault, and then went with its
+// library.
+static void closed_handler(void)
+{
+    struct sigaction action = { .sa_flags = SA_SIGINFO };
+    void *closable = dlopen(library, RTLD_NOW);
+    void *function = closable != NULL ? dlsym(closable, "open_page") : NULL;
+    memcpy(&action.sa_sigaction, &function, sizeof(function));
+    sigaction(SIGSEGV, &action, NULL);
+    volatile char *page =
+        mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *page = 1;
+    if (dlclose(closable) != 0 || dlopen(library, RTLD_NOW | RTLD_NOLOAD) != NULL)
+        _exit(98);
+    crash();
+}
+
 // without_folder crashes in a folder that has been removed.
 static void without_folder(void)
 {
@@ -263,6 +280,23 @@ static void without_main_thread(void)
 
 #if defined(__x86_64__)
 
+// gone_handler_again has a handler whose code has stepped over a fault before it went.
+static void gone_handler_again(void)
+{
+    static const unsigned char step_over[] = {
+        0x48, 0x83, 0x82, 168, 0, 0, 0, 2, // add $2, 168(%rdx): the context's rip
+        0xc3,                              // ret
+    };
+    struct sigaction action = { .sa_flags = SA_SIGINFO | SA_NODEFER };
+    unsigned char *code = code_page();
+    memcpy(code, step_over, sizeof(step_over));
+    memcpy(&action.sa_sigaction, &code, sizeof(code));
+    sigaction(SIGSEGV, &action, NULL);
+    __asm__ volatile("movl %%eax, (%%rax)" ::"a"(0L) : "memory"); // of two bytes
+    munmap(code, PAGE);
+    crash();
+}
+
 // check_alignment has the processor refuse misaligned accesses, in handlers too.
 static void check_alignment(void)
 {
@@ -293,6 +327,7 @@ static const struct {
 } ways[] = {
     { "plain", crash },
 #if defined(__x86_64__)
+    { "gone-handler-again", gone_handler_again },
     { "misaligned", misaligned },
     { "null-write-checking-alignment", null_write_checking_alignment },
 #endif
@@ -311,6 +346,7 @@ static const struct {
     { "allocates-in-handler", allocates_in_handler },
     { "keeps-errno", keeps_errno },
     { "gone-handler", gone_handler },
+    { "closed-handler", closed_handler },
     { "without-folder", without_folder },
     { "without-main-thread", without_main_thread },
 };
