@@ -79,7 +79,7 @@ static bool is_meant(const json_t *report, const struct collect_file *file)
 static enum ch_status read_report(const struct collect_file *file, struct text *out)
 {
     struct report_error error;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     enum ch_status status = report_read(file->fd, &report, &error);
     if (status != CH_OK)
         return status;
@@ -96,7 +96,7 @@ static enum ch_status read_report(const struct collect_file *file, struct text *
 static enum ch_status read_record(const struct collect_file *file, struct text *out)
 {
     struct report_error error;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     struct text CH_CLEANUP(text_deinit) made = { 0 };
     enum ch_status status = crash_record_make(file->session, file->fd, file->id, &made);
     if (status == CH_OK)

@@ -154,7 +154,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     struct text CH_CLEANUP(text_deinit) held = { 0 };
     struct text CH_CLEANUP(text_deinit) named = { 0 };
     struct report_error error;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     spool_close(&work->store->session->spool);
     if (!become_owner(&work->owner))
         return CH_ERR_IO;

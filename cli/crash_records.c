@@ -37,7 +37,7 @@ static bool is_reported_as(const struct taking *taking, const char *id,
                            const struct record_header *header)
 {
     struct report_error error;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     int fd = -1;
     if (spool_read(taking->spool, id, &fd) != CH_OK)
         return false;
@@ -68,7 +68,7 @@ static enum ch_status make_record_report(const struct session *session,
                                          struct text *out)
 {
     struct report_error error;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
     enum ch_status status = raw_report_write(&record->capture, id, -1, &raw);
     if (status == CH_OK)

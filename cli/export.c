@@ -12,11 +12,6 @@
 #include "upload/otlp_logs.h"
 #include "upload/sentry_envelope.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 static int print_body(const struct text *body, enum ch_status status)
 {
     if (status != CH_OK)
@@ -72,7 +67,7 @@ static const struct {
 static int run_export(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     const char *format = options_value(options, "format");
     session_init(&session, options);
     for (size_t i = 0; format != NULL && i < sizeof(forms) / sizeof(forms[0]); i++) {

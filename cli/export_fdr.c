@@ -31,11 +31,6 @@ struct trace {
     size_t open_count;
 };
 
-static void drop_json(json_t **value)
-{
-    json_decref(*value);
-}
-
 static json_t *events_of(const json_t *threads, size_t index)
 {
     return json_object_get(json_array_get(threads, index), "events");
@@ -221,7 +216,7 @@ static enum ch_status write_trace(struct trace *trace, const json_t *report,
 int export_fdr(const json_t *report, const char *version)
 {
     struct text CH_CLEANUP(text_deinit) out = { 0 };
-    json_t *CH_CLEANUP(drop_json) ids = json_object();
+    json_auto_t *ids = json_object();
     struct trace trace = { .ids = ids };
     if (version == NULL)
         version = "1";

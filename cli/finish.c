@@ -25,11 +25,6 @@
 #include "report/report.h"
 #include "symbolizer/names/symbolizer_options.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 enum { HELD_IMAGES = 8 };
 
 struct finish {
@@ -288,7 +283,7 @@ static enum ch_status add_names(struct finish *finish, const struct options *opt
 static int run_finish(const struct options *options)
 {
     struct finish CH_CLEANUP(finish_deinit) finish = { .lock_fd = -1, .log_fd = -1 };
-    json_t *CH_CLEANUP(drop_json) named = NULL;
+    json_auto_t *named = NULL;
     session_init_quietly(&finish.session, options);
     finish.log_fd = open_finish_log(finish.session.settings.log);
     finish.id = options_value(options, "id");

@@ -112,7 +112,7 @@ static int run_list(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
-    json_t *CH_CLEANUP(drop_json) rows = json_array();
+    json_auto_t *rows = json_array();
     bool complete = true;
     session_init(&session, options);
     if (session_spool_open(&session, SPOOL_READ) != CH_OK)

@@ -8,11 +8,6 @@
 #include "cli/session_spool.h"
 #include "report/report.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 // print_expanded prints the report with every frame in its place.
 static int print_expanded(const json_t *report)
 {
@@ -32,7 +27,7 @@ static int print_as_sent(const struct session *session, json_t *report)
 static int run_show(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     const char *threads = options_value(options, "threads");
     session_init(&session, options);
     if (session_spool_report(&session, options->arguments[0], &report) != CH_OK)

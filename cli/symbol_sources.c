@@ -32,11 +32,6 @@ static void packing_deinit(struct packing *packing)
     text_deinit(&packing->file);
 }
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 void symbol_sources_deinit(struct symbol_sources *sources)
 {
     close_source_file(&sources->bundle);
@@ -147,7 +142,7 @@ enum ch_status symbol_sources_pack(const char *path, int64_t changed_s,
     struct symbol_sources sources = { 0 };
     CH_CLEANUP(packing_deinit)
     struct packing packing = { .sources = &sources, .changed_s = changed_s };
-    json_t *CH_CLEANUP(drop_json) paths = NULL;
+    json_auto_t *paths = NULL;
     const char *source;
     json_t *unused;
     enum ch_status status = source_paths_read(path, &paths);

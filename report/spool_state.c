@@ -43,11 +43,6 @@ static void close_fd(const int *fd)
         (void)close(*fd);
 }
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 struct spool_target *spool_state_target(struct spool_state *state, const char *url)
 {
     for (size_t i = 0; i < state->count; i++) {
@@ -98,7 +93,7 @@ static enum ch_status read_target_state(const json_t *from, struct spool_state *
 
 static enum ch_status parse_state(const struct text *bytes, struct spool_state *out)
 {
-    json_t *CH_CLEANUP(drop_json) root =
+    json_auto_t *root =
         json_loadb(bytes->bytes != NULL ? bytes->bytes : "", bytes->size, 0, NULL);
     const json_t *targets = json_object_get(root, "targets");
     struct spool_state state = { 0 };
@@ -159,7 +154,7 @@ static json_t *print_target_state(const struct spool_target *target)
 enum ch_status spool_state_print(const struct spool_state *state, struct text *out)
 {
     json_t *targets = json_array();
-    json_t *CH_CLEANUP(drop_json) root = json_pack("{s:o}", "targets", targets);
+    json_auto_t *root = json_pack("{s:o}", "targets", targets);
     for (size_t i = 0; i < state->count; i++) {
         if (json_array_append_new(targets, print_target_state(&state->targets[i])) != 0)
             return CH_ERR_NO_MEMORY;

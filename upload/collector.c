@@ -6,15 +6,10 @@
 #include "report/report.h"
 #include "upload/packing.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 void collector_judge(const struct http_reply *reply, const char *id,
                      struct verdict *out)
 {
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     if (reply->status < 200 || reply->status >= 300) {
@@ -70,7 +65,7 @@ static enum ch_status send_expanded(const struct target *target,
 // of reports.
 static bool refuses_schema(const struct http_reply *reply)
 {
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     const char *error = report_string(answer, "error");
     return reply->status == 400 && error != NULL && strstr(error, "schema") != NULL;
 }

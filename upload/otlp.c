@@ -39,7 +39,7 @@ static void judge_otlp_answer(const json_t *answer, bool empty, struct verdict *
 
 void otlp_judge(const struct http_reply *reply, struct verdict *out)
 {
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     if (reply->status >= 200 && reply->status < 300)

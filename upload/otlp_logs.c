@@ -286,8 +286,7 @@ static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_thre
 enum ch_status otlp_logs_write(const json_t *report, int64_t unix_ms, struct text *out)
 {
     for (int all_threads = 1; all_threads >= 0; all_threads--) {
-        json_t *CH_CLEANUP(drop_json) request =
-            request_json(report, unix_ms, all_threads != 0);
+        json_auto_t *request = request_json(report, unix_ms, all_threads != 0);
         struct text CH_CLEANUP(text_deinit) json = { 0 };
         enum ch_status status =
             request != NULL ? json_tree_write(request, &json) : CH_ERR_NO_MEMORY;

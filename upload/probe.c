@@ -84,7 +84,7 @@ static enum ch_status judge_probe_answer(const struct target *target,
     static const char *const keys[] = { [TARGET_KIND_COLLECTOR] = "error",
                                         [TARGET_KIND_SENTRY] = "detail",
                                         [TARGET_KIND_OTLP] = "message" };
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     const char *said = report_string(answer, keys[target->kind]);
     int status = reply->status;
     if (is_taken(target, reply, said)) {

@@ -424,7 +424,7 @@ static void run_delivery(struct queue *queue, const char *id,
                          struct queue_totals *totals)
 {
     struct report_error error = { "" };
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     int CH_CLEANUP(close_fd) fd = -1;
     enum ch_status status = open_queued_report(queue, id, &fd, &report, &error);
     if (status == CH_ERR_NOT_FOUND)
@@ -450,7 +450,7 @@ static enum ch_status let_go_of_report(struct queue *queue, const char *id)
 {
     struct report_error error = { "" };
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
-    json_t *CH_CLEANUP(drop_json) report = NULL;
+    json_auto_t *report = NULL;
     int CH_CLEANUP(close_fd) fd = -1;
     enum ch_status status = spool_lock(queue->spool, id, &fd);
     if (status == CH_OK)

@@ -39,7 +39,7 @@ static void judge_sentry_answer(const json_t *answer, bool empty, const char *id
 
 void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out)
 {
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     const struct sentry_limits limits = sentry_limits_parse(reply->kept.bytes);
     verdict_begin(out);
     out->attachments_wait_s = limits.attachments_s;

@@ -21,11 +21,6 @@ struct extent {
     bool bare;     // without watches, breadcrumbs and problems
 };
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 void sentry_event_id(const char *report_id, char out[static SENTRY_EVENT_ID_SIZE])
 {
     size_t length = 0;
@@ -306,7 +301,7 @@ enum ch_status sentry_event_write(const json_t *report, struct text *out)
     enum ch_status status = CH_OK;
     size_t before = out->size;
     for (size_t i = 0; i < EXTENTS; i++) {
-        json_t *CH_CLEANUP(drop_json) event = event_json(report, &extents[i]);
+        json_auto_t *event = event_json(report, &extents[i]);
         struct text CH_CLEANUP(text_deinit) json = { 0 };
         status = event != NULL ? json_tree_write(event, &json) : CH_ERR_NO_MEMORY;
         if (status != CH_OK)

@@ -7,11 +7,6 @@
 #include "report/report.h"
 #include "upload/shipment.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 static struct http_request request_for(const struct symbols_sending *sending,
                                        const char *method, const struct text *url)
 {
@@ -40,7 +35,7 @@ static enum symbols_outcome judge_symbols_answer(const struct http_reply *reply,
                                                  char *why, size_t why_size)
 {
     struct verdict verdict;
-    json_t *CH_CLEANUP(drop_json) answer = verdict_answer(reply);
+    json_auto_t *answer = verdict_answer(reply);
     if ((reply->status == 200 || reply->status == 201) && json_is_object(answer))
         return SYMBOLS_SENT;
     verdict_begin(&verdict);
