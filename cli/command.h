@@ -30,8 +30,7 @@ struct command {
     const char *arguments;        // as --help shows them after the name; NULL: none
     const char *summary;          // one sentence without its full stop
     const struct option *options; // NULL: none
-    const struct option *(*make_options)(
-        void); // instead of options, where they are not constant
+    const struct option *(*make_options)(void); // if they are not constant
     int (*run)(const struct options *options);
     size_t arguments_min; // how many arguments it requires
     size_t arguments_max; // SIZE_MAX: no limit

@@ -110,8 +110,7 @@ static enum ch_status write_cpu(struct trace *trace, const json_t *event)
                                        .cpu = (uint16_t)cpu,
                                        .tsc = tsc_of(trace, event) };
     enum ch_status status = fdr_write_record(&trace->writer, &record);
-    trace->start.cpu =
-        (uint16_t)cpu; // a buffer that begins with this event has it in its head
+    trace->start.cpu = (uint16_t)cpu; // a buffer that begins here has it in its head
     return status;
 }
 

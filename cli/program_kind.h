@@ -25,9 +25,8 @@ enum program_kind {
 
 struct program {
     enum program_kind kind;
-    char path[PATH_MAX]; // of the file that is executed; empty: not found
-    char runtime[NAME_MAX +
-                 1]; // of a sanitizer that is a shared library: its name; or empty
+    char path[PATH_MAX];        // of the file that is executed; empty: not found
+    char runtime[NAME_MAX + 1]; // name of a sanitizer's shared library, or empty
 };
 
 // program_look examines what `command` would execute.

@@ -178,8 +178,7 @@ static void forget_preload(void)
 // of memory. It is never freed, because this process becomes the program.
 static char **tracer_environment(void)
 {
-    static char disabled[] =
-        "CRASHHOOK_ENABLE=no"; // the tracer itself must not load a handler
+    static char disabled[] = "CRASHHOOK_ENABLE=no"; // for the tracer itself
     size_t count = 0;
     size_t kept = 0;
     while (environ[count] != NULL)

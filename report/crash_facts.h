@@ -91,7 +91,7 @@ struct crash_facts {
     const char *exception_what; // its text; NULL: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
     const char *raised_in;      // the function that panicked or checked; NULL: none
-    const char *worded;         // the sentence of a version 1 report; NULL: none
+    const char *worded;         // how version 1 began the sentence; NULL: facts tell
 };
 
 // crash_has_address is true if the signal's address is the address of the fault.

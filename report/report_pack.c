@@ -13,8 +13,7 @@
 struct pack {
     struct pack_table places;
     struct pack_table stacks;
-    struct pack_table
-        backtraces; // of the tree; a row is the number of the backtrace's stack
+    struct pack_table backtraces; // of the tree; a row is the number of its stack
 };
 
 static uint64_t pack_hash(uint64_t hash, const char *text)

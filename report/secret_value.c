@@ -8,9 +8,8 @@
 #include "report/secret_text.h"
 
 enum {
-    CHANCE_LEAST = 32, // letters and digits of a random word
-    CHOSEN_LEAST =
-        6, // bytes of a random value under a name that is not certain by itself
+    CHANCE_LEAST = 32,    // letters and digits of a random word
+    CHOSEN_LEAST = 6,     // bytes of a random value under an uncertain name
     NUMBER_LEAST = 4,     // digits of a number that may be a secret
     ADDRESS_LONGEST = 18, // 0x and 16 digits
     PEM_HEAD_LONGEST = 64,

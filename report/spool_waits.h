@@ -17,8 +17,7 @@
 struct spool_waits {
     struct spool_wait reports;     // everything
     struct spool_wait attachments; // the report attached to its event
-    struct spool_wait
-        tables; // version 2 of the report: the target accepts only version 1
+    struct spool_wait tables;      // version 2: the target accepts only version 1
 };
 
 // spool_waits_read returns what the target at url asked for; no waits if it did not.

@@ -27,10 +27,9 @@ struct target {
     // go there without reports attached.
     struct spool_wait rest;
     struct spool_wait attachments_rest;
-    struct spool_wait
-        tables_rest;   // while it rests, the target gets version 1 of reports
-    uint32_t failures; // in a row
-    char trouble[256]; // the last one that was reported, while it lasts
+    struct spool_wait tables_rest; // meanwhile it gets version 1 of reports
+    uint32_t failures;             // in a row
+    char trouble[256];             // the last one that was reported, while it lasts
 };
 
 struct target_list {
