@@ -11,13 +11,12 @@
 
 enum { PAGE_SIZE = 4096 };
 
-// accept_elf closes any file that is not a 64-bit ELF file in our byte order.
+// accept_elf closes any file that is not an ELF file in our byte order.
 static enum ch_status accept_elf(struct debug_elf *file)
 {
     GElf_Ehdr header;
     if (file->elf != NULL && elf_kind(file->elf) == ELF_K_ELF &&
         gelf_getehdr(file->elf, &header) != NULL &&
-        header.e_ident[EI_CLASS] == ELFCLASS64 &&
         header.e_ident[EI_DATA] == ELFDATA2LSB)
         return CH_OK;
     debug_elf_close(file);

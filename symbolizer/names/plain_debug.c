@@ -53,6 +53,8 @@ bool plain_debug_wanted(const struct debug_elf *file)
     GElf_Shdr header;
     const char *name;
     bool compressed = false;
+    if (gelf_getclass(file->elf) != ELFCLASS64)
+        return false; // what is written has 64 bits, and no values of others are found
     for (Elf_Scn *scn = next_section(file->elf, NULL, &header, &name); scn != NULL;
          scn = next_section(file->elf, scn, &header, &name)) {
         if (strcmp(name, ".gnu_debugaltlink") == 0)

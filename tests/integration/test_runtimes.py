@@ -165,6 +165,10 @@ ROWS += [
                          "{programs}/null_pointer.c")),
     Row("busybox, static", ["busybox", "sh", "-c", "kill -SEGV $$"], needs=["busybox"],
         ways=TRACE, frame="busybox"),
+    Row("i386", ["{folder}/program"], needs=["gcc"], ways=TRACE, frame="^write_through in program$",
+        prepare=compiled("gcc", "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-ffreestanding",
+                         "-g", "-O1", "-fno-omit-frame-pointer", "-o", "{folder}/program",
+                         "{programs}/narrow.c")),
 ]
 
 
