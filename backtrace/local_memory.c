@@ -102,7 +102,7 @@ static const uint8_t *kept_page(struct local_memory *memory, uint64_t page)
     if (memory->pages == NULL)
         return NULL;
     uint8_t *bytes = memory->pages + index * LOCAL_PAGE_BYTES;
-    memory->page_address[index] = 0;
+    memory->page_address[index] = 0; // until it is read completely
     if (read_kernel(page, bytes, LOCAL_PAGE_BYTES) != LOCAL_PAGE_BYTES)
         return NULL;
     memory->page_address[index] = page;

@@ -150,13 +150,15 @@ static _Noreturn void run_capture_child(const struct remote *remote, int to_pare
 {
     char byte;
     char *json = NULL;
+    // The parent closes its end, without writing, once the child may trace.
     int error = read(go, &byte, 1) >= 0 ? capture_held(remote, &json) : EIO;
     if (write_whole_answer(to_parent, &error, sizeof(error)) && error == 0)
         (void)write_whole_answer(to_parent, json, strlen(json));
     _exit(0);
 }
 
-// read_answer reads until the child has closed its end.
+// read_answer reads until the child has closed its end. The answer is an errno value,
+// followed by the JSON if that is 0.
 static int read_answer(int fd, struct text *json)
 {
     char bytes[4096];
@@ -242,6 +244,8 @@ static int capture_remote(struct remote *remote,
         return EINVAL;
     bool own = remote->pid == getpid();
     int error = ask_child(remote, false, &json);
+    // Declaring a tracer replaces the one that the program may have declared itself, so
+    // it is done only if it is needed.
     if (error == EPERM && own) {
         text_deinit(&json);
         error = ask_child(remote, true, &json);

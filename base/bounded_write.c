@@ -32,10 +32,11 @@ size_t bounded_write(int fd, const char *bytes, size_t size, unsigned stall_ms)
     (void)sigaction(SIGALRM, &wake, &before);
     while (done < size) {
         struct pollfd room = { .fd = fd, .events = POLLOUT };
+        // A pipe that polls as writable takes PIPE_BUF bytes without blocking.
         size_t piece = size - done < PIPE_BUF ? size - done : PIPE_BUF;
         if (poll(&room, 1, (int)stall_ms) <= 0)
             break;
-        bounded_alarm(stall_ms + 1);
+        bounded_alarm(stall_ms + 1); // 0 would disable it
         ssize_t count = write(fd, bytes + done, piece);
         bounded_alarm(0);
         if (count <= 0)

@@ -80,6 +80,7 @@ enum ch_status base64_decode(const char *text, size_t length, void *out, size_t 
     for (int padding = 0; padding < 2 && length > 0 && text[length - 1] == '=';
          padding++)
         length--;
+    // A single leftover character has 6 bits, less than a byte.
     if (length % 4 == 1)
         return CH_ERR_MALFORMED;
 

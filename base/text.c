@@ -90,6 +90,7 @@ enum ch_status text_read(struct text *text, int fd, size_t limit_bytes)
 {
     char block[16 << 10];
     for (size_t left = limit_bytes;;) {
+        // At the limit reading goes on, to find out whether there is more.
         ssize_t count = read(fd, block, sizeof(block));
         if (count < 0 && errno == EINTR)
             continue;

@@ -226,6 +226,7 @@ static void find_ended(void)
 {
     for (uint32_t i = 0; i < rings_used(); i++) {
         struct flight_ring *ring = ring_at(i);
+        // Signal 0 is not sent: it only checks whether the thread exists (kill(2)).
         if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == FLIGHT_LIVE &&
             syscall(SYS_tgkill, flight_state.pid, ring->tid, 0) != 0 && errno == ESRCH)
             end_ring(ring);

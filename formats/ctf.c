@@ -39,6 +39,7 @@ static enum ch_status take_sections(struct ctf_dict *dict, struct cursor body,
         return CH_ERR_TRUNCATED;
     const struct cursor *strings = &dict->sections[CTF_STRINGS];
     size_t size = cursor_left(strings);
+    // The first string is the empty one; a NUL at the end terminates all of them.
     if (size == 0 || strings->begin[0] != 0 || strings->begin[size - 1] != 0)
         return CH_ERR_MALFORMED;
     return CH_OK;
@@ -49,6 +50,7 @@ static enum ch_status inflate_body(struct ctf_dict *dict, struct cursor *body,
                                    size_t size)
 {
     size_t left = cursor_left(body);
+    // A size that zlib cannot reach is refused before memory is allocated for it.
     if (size / INFLATE_RATIO_MAX > left)
         return CH_ERR_MALFORMED;
     dict->inflated = malloc(size != 0 ? size : 1);
@@ -99,7 +101,7 @@ static uint64_t parts_size(enum ctf_kind kind, uint64_t size, uint32_t count)
     case CTF_ARRAY:
         return 12;
     case CTF_FUNCTION:
-        return 4ull * (count + count % 2);
+        return 4ull * (count + count % 2); // padded to 8 bytes
     case CTF_STRUCT:
     case CTF_UNION:
         return (size < LARGE ? 12ull : 16ull) * count;

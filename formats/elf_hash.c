@@ -7,7 +7,7 @@ enum { WORD = 4, BLOOM_WORD = 8 };
 
 uint32_t elf_hash_name(const char *name)
 {
-    uint32_t hash = 5381;
+    uint32_t hash = 5381; // and * 33: Bernstein's hash, as in .gnu.hash
     for (; *name != 0; name++)
         hash = hash * 33 + (unsigned char)*name;
     return hash;

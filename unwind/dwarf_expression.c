@@ -21,6 +21,7 @@ enum operand {
     OPERAND_REGISTER, // a register number, then an offset
 };
 
+// By opcode (DWARF 5, section 7.7.1).
 static const uint8_t operands[] = {
     [0x03] = OPERAND_WORD,     [0x08] = OPERAND_U8,      [0x09] = OPERAND_S8,
     [0x0a] = OPERAND_U16,      [0x0b] = OPERAND_S16,     [0x0c] = OPERAND_U32,

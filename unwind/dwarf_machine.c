@@ -277,6 +277,7 @@ static void machine_op_nop(struct dwarf_machine *m, const struct dwarf_operation
     (void)m;
 }
 
+// By opcode (DWARF 5, section 7.7.1). Operations that are missing are not supported.
 static operation_fn *const operations[] = {
     [0x03] = op_constant,   [0x06] = op_deref,         [0x08] = op_constant,
     [0x09] = op_constant,   [0x0a] = op_constant,      [0x0b] = op_constant,

@@ -99,6 +99,8 @@ void unwind_space_set_debug_frames(struct unwind_space *space,
 static bool space_is_code(void *context, uint64_t address)
 {
     struct unwind_space *space = context;
+    // Multiplicative hashing: the top 9 bits index CODE_PLACES places, and 0 marks an
+    // empty one. Only addresses of code are kept.
     uint64_t *known =
         &space->known_code[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
     if (*known == address && address != 0)

@@ -39,6 +39,7 @@ static bool amd64_read_signal(const struct memory_reader *memory, uint64_t pc,
     // The order of struct sigcontext: r8 to r15, then these.
     static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5,
                                      4, 6, 3,  1,  0,  2,  7,  16 };
+    // Before the registers, a ucontext has uc_flags, uc_link and uc_stack.
     enum { CONTEXT_TO_REGISTERS = 40, MOV_SIZE = 7 };
     uint64_t saved[sizeof(order)];
 

@@ -145,6 +145,7 @@ static void hide_section(const struct debug_elf *file, const char *name)
 {
     GElf_Shdr header;
     Elf_Scn *scn = debug_elf_find_section(file, name, &header);
+    // A section that is not compressed costs nothing until it is read.
     if (scn == NULL || (header.sh_flags & SHF_COMPRESSED) == 0)
         return;
     header.sh_type = SHT_NOBITS;

@@ -85,6 +85,8 @@ static enum ch_status guarded_end_child(pid_t child, enum ch_status status)
         return status;
     if (WIFEXITED(how))
         return (enum ch_status)WEXITSTATUS(how);
+    // RLIMIT_CPU ends a process by SIGXCPU at its soft and by SIGKILL at its hard
+    // limit.
     return WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL ? CH_ERR_LIMIT
                                                                 : CH_ERR_FAULT;
 }
