@@ -7,9 +7,10 @@
 const void *abort_message_place(void)
 {
 #if defined(__GLIBC__)
-    // By name: linking to it would tie this library to a private version of glibc.
+    // Looked up by name: a reference would tie this library to a private version of
+    // glibc.
     return dlsym(RTLD_DEFAULT, "__abort_msg");
 #else
-    return NULL; // and a search that finds nothing takes memory
+    return NULL; // a failing dlsym would allocate
 #endif
 }

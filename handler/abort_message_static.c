@@ -4,8 +4,9 @@
 
 #include "handler/message_places.h"
 
-// glibc's, in a static program that can abort. Hidden, so that a dynamic program is not
-// tied to a private version of glibc: there it is asked for by name.
+// glibc's, in a static program that can abort. The reference is hidden, so that a
+// dynamic program is not tied to a private version of glibc: there it is looked up by
+// name.
 extern const void *__abort_msg // glibc's name
     __attribute__((weak, visibility("hidden")));
 

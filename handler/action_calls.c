@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program sets the actions of signals with, put before libc's (see actions.h),
-// and the exits by which its handlers end it. In libcrashhook.a they are weak, so that
-// a program's or a sanitizer's own stand, and libc's where it brings them.
+// The functions by which a program sets signal actions, interposed before libc's (see
+// actions.h), and the exits by which its handlers end it. In libcrashhook.a they are
+// weak: definitions by the program or a sanitizer win, and libc's do where it links
+// them.
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 
 typedef void handler_fn(int);
 
-// What siginterrupt has said of each signal.
+// The signals for which siginterrupt has asked to interrupt system calls.
 static uint64_t interrupting;
 
 static uint64_t bit_of(int number)
@@ -35,13 +36,13 @@ static bool is_signal(int number)
     return false;
 }
 
-// only puts number alone into an empty set.
+// only makes *out, an empty set, the set of number alone.
 static void only(int number, sigset_t *out)
 {
     *(uint64_t *)out = bit_of(number);
 }
 
-// set is signal() with the flags that its family differs in.
+// set is signal() with the flags by which the members of its family differ.
 static handler_fn *set(int number, handler_fn *handler, int flags, bool blocks_itself)
 {
     struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
@@ -68,7 +69,7 @@ static handler_fn *set_system_v(int number, handler_fn *handler)
     return set(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
-// Not every libc declares each of them; the names are reserved for it.
+// Not every libc declares each of these; their names are reserved for it.
 handler_fn *bsd_signal(int number, handler_fn *handler);
 handler_fn *ssignal(int number, handler_fn *handler);
 handler_fn *sysv_signal(int number, handler_fn *handler);
@@ -110,10 +111,10 @@ INTERPOSED int sigignore(int number)
     return set(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
 
-// SIG_HOLD blocks the signal and leaves its action.
+// sigset with SIG_HOLD blocks the signal and leaves its action.
 INTERPOSED handler_fn *sigset(int number, handler_fn *handler)
 {
-    handler_fn *const hold = (handler_fn *)2; // SIG_HOLD, which not every libc names
+    handler_fn *const hold = (handler_fn *)2; // SIG_HOLD, which not every libc defines
     sigset_t its = { 0 };
     sigset_t before;
     struct sigaction old;

@@ -20,8 +20,8 @@ static bool is_ours(int signal)
            (crash_plan->signals >> signal & 1) != 0;
 }
 
-// is_left_ignored: a signal that is no fault and is ignored stays so, for what the
-// program starts would inherit that.
+// is_left_ignored is whether the action stays SIG_IGN in the kernel: for a signal that
+// is not a fault, because programs it executes inherit that.
 static bool is_left_ignored(int signal, const struct crash_action *action)
 {
     bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
@@ -40,7 +40,7 @@ static void action_from_libc(struct crash_action *out, const struct sigaction *f
     out->handler = (uintptr_t)from->sa_handler;
     out->flags = (uint32_t)from->sa_flags;
     memcpy(&out->mask, &from->sa_mask, sizeof(out->mask));
-    // As the kernel has it: these two cannot be blocked.
+    // The kernel drops these two from masks, because they cannot be blocked.
     out->mask &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
 }
 
@@ -51,7 +51,7 @@ static void action_to_libc(const struct crash_action *from, struct sigaction *ou
     memcpy(&out->sa_mask, &from->mask, sizeof(from->mask));
 }
 
-// tell_kernel puts our action before theirs.
+// tell_kernel installs our action in place of theirs.
 static void tell_kernel(int signal, const struct crash_action *theirs)
 {
     struct sys_action ours;
@@ -61,7 +61,8 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
     (void)sys_sigaction(signal, &ours, NULL);
 }
 
-// map_process maps the word that says which process this is, and is empty after a fork.
+// map_process maps the word that has this process's pid; the kernel zeroes it in a
+// fork.
 static void map_process(void)
 {
     enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
@@ -89,7 +90,7 @@ static void note_quick_exit(void *unused)
     note_exit();
 }
 
-// glibc's, which tells the status too.
+// on_exit is glibc's; unlike atexit it gives the status too.
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
 static void note_status(int status, void *unused)
@@ -98,11 +99,11 @@ static void note_status(int status, void *unused)
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
 }
 
-// glibc's at_quick_exit. Weak, since the shared library is also loaded by musl's
-// loader.
+// __cxa_at_quick_exit is glibc's at_quick_exit. The reference is weak, because musl's
+// loader loads the shared library too.
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 
-// prepare_for is done when the program sets its first handler.
+// prepare_for does what is needed once the program sets its first handler.
 static void prepare_for(const struct crash_action *theirs)
 {
     static bool prepared;
@@ -137,8 +138,9 @@ void actions_take(int signal)
     tell_kernel(signal, &theirs);
 }
 
-// is_shared: this is a child that runs in its parent's memory until it executes
-// something, as that of vfork does. The kernel keeps its actions apart, and so must we.
+// is_shared is whether this is a child that runs in its parent's memory until it
+// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
+// so must we.
 static bool is_shared(void)
 {
     if (crash_process == NULL)
@@ -157,7 +159,7 @@ static int exchange_ours(int signal, const struct sigaction *action,
     if (action == NULL) {
         crash_action_read(signal, &before);
     } else {
-        // Both are read before anything is written: they may be the same.
+        // The new action is read before the old one is written: they may be one object.
         action_from_libc(&theirs, action);
         if (crash_action_calls(&theirs))
             prepare_for(&theirs);

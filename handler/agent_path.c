@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// One level up for lib/, two for lib/x86_64-linux-gnu/.
+// The library is one level up in lib/, two in lib/x86_64-linux-gnu/.
 static const char *const places[] = {
     "crashhook-agent",
     "../libexec/crashhook/crashhook-agent",
@@ -20,7 +20,8 @@ bool agent_path_absolute(const char *given, char *path, size_t size)
         if (getcwd(path, size) == NULL)
             return false;
         used = strlen(path);
-        path[used++] = '/'; // over the terminator, which the check below makes up for
+        path[used++] = '/'; // replaces the terminator; the check below leaves room for
+                            // a new one
     }
     size_t length = strlen(given) + 1;
     if (used >= size || length > size - used)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program asks the handler for itself: callbacks, a report of the running
-// program, and a crash to see what becomes of it.
+// The calls by which a program uses the handler directly: callbacks, a report of the
+// running program, and a deliberate crash to test it.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,8 +10,7 @@
 #include "handler/plan.h"
 #include "handler/threads.h"
 
-// has_callback_stack maps the callbacks' stack the first time. false: there is no
-// memory.
+// has_callback_stack maps the callbacks' stack on first use. False: out of memory.
 static bool has_callback_stack(void)
 {
     void *none = NULL;
@@ -30,7 +29,7 @@ static bool has_callback_stack(void)
 void crashhook_set_callbacks(crashhook_before_fn *before, crashhook_after_fn *after,
                              void *argument)
 {
-    // Neither is called with the argument of others.
+    // Cleared first, so that neither old callback is called with the new argument.
     __atomic_store_n(&crash_state.before, NULL, __ATOMIC_SEQ_CST);
     __atomic_store_n(&crash_state.after, NULL, __ATOMIC_SEQ_CST);
     if ((before == NULL && after == NULL) || !has_callback_stack())
@@ -55,13 +54,13 @@ int crashhook_report_now(const char *why)
     }
 }
 
-// overflow uses up the stack, a kilobyte a call.
-// NOLINTNEXTLINE(misc-no-recursion): that is how a stack is used up
+// overflow exhausts the stack, a kilobyte per call.
+// NOLINTNEXTLINE(misc-no-recursion): that is how a stack is exhausted
 __attribute__((noinline)) static int overflow(volatile int *above)
 {
     volatile int room[256];
     room[0] = *above + 1;
-    // Never so many, which the compiler cannot know.
+    // The recursion never reaches 0, but the compiler cannot know that.
     return room[0] != 0 ? overflow(room) + room[0] : 0;
 }
 
@@ -70,7 +69,7 @@ void crashhook_test_crash(enum crashhook_test how)
     volatile int zero = 0;
     switch (how) {
     case CRASHHOOK_TEST_NULL_WRITE:
-        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is to crash
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the crash is intended
         *(volatile int *)(uintptr_t)(unsigned)zero = 1;
         break;
     case CRASHHOOK_TEST_STACK_OVERFLOW:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything here may be called from any thread at any time, in signal handlers too: no
-// lock is taken, nothing is allocated, and errno is left alone. Two who write the same
-// slot at once do not wait for each other: the second is told.
+// Everything here may be called from any thread at any time, even in signal handlers:
+// no lock is taken, nothing is allocated, and errno is preserved. Two writers of one
+// slot do not wait for each other: the second gets an error.
 #include "handler/context.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ struct context_page *context_map(void)
     return made;
 }
 
-// copy_text writes text, cut where there is no more room, but never inside a character.
+// copy_text copies text; where it is too long it is cut, but never inside a character.
 static void copy_text(char *to, size_t size, const char *text)
 {
     size_t length = strnlen(text, size);
@@ -58,7 +58,7 @@ static void copy_text(char *to, size_t size, const char *text)
     to[length] = 0;
 }
 
-// open_slot makes a slot ours to write. false: somebody else is writing it.
+// open_slot claims a slot for writing. False: another writer has it.
 static bool open_slot(uint32_t *sequence, uint32_t seen)
 {
     return (seen & 1) == 0 &&
@@ -66,16 +66,16 @@ static bool open_slot(uint32_t *sequence, uint32_t seen)
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// close_slot makes it valid again, or with gone unused.
+// close_slot makes the slot valid again or, with gone, unused.
 static void close_slot(uint32_t *sequence, bool gone)
 {
     uint32_t odd = __atomic_load_n(sequence, __ATOMIC_RELAXED);
-    // 0 is for slots that are free; the number may come round to it.
+    // 0 marks free slots, and the number may wrap around to it.
     uint32_t next = odd + 1 != 0 ? odd + 1 : 2;
     __atomic_store_n(sequence, gone ? 0 : next, __ATOMIC_RELEASE);
 }
 
-// Tags and data are tables of the same shape with values of different sizes.
+// A table is the tags or the data: the same shape with values of different sizes.
 struct table {
     char *slots;
     size_t count;

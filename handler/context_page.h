@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The context page: what the program says of itself while it runs (tags, breadcrumbs,
-// data, files to attach), laid out so that it can be read at any moment from outside.
+// The context page: what the program records of itself while it runs (tags,
+// breadcrumbs, data, files to attach), laid out so that it can be read from outside at
+// any moment.
 //
-// The program writes without locks; the agent copies the page out of the crashed
-// process, or finds it in the handler's record. A slot counts only while its sequence
-// number says so: whoever writes one makes the number odd (of a breadcrumb: 0) first
-// and valid last, so that a crash in the middle costs that slot and no other. Every
-// string is read within its array, terminated or not.
+// The program writes it without locks; the agent copies the page from the crashed
+// process, or finds it in the handler's record. A slot is valid only while its sequence
+// number says so: a writer first makes the number odd (for a breadcrumb, 0) and at the
+// end valid again, so that a crash in between costs that slot only. Every string is
+// bounded by its array, terminated or not.
 #pragma once
 #include <stdint.h>
 
@@ -22,7 +23,8 @@ enum {
     CONTEXT_NAME_BYTES = 36,
 };
 
-// A tag, or where it is longer, a piece of data. sequence: 0 unused, odd being written.
+// A context_tag is a short value by name; context_datum is a longer one. sequence: 0
+// unused, odd being written.
 struct context_tag {
     uint32_t sequence;
     char name[CONTEXT_NAME_BYTES];
@@ -37,11 +39,12 @@ struct context_datum {
 
 struct context_attachment {
     uint32_t sequence;
-    uint32_t tail_bytes; // how much of the file's end is wanted
+    uint32_t tail_bytes; // how many bytes of the file's end to attach
     char path[512];
 };
 
-// sequence: 0 unused or being written, else one more than its number.
+// A context_breadcrumb is one message. sequence: 0 unused or being written, else one
+// more than the message's number.
 struct context_breadcrumb {
     uint64_t sequence;
     uint64_t realtime_ns;

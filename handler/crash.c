@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The crash path. What is true here: any lock may be held and the heap may be broken;
-// we run on 64 KB of alternate stack, or on whatever the thread had; other threads
-// still run; and we may be re-entered, by our own crash or by another thread's. So this
-// file calls syscalls.h and its neighbours, handler/crash*.c, only, and writes only to
-// the crash_state. What the program itself has to say in a crash, in an earlier handler
-// or a callback, it says on its own account.
+// The crash path. Any lock may be held here and the heap may be broken; the code runs
+// on 64 KB of alternate stack, or on whatever the thread had; other threads still run;
+// and it may be re-entered, by its own crash or by another thread's. So this file calls
+// only syscalls.h and the other handler/crash*.c files, and writes only to the
+// crash_state. The program's own code, an earlier handler or a callback, is called from
+// here, but is not bound by this.
 #include "handler/crash.h"
 
 #include "handler/machine.h"
@@ -18,8 +18,8 @@ struct crash_state crash_state;
 struct crash_plan *crash_plan;
 int32_t *crash_process;
 
-// tell_crash reports a crash that is ours to report, with what the program wants before
-// and after it. false: the program says that it is none.
+// tell_crash reports a crash that is ours to report, calling the program's callbacks
+// before and after. False: the program says that it is not a crash.
 static bool tell_crash(siginfo_t *info, void *context)
 {
     enum crashhook_answer answer = crash_call_before(info, context);
@@ -30,7 +30,7 @@ static bool tell_crash(siginfo_t *info, void *context)
     return true;
 }
 
-// tell_first reports the fault in whose handler the process is about to end, once.
+// tell_first reports, once, the fault in whose handler the process is about to end.
 static bool tell_first(const struct crash_fault *first, int status,
                        const siginfo_t *then)
 {
@@ -41,19 +41,19 @@ static bool tell_first(const struct crash_fault *first, int status,
     return tell_crash(first->info, first->context);
 }
 
-// claim makes the crash that of the caller, within a time. false: another thread's is
-// not over in time, and the process is to die of that.
+// claim makes the crash the caller's, waiting a limited time. False: another thread's
+// crash did not end in time, and the process is to die of that one.
 static bool claim(int signal)
 {
     uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
-    int bound = crash_bound_set(); // before any other call of ours, see crash_bound.c
+    int bound = crash_bound_set(); // before any other system call, see crash_bound.c
     enum crash_claim claim = crash_claim_take(crash_claim_of_caller());
     if (claim == CRASH_CLAIM_TAKEN)
         return false;
     if (claim == CRASH_CLAIM_RE_ENTERED)
         crash_give_up();
     if (owner != 0)
-        crash_bound_renew(bound); // it has waited for another crash
+        crash_bound_renew(bound); // time has passed waiting for another crash
     crash_state.bound = bound;
     crash_state.signal = signal;
     return true;
@@ -65,7 +65,7 @@ static void give_back(void)
     crash_claim_give_back();
 }
 
-// conclude does what is left to do when it is known what the signal was.
+// conclude acts on the verdict about a signal.
 static void conclude(enum crash_verdict verdict, int signal, siginfo_t *info,
                      void *context)
 {
@@ -89,15 +89,16 @@ static void conclude(enum crash_verdict verdict, int signal, siginfo_t *info,
         give_back();
 }
 
-// mask_for_report lets nothing but other crashes come between; and not the signal that
-// the program's handler may have raised again, before it is reported.
+// mask_for_report blocks everything but other crashes. It also blocks the same signal
+// if the program's handler has raised it again, until it is reported.
 static void mask_for_report(int signal)
 {
     uint64_t own = sys_is_pending(signal) ? UINT64_C(1) << (signal - 1) : 0;
     sys_sigmask(~(crash_plan->signals >> 1) | own);
 }
 
-// is_re_entered: the signal has come to us while we were at work, and is dealt with.
+// is_re_entered is whether the signal interrupted the handler itself; it has then been
+// dealt with.
 static bool is_re_entered(int signal, const siginfo_t *info, void *context)
 {
     if (crash_refused(signal, info, context))
@@ -144,7 +145,7 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
     struct crash_asked asked;
 
     machine_allow_misaligned();
-    // Its handler is being asked, and calls us: it has given up.
+    // A handler that is being asked and calls us has given up.
     bool given_up =
         crash_find_caller(signal, (uintptr_t)__builtin_frame_address(0), &called);
     if (is_re_entered(signal, called.info, called.context))
@@ -164,7 +165,7 @@ void crash_report_exit(int status, uintptr_t depth)
     struct crash_fault first;
     if (!crash_first_fault(depth, &first) || *first.told)
         return;
-    // A child that the handler has made is another process.
+    // A child that the handler forked is another process.
     if (crash_process != NULL && *crash_process != sys_getpid())
         return;
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The actions that the program has set for the signals that are ours, kept where a
-// crash can read them at any moment: the kernel has our action, and hands theirs out
-// nowhere.
+// The actions that the program has set for our signals, kept where a crash can read
+// them at any moment: the kernel has only our action.
 //
-// Whoever sets an action may be interrupted by a signal whose handler sets another, or
-// by a crash that reads it. So no lock is taken and nobody waits: an action is written
-// into a slot that nobody looks at, and one exchange of a word, the slot's number with
-// a count of exchanges, makes it the one in force. A reader that finds the word as it
-// was has read one action and not parts of two.
+// A thread that sets an action may be interrupted by a signal whose handler sets
+// another, or by a crash that reads it. So no lock is taken and no thread waits: an
+// action is written into a slot that is not in use, and one exchange of a word, the
+// slot's number with a count of exchanges, puts it in force. A reader that finds the
+// word unchanged afterwards has read one action and not parts of two.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -19,7 +18,7 @@
 
 enum {
     SLOT_BITS = 8,
-    // As many as can be in force, and as many again for who is changing one.
+    // As many as can be in force, and as many again for changes in progress.
     SLOTS = 2 * CRASH_SIGNALS,
 };
 
@@ -72,8 +71,8 @@ void crash_action_read(int signal, struct crash_action *out)
     }
 }
 
-// slot_take finds a slot for a new action. There are enough unless dozens of threads
-// are here at once, each of which is soon done.
+// slot_take finds a slot for a new action. There is one unless dozens of threads are
+// here at once, each of which finishes soon.
 static size_t slot_take(void)
 {
     for (size_t i = 0;; i = (i + 1) % SLOTS) {
@@ -96,7 +95,7 @@ void crash_action_exchange(int signal, const struct crash_action *action,
     *out_old = (struct crash_action){ 0 };
     if (old == NULL)
         return;
-    *out_old = old->action; // ours alone from the exchange on
+    *out_old = old->action; // no longer in force, so it is ours alone
     __atomic_store_n(&old->used, 0, __ATOMIC_RELEASE);
 }
 
@@ -106,8 +105,9 @@ bool crash_action_calls(const struct crash_action *action)
            action->handler != (uintptr_t)SIG_IGN;
 }
 
-// code_is_mapped asks by a call that filters allow: the kernel reads the set before it
-// refuses to do something unknown with it. Code that cannot be read may be there.
+// code_is_mapped is whether the function's code is mapped, asked by a call that filters
+// allow: rt_sigprocmask reads the set before it rejects an unknown `how`. Code that
+// cannot be read may still be mapped, which madvise tells.
 static bool code_is_mapped(uint64_t function)
 {
     enum { UNKNOWN_HOW = -1 };
@@ -136,10 +136,10 @@ void crash_action_look_again(void)
         store(&found[signal], 0);
 }
 
-// What the kernel is told. A handler of the program's runs with the mask and on the
-// stack that it has asked for without a call of ours: the kernel does to us what it
-// would have done to it. Without one we have a stack of our own and nothing comes
-// between but other crashes.
+// crash_action_for_kernel makes the action that the kernel gets. A program's handler is
+// to run with the mask and on the stack that it asked for without a call of ours, so
+// the kernel is told to do for us what it would have done for that handler. Without
+// such a handler we use our own stack and block everything but other crashes.
 void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out)
 {
     const uint64_t kept = SA_ONSTACK | SA_NODEFER | SA_RESTART;

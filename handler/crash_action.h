@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handlers that the program has for signals of ours: what it has asked for, how it
-// is asked first when such a signal comes, and which fault it is at work on should it
-// end the process.
+// The program's handlers for our signals: what it asked for, how a handler is asked
+// first when such a signal comes, and which fault it is handling should it end the
+// process.
 //
 // Part of the crash path (see crash.h, which includes it).
 #pragma once
@@ -15,7 +15,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// What the program wants to be done about a signal that is ours.
+// A crash_action is what the program wants done about one of our signals.
 struct crash_action {
     uint64_t handler; // SIG_DFL, SIG_IGN or a function
     uint64_t flags;
@@ -25,39 +25,39 @@ struct crash_action {
 struct sys_action;
 struct fault_note;
 
-// A handler of the program's that is being asked, and what it was asked about.
+// A crash_asked is a handler of the program that is being asked, and what about.
 struct crash_asked {
     int signal;
     siginfo_t *info;
     void *context;
     struct crash_action action;
     struct fault_note *note;
-    uint64_t registers[REQUEST_REGISTERS]; // as they were before
+    uint64_t registers[REQUEST_REGISTERS]; // before the handler ran
 };
 
-// The fault that a handler of the program's is at work on.
+// A crash_fault is the fault that a handler of the program is handling.
 struct crash_fault {
     int signal;
     siginfo_t *info;
     void *context;
-    bool *told; // there is a report of it already
+    bool *told; // it has been reported
 };
 
-// crash_process is the pid, in memory that is empty after a fork: 0 until it is asked
-// for. NULL: there is no such memory.
+// crash_process points to the pid, in memory that is zeroed in a fork: 0 until it is
+// needed. NULL: there is no such memory.
 extern int32_t *crash_process;
 
-// crash_restore is where signal handlers return to.
+// crash_restore is the code that signal handlers return to.
 void crash_restore(void);
 
-// crash_begin does all that a signal is to have done, or returns the handler of the
-// program's that is to be called first; crash_end then does the rest.
+// crash_begin handles a signal completely, or returns the program's handler that is to
+// be called first; crash_end then does the rest.
 uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
                       struct crash_asked *asked);
 void crash_end(struct crash_asked *asked);
 
-// crash_handle_called is for who calls our handler as a function, with three arguments
-// or with the number alone.
+// crash_handle_called is for code that calls our handler as a function, with three
+// arguments or with the number alone.
 void crash_handle_called(int signal, siginfo_t *info, void *context);
 
 // crash_action_read copies the program's action for signal.
@@ -67,70 +67,72 @@ void crash_action_read(int signal, struct crash_action *out);
 void crash_action_exchange(int signal, const struct crash_action *action,
                            struct crash_action *out_old);
 
-// crash_action_calls: it is a function.
+// crash_action_calls is whether the action is a function.
 bool crash_action_calls(const struct crash_action *action);
 
-// crash_action_is_there: the code of the handler that signal is to have called is
-// mapped. It is looked for once, and again after crash_action_look_again.
+// crash_action_is_there is whether the code of the handler that signal is to call is
+// mapped. The result is cached until crash_action_look_again.
 bool crash_action_is_there(int signal, const struct crash_action *action);
 void crash_action_look_again(void);
 
-// crash_action_for_kernel is the action that puts us before theirs.
+// crash_action_for_kernel is the kernel's action by which we run in place of theirs.
 void crash_action_for_kernel(const struct crash_action *theirs, struct sys_action *out);
 
-// CRASH_POPULATE_READ and _WRITE are advice of Linux 5.14, not in older headers.
+// CRASH_POPULATE_READ and _WRITE are madvise's since Linux 5.14; older headers lack
+// them.
 enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 
-// crash_fault_open notes that a handler is asked about a fault, crash_fault_close that
-// it has returned. NULL: it is no fault, or one within the handler of another.
+// crash_fault_open records that a handler is called for a fault, crash_fault_close that
+// it has returned. NULL: it is not a fault, or it is one within the handler of another.
 struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
                                     ucontext_t *context);
 void crash_fault_close(struct fault_note *note);
 
-// crash_first_fault is the fault in whose handler the caller is; depth is an address on
-// the stack that the handler works on. false: it is in none.
+// crash_first_fault is the fault whose handler the caller runs in; depth is an address
+// on the stack that the handler uses. False: there is none.
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out);
 
-// crash_fault_tell notes that there is a report of it. NULL is allowed.
+// crash_fault_tell records that the fault has been reported. NULL is allowed.
 void crash_fault_tell(struct fault_note *note);
 
-// What our handler goes by when it is called as a function.
+// A crash_called is the arguments of our handler when it is called as a function.
 struct crash_called {
     siginfo_t *info;
     void *context;
-    siginfo_t own_info; // where the caller has passed none
+    siginfo_t own_info; // used where the caller passed none
     ucontext_t own_context;
 };
 
-// crash_find_caller puts right what the caller has not passed: depth is where the stack
-// of callers begins. true: the program's handler is being asked about this already.
+// crash_find_caller fills in what the caller did not pass; the search starts at depth,
+// on the callers' stack. True: the program's handler is already being asked about this.
 bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called);
 
-// crash_report_exit reports the fault in whose handler the program exits, if it does.
-// status: -1 where it is not known.
+// crash_report_exit reports the fault in whose handler the program exits, if there is
+// one. status: -1 where it is not known.
 void crash_report_exit(int status, uintptr_t depth);
 
-// What a signal is, once the program's own action is known.
+// A crash_verdict is what a signal is, once the program's own action is known.
 enum crash_verdict {
-    CRASH_NONE,      // no crash: the program goes on
-    CRASH_DIES,      // reported, then the default action
-    CRASH_GOES_ON,   // reported, then whatever the actions now in force make of it
+    CRASH_NONE,      // not a crash: the program continues
+    CRASH_DIES,      // report, then the default action
+    CRASH_GOES_ON,   // report, then whatever the actions in force do
     CRASH_ASKS,      // its handler is to be called first
-    CRASH_ASKS_LATE, // reported, then its handler is called, which ends the process
+    CRASH_ASKS_LATE, // report, then call its handler, which ends the process
 };
 
-// crash_ask says what a signal is. CRASH_ASKS, CRASH_ASKS_LATE: asked is filled.
+// crash_ask gives the verdict about a signal. CRASH_ASKS, CRASH_ASKS_LATE: asked is
+// filled in.
 enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked);
 
-// crash_judge says what it was, once the handler has returned.
+// crash_judge gives the verdict once the handler has returned.
 enum crash_verdict crash_judge(struct crash_asked *asked);
 
 // crash_call calls the handler as the kernel would have.
 void crash_call(struct crash_asked *asked);
 
 // crash_record_first fills the request page with the fault in whose handler the program
-// raises what then says (NULL: nothing), or exits with status (-1: it does not).
+// raises the signal of then (NULL: none), or exits with status (-1: it does not).
 void crash_record_first(const struct crash_fault *first, int status,
                         const siginfo_t *then);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time that a crash may take, kept by the kernel, in crash context (see crash.c):
-// a seccomp filter can end the thread that crashed at any of our calls, and a program
+// The time limit of a crash, kept by the kernel, in crash context (see crash.c). A
+// seccomp filter can end the crashed thread at any of our system calls, and a program
 // of several threads would stay. Setting the timer is therefore the first call of a
-// crash. Timers end with the process, and neither a fork nor an exec inherits them.
+// crash. Timers end with the process, and neither fork nor exec inherits them.
 #include "handler/crash.h"
 
 #include "handler/machine.h"
@@ -37,14 +37,15 @@ void crash_bound_lift(int timer)
 {
     if (timer < 0)
         return;
-    sys_timer_set(timer, 0); // and where a filter refuses the next call, that is enough
+    sys_timer_set(timer, 0); // disarmed first: enough even where a filter refuses the
+                             // next call
     sys_timer_delete(timer);
 }
 
 void crash_bound_leave_to(int timer, int signal)
 {
-    // SIGKILL would cut a core dump short. Every other signal is dropped while the
-    // kernel writes one.
+    // SIGKILL would cut a core dump short. The kernel drops all other signals while it
+    // writes one.
     if (timer >= 0 && bound_start(signal) >= 0)
         sys_timer_set(timer, 0);
 }

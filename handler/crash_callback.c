@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's own functions before and after a report, called in crash context (see
+// The program's own callbacks before and after a report, called in crash context (see
 // crash.c). They are not ours and may do anything: crash, abort, never return. So each
-// runs on a stack of its own under a timer, and whatever signal it ends in comes back
-// to crash_handle, which then goes on without it: what lay on the thread's signal stack
-// is overwritten by that, and no longer needed.
+// runs on a separate stack under a timer. The signal that it ends in comes back to
+// crash_handle, which continues without it; that overwrites the thread's signal stack,
+// whose contents are no longer needed.
 #include "handler/crash.h"
 
 #include "handler/machine.h"
@@ -13,7 +13,7 @@
 
 #include "handler/poison.h"
 
-// A call that is to be made on the callbacks' stack.
+// A call is a callback to be run on the callbacks' stack.
 struct call {
     struct crashhook_crash crash;
     enum crashhook_answer answer;
@@ -31,7 +31,7 @@ static int make_call(void *argument)
     return 0;
 }
 
-// run_callback makes the call with the time that callbacks have.
+// run_callback makes the call under the callbacks' time limit.
 static void run_callback(struct call *call, enum crash_stage stage)
 {
     const struct sys_timer_event event = { .signal = crash_state.signal,
@@ -78,7 +78,7 @@ bool crash_callback_ends(const siginfo_t *info)
 {
     if (crash_state.stage == CRASH_STAGE_NONE)
         return false;
-    // Its own fault, its time, or what it has sent itself, as abort() does.
+    // Its own fault, its timer, or a signal that it sent itself, as abort() does.
     return info->si_code > 0 || info->si_code == SI_TIMER ||
            info->si_pid == sys_getpid();
 }

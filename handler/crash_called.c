@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who calls our handler as a function (see crash.c): a handler that has replaced it by
-// ways that we do not see, and hands on what is not its own. It may pass the siginfo
-// and the context, or the number alone; then both are looked for where the kernel has
-// put them, further up on this stack.
+// Calls of our handler as a function (see crash.c): by a handler that has replaced ours
+// in a way that we do not see, and that passes on what is not its own. It may pass the
+// siginfo and the context, or the number alone; then both are searched for where the
+// kernel put them, further up on this stack.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -23,7 +23,7 @@ static bool caller_is_mapped(uintptr_t address, size_t bytes)
     return sys_madvise(first, address + bytes - first, CRASH_POPULATE_READ) != -ENOMEM;
 }
 
-// was_passed: both are there, and are about signal.
+// was_passed is whether both were passed and are about signal.
 static bool was_passed(int signal, const struct crash_called *called)
 {
     uintptr_t info = (uintptr_t)called->info;
@@ -80,7 +80,7 @@ bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called)
     }
     called->context = context;
     called->info = machine_siginfo(context);
-    // The kernel leaves it empty for a handler that has not asked for it.
+    // Without SA_SIGINFO the kernel leaves the siginfo empty.
     if (called->info->si_signo != signal) {
         machine_fault_info(signal, context, &called->own_info);
         called->info = &called->own_info;

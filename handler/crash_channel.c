@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The channel to the agent, made in crash context (see crash.c), in a full descriptor
-// table too: under a higher limit, or else in place of the last descriptors, in a table
-// of this thread's own if others share it.
+// The channel to the agent, made in crash context (see crash.c), even in a full
+// descriptor table: under a higher limit, else in place of the last descriptors, in a
+// table of this thread's own if others share it.
 #include "handler/crash.h"
 
 #include <sched.h>
@@ -17,7 +17,7 @@ void crash_close_from(unsigned first)
     struct rlimit limit = { 1024, 1024 };
     if (sys_close_range(first, ~0u) == 0)
         return;
-    // Before Linux 5.9 they are closed one by one.
+    // Before Linux 5.9 there is no close_range: each is closed by its own call.
     sys_limit(RLIMIT_NOFILE, NULL, &limit);
     for (unsigned fd = first; fd < limit.rlim_cur && fd < 1u << 20; fd++)
         sys_close((int)fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose crash it is, decided in crash context (see crash.c): the first thread to claim
-// the state is reported, and is the watchdog of its own agent. The others wait for it:
+// The owner of the crash, decided in crash context (see crash.c): the first thread to
+// claim the state is reported, and is the watchdog of its own agent. The others wait:
 // nearly always for the death of the process.
 #include "handler/crash.h"
 
@@ -15,7 +15,8 @@ uint64_t crash_claim_of_caller(void)
     return (uint64_t)(uint32_t)sys_getpid() << 32 | (uint32_t)sys_gettid();
 }
 
-// A claim of another process came here by fork and is worth nothing.
+// claim_stands is whether the claim is of this process. A claim inherited by fork is
+// void.
 static bool claim_stands(uint64_t claim, uint64_t self)
 {
     return claim >> 32 == self >> 32;
@@ -49,8 +50,8 @@ void crash_claim_give_back(void)
     sys_futex_wake_all(claim_word());
 }
 
-// park waits for the claim to be given back. false: it was not in time, which is more
-// than its owner may take.
+// park waits for the claim to be given back. False: that took longer than the limit for
+// its owner.
 static bool park(void)
 {
     uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);

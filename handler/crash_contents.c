@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a record holds (record_file.h), put into its file in crash context (see
-// crash.c). Memory that may not be there is never touched: the kernel copies it into
-// the file, or says that it cannot; and what the walk along the frame pointers has to
-// read is read back out of the file.
+// The contents of a record (record_file.h), written in crash context (see crash.c).
+// Memory that may be unmapped is never touched: the kernel copies it into the file, or
+// reports an error; what the frame-pointer walk has to read is read back out of the
+// file.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 
 enum {
     STACK_PAGES = 64,  // kept from the stack pointer on
-    STACK_HOLES = 4,   // pages that are not there where a stack has overflown
-    FRAMES_MAX = 4096, // followed beyond them
-    RED_ZONE = 128,    // below the stack pointer, which leaf functions use
+    STACK_HOLES = 4,   // unmapped pages to skip after an overflow
+    FRAMES_MAX = 4096, // followed past those pages
+    RED_ZONE = 128,    // below the stack pointer, used by leaf functions
     FRAME_SAVED = 48,
     MESSAGE_BYTES = 1024,
     FILE_LIMIT = 8 << 20 // of a copied file: maps of some 60,000 mappings
@@ -32,8 +32,8 @@ struct writer {
     uint64_t at;
 };
 
-// put_record_bytes appends what can be read of length bytes at address, and says how
-// many.
+// put_record_bytes appends the readable part of length bytes at address, and returns
+// its size.
 static size_t put_record_bytes(struct writer *w, uint64_t address, size_t length)
 {
     long count = sys_write_at(w->fd, address, length, w->at);
@@ -43,8 +43,8 @@ static size_t put_record_bytes(struct writer *w, uint64_t address, size_t length
     return (size_t)count;
 }
 
-// begin_contents leaves room for a chunk's header; end fills it in, or takes an empty
-// one back.
+// begin_contents leaves room for a chunk's header; end fills it in, or drops an empty
+// chunk.
 static uint64_t begin_contents(struct writer *w)
 {
     uint64_t start = w->at;
@@ -99,8 +99,8 @@ static void put_executable(struct writer *w)
         put_chunk(w, RECORD_EXECUTABLE, (uintptr_t)crash_plan->scratch, (size_t)length);
 }
 
-// page_left is how much of the page at address may be kept: what the program was
-// started with, secrets among it, lies behind the first thread's stack.
+// page_left is how much of the page at address may be kept: the argument and
+// environment strings, with secrets among them, follow the first thread's stack.
 static size_t page_left(uint64_t address)
 {
     const uint64_t end = crash_plan->words_at;
@@ -108,8 +108,8 @@ static size_t page_left(uint64_t address)
     return reaches ? (size_t)(end - address) : crash_plan->page_size;
 }
 
-// put_stack keeps the stack from sp on and returns where that ends. A stack that has
-// overflown begins a page or more above.
+// put_stack keeps the stack from sp on and returns where it ends. After an overflow the
+// mapped stack begins a page or more above sp.
 static uint64_t put_stack(struct writer *w, uint64_t sp)
 {
     const uint64_t page = crash_plan->page_size;
@@ -127,9 +127,9 @@ static uint64_t put_stack(struct writer *w, uint64_t sp)
     return to;
 }
 
-// put_frames follows frame pointers from fp outward and keeps what is beyond end: each
-// frame's record, written behind the last chunk and read back, and the registers that
-// functions save below it.
+// put_frames follows frame pointers outward from fp and keeps what is past stack_end:
+// each frame record, which is written after the last chunk and read back, and the
+// registers that functions save below it.
 static void put_frames(struct writer *w, uint64_t fp, uint64_t stack_end)
 {
     for (int i = 0; i < FRAMES_MAX && fp != 0 && fp % sizeof(fp) == 0; i++) {
@@ -145,7 +145,7 @@ static void put_frames(struct writer *w, uint64_t fp, uint64_t stack_end)
     }
 }
 
-// put_message keeps what glibc said before it aborted: a pointer, and a text behind it.
+// put_message keeps glibc's abort message: a pointer and the text that it points to.
 static void put_message(struct writer *w, uint64_t place)
 {
     uint64_t message = 0;

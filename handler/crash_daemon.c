@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asking the agent that was started at install (CRASHHOOK_MODE=daemon), in crash
-// context (see crash.c): it is sent one end of a channel of this crash's own, so that
-// children of the program, who share the way to it, do not hear each other's answers.
+// context (see crash.c). It is sent one end of a channel for this crash alone, so that
+// the program's children, which share the socket to it, do not receive each other's
+// answers.
 #include "handler/crash.h"
 
 #include <sys/prctl.h>
@@ -14,8 +15,8 @@
 
 #include "handler/poison.h"
 
-// daemon_is_there: the descriptor is still our socket. The program may have closed it,
-// and what has its number now is somebody else's.
+// daemon_is_there is whether the descriptor is still our socket: the program may have
+// closed it and reused its number.
 static bool daemon_is_there(void)
 {
     struct stat now = { 0 };
@@ -24,7 +25,7 @@ static bool daemon_is_there(void)
            now.st_ino == crash_state.daemon_inode;
 }
 
-// send_descriptor sends a byte and with it a descriptor over a socket.
+// send_descriptor sends a byte, and with it a descriptor, over a socket.
 static long send_descriptor(int socket, int fd)
 {
     union {
@@ -61,8 +62,8 @@ bool crash_ask_daemon(struct crash_agent *out)
     return true;
 }
 
-// A program that had its agent started beforehand, and has a filter of system calls
-// since, might be killed for starting another.
+// crash_may_start is false for a program that had its agent started beforehand and now
+// has a seccomp filter, which might kill it for starting another.
 bool crash_may_start(void)
 {
     return crash_state.daemon_pid == 0 || sys_prctl(PR_GET_SECCOMP, 0) == 0;

@@ -18,7 +18,8 @@ void crash_put_dumpable_back(void)
         sys_prctl(PR_SET_DUMPABLE, 0);
 }
 
-// A fault happens again when its instruction is run again; nothing else does.
+// happens_again is whether re-executing the instruction raises the signal again, which
+// is true of faults only.
 static bool happens_again(int signal, const siginfo_t *info)
 {
     bool fault =
@@ -33,26 +34,25 @@ static void restore_default(int signal)
     sys_sigaction(signal, &standard, NULL);
 }
 
-// block_all has no signal come between the return and the fault: what was sent
-// meanwhile would end the program in its place, or run a handler of it first. The
-// fault's own signal is blocked too: the kernel then gives it the default action, also
-// where a filter has kept us from doing so.
+// block_all blocks every signal between the return and the fault: one sent meanwhile
+// would end the program instead, or run a handler first. The fault's own signal is
+// blocked too: the kernel then forces the default action, even where a filter has kept
+// us from setting it.
 static void block_all(ucontext_t *context)
 {
     *(uint64_t *)&context->uc_sigmask = ~UINT64_C(0);
 }
 
-// block_signal keeps signal from us, with all others that are no answer to our calls.
+// block_signal blocks signal and all others but SIGSYS, which answers our calls.
 static void block_signal(int signal)
 {
     sys_sigmask(SYS_ALL_BUT_SIGSYS | UINT64_C(1) << (signal - 1));
 }
 
-// send_again sends the signal to ourselves, by the first way that is not refused.
+// send_again sends the signal to this thread, by the first way that is not refused.
 static bool send_again(int signal, const void *siginfo)
 {
-    // Where even that is refused, kill() would take the answer for a group of
-    // processes.
+    // If getpid is refused, kill() would take the negative result for a process group.
     int32_t pid = sys_getpid();
     return pid > 0 && (sys_queue_signal(signal, siginfo) == 0 ||
                        sys_kill_thread(signal) == 0 || sys_kill(pid, signal) == 0);
@@ -67,7 +67,7 @@ void crash_die_on_return(int signal, const void *siginfo, void *context)
         crash_bound_leave_to(crash_state.bound, signal);
         return;
     }
-    // A default action does nothing to the first process of a PID namespace.
+    // Default actions have no effect on the first process of a PID namespace.
     if (sys_getpid() == 1)
         sys_exit_group(128 + signal);
     // Blocked until the return, so that a core dump shows the program and not us.
@@ -85,11 +85,12 @@ void crash_die_now(void)
     crash_put_dumpable_back();
     block_signal(signal);
     restore_default(signal);
-    // The page with the siginfo may be what is lost.
+    // The page with the siginfo may itself be lost.
     (void)send_again(signal, crash_dying_siginfo());
     crash_bound_leave_to(crash_state.bound, signal);
     sys_sigmask(~(UINT64_C(1) << (signal - 1)));
-    // None of that was allowed. A fault whose signal is blocked ends a process as well.
+    // If all that was refused: a fault whose signal is blocked ends the process as
+    // well.
     block_signal(signal);
     machine_fault(signal);
     sys_exit_group(128 + signal);

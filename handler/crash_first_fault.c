@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fault that a handler of the program's is at work on. Should the process end from
-// within that handler, by abort, by raising a signal or by exit, this fault is the
-// crash and not what the handler did.
+// The fault that a handler of the program is handling. If the process ends from within
+// that handler, by abort, by raising a signal or by exit, the crash is this fault and
+// not what the handler did.
 //
-// A fault is noted when the handler is called and struck out when it returns. A handler
-// may also leave by longjmp, of which nobody is told; so a note counts only while the
-// frame that the kernel has put on the stack for it is still below nothing but callers:
-// whoever asks stands deeper on the same stack, and the frame holds what it held.
+// A fault is noted when the handler is called, and the note removed when it returns. A
+// handler may also leave by longjmp, which no one observes. So a note counts only while
+// the kernel's frame for it is still on the stack: the caller must be deeper on the
+// same stack, and the frame must still have the same contents.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -21,24 +21,24 @@
 enum {
     NOTES = 64,
     PROBES = 4,
-    // How much deeper than its signal's frame a handler may be.
+    // How much deeper than its signal frame a handler may be.
     DEEPEST = 64 * 1024 * 1024,
 };
 
 struct fault_note {
     uint64_t thread; // its machine_thread_word; 0: unused
     ucontext_t *context;
-    uintptr_t alternate; // the thread's signal stack at that time
+    uintptr_t alternate; // the thread's signal stack then
     size_t alternate_bytes;
     uint64_t program_counter;
     uint64_t stack;
     int32_t signal;
-    bool told; // there is a report of it already
+    bool told; // it has been reported
 };
 
 static struct fault_note notes[NOTES];
 
-// note_home is where the notes of thread are looked for first.
+// note_home is the index at which the search for thread's note starts.
 static size_t note_home(uint64_t thread)
 {
     return (size_t)(thread >> 6 ^ thread >> 12 ^ thread >> 18) % NOTES;
@@ -54,8 +54,8 @@ static struct fault_note *note_of(uint64_t thread)
     return NULL;
 }
 
-// note_take makes a note thread's. NULL: there is no room, and only where the end comes
-// by exit is the fault then not known.
+// note_take takes a free note for thread. NULL: there is no room; then the fault is
+// missed only where the process ends by exit.
 static struct fault_note *note_take(uint64_t thread)
 {
     for (size_t i = 0; i < PROBES; i++) {
@@ -68,15 +68,15 @@ static struct fault_note *note_take(uint64_t thread)
     return NULL;
 }
 
-// is_there: the stack that the note speaks of may have gone with its thread, and
-// another thread have its word.
+// is_there is whether the note's stack is still mapped: it may be gone with its thread,
+// and another thread may have the same thread word.
 static bool is_there(uintptr_t frame)
 {
     uintptr_t page = frame & ~(uintptr_t)(crash_plan->page_size - 1);
     return sys_madvise(page, 2 * crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
 }
 
-// note_stands: who is at depth, an address on the stack, was called by the handler.
+// note_stands is whether the code at depth, a stack address, was called by the handler.
 static bool note_stands(const struct fault_note *note, uintptr_t depth)
 {
     const ucontext_t *context = note->context;
@@ -98,8 +98,8 @@ static uint64_t this_thread(void)
     return machine_thread_word(crash_state.reads_thread_word);
 }
 
-// is_a_fault: what a handler of the program's may end the process for, and not what
-// somebody else has asked of it by a signal.
+// is_a_fault is whether a handler may end the process because of this signal itself, as
+// opposed to a signal that another process sent.
 static bool is_a_fault(const siginfo_t *info)
 {
     return info->si_code > 0 ||
@@ -114,7 +114,7 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
     if (thread == 0 || !is_a_fault(info))
         return NULL;
     struct fault_note *note = note_of(thread);
-    // A fault within the handler of another: that one was first.
+    // A fault within the handler of another is not the first.
     if (note != NULL && note_stands(note, machine_context_stack(context)))
         return NULL;
     if (note == NULL)

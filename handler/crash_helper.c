@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The helper, in crash context (see crash.c): a process that starts the agent and stays
-// until there is a report. Where there is none, it writes the record: in a folder on a
-// disk that hangs no deadline would reach the process that writes, so that is never the
-// one that crashed, as long as a helper can be had.
+// until there is a report. Where there is none, it writes the record. If the disk
+// hangs, no deadline reaches the process that is writing, so that is never the crashed
+// one as long as there is a helper.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -28,13 +28,13 @@ static void helper_tell(uint32_t *word, uint32_t value)
     sys_futex_wake_all(word);
 }
 
-// helper_has_slept: a wait on a word was one, or need not have been.
+// helper_has_slept is false when a futex wait was refused and must be replaced.
 static bool helper_has_slept(long result)
 {
     return result == 0 || result == -EAGAIN || result == -EINTR || result == -ETIMEDOUT;
 }
 
-// helper_await waits for the helper's state to be another. false: it was not in time.
+// helper_await_change waits for the helper's state to change. False: not in time.
 static bool helper_await_change(uint32_t state, uint64_t deadline)
 {
     uint32_t *word = &crash_state.helper.state;
@@ -49,7 +49,7 @@ static bool helper_await_change(uint32_t state, uint64_t deadline)
     }
 }
 
-// helper_await_end also hears of a helper that ends without having waited.
+// helper_await_end also covers a helper that ends without ever waiting for an order.
 static bool helper_await_end(uint64_t deadline)
 {
     return helper_await_change(CRASH_HELPER_STARTS, deadline) &&
@@ -57,8 +57,8 @@ static bool helper_await_end(uint64_t deadline)
             helper_await_change(CRASH_HELPER_WAITS, deadline));
 }
 
-// may_clone makes a call that the kernel refuses for its flags, while SIGSYS is not
-// blocked: a filter that answers it so must not end the program.
+// may_clone makes a clone call whose flags the kernel rejects, while SIGSYS is not
+// blocked: if a filter answers clone with SIGSYS, that must not end the program.
 static bool may_clone(void)
 {
     return machine_clone(CLONE_VM | CLONE_VFORK | CLONE_THREAD,
@@ -66,8 +66,8 @@ static bool may_clone(void)
                          NULL) != -ENOSYS;
 }
 
-// clone_blocked makes a child that is born with every signal blocked; this thread has
-// SIGSYS blocked for no other call.
+// clone_blocked makes a child that starts with every signal blocked; for no other call
+// does this thread block SIGSYS.
 static long clone_blocked(void)
 {
     uint64_t mask = 0;
@@ -80,7 +80,7 @@ static long clone_blocked(void)
     return pid;
 }
 
-// helper_start starts the helper. false: it could not, or is gone before it waits.
+// helper_start starts the helper. False: that failed, or it ended before it waited.
 static bool helper_start(int channel, char *const *argv)
 {
     struct crash_helper *helper = &crash_state.helper;
@@ -147,14 +147,14 @@ bool crash_leave_record(enum record_reason reason)
     helper->reason = reason;
     if (helper->pid == 0 && crash_may_start())
         (void)helper_start(-1, NULL);
-    // One that never came to wait has been ended by a filter, or by the machine.
+    // One that never waited was ended by a filter or by the kernel.
     if (helper->pid == 0 || helper_load(&helper->state) == CRASH_HELPER_GONE)
         return crash_write_record(reason);
     helper_tell(&helper->order, CRASH_HELPER_RECORD);
     return helper_await_end(end) && helper->wrote;
 }
 
-// helper_dismiss has the helper end, unless it has something to write.
+// helper_dismiss tells the helper to end, unless it has something to write.
 static void helper_dismiss(void)
 {
     uint32_t *order = &crash_state.helper.order;
@@ -162,16 +162,16 @@ static void helper_dismiss(void)
         helper_tell(order, CRASH_HELPER_END);
 }
 
-// helper_reap waits for the helper to be gone from the table of processes, which takes
-// it no time: all that it had is closed.
+// helper_reap waits until the helper is gone from the process table, which is soon: all
+// that it had is closed.
 static void helper_reap(int32_t pid)
 {
     for (int i = 0; i < 100 && sys_wait(pid, 1 /* WNOHANG */) == 0; i++)
         sys_poll(NULL, 0, LOOK_EVERY_NS / 2000);
 }
 
-// The agent becomes an orphan here, which a program that reaps orphans is not to get.
-// One that dies reaps nobody.
+// crash_helper_end makes the agent an orphan. A program that is a subreaper must not
+// get it; a program that dies needs no such care.
 void crash_helper_end(void)
 {
     const struct request_page *page = crash_plan->page;
@@ -192,6 +192,6 @@ void crash_helper_end(void)
         helper_reap(pid);
     if (reaps)
         sys_prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // The helper may have ended before.
+    // The agent may have become our child if the helper ended earlier.
     sys_wait(page->agent_pid, 1 /* WNOHANG */);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report of the running program, by the way that crashes take (see crash.c): the
-// thread that asks for it waits for the agent like one that crashed, and goes on.
+// A report of the running program, made in the way of a crash (see crash.c): the thread
+// that requests it waits for the agent like a crashed one, and continues.
 #include "handler/crash.h"
 
 #include <sys/prctl.h>
@@ -11,7 +11,7 @@
 
 #include "handler/poison.h"
 
-// The signals of a thread's own faults, which cannot wait.
+// faults is the set of signals of a thread's own faults, which cannot be deferred.
 static uint64_t faults(void)
 {
     uint64_t set = 0;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The process's memory by request, in crash context (see crash.c): where the kernel
-// lets the agent read it in no way, we send what it asks for, as we wait anyway. The
-// kernel reads the bytes for us, so an address that is none costs an error and no
-// fault.
+// lets the agent read it in no way, we send what it requests, since we wait anyway. The
+// kernel reads the bytes for us, so a bad address costs an error and not a fault.
 #include "handler/crash.h"
 
 #include "handler/syscalls.h"

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler that the program has for a signal of ours, asked in crash context (see
-// crash.c) and before anything else is done: a runtime such as a JVM or .NET turns its
-// own faults into null checks, and those are no crashes. It is called with the siginfo
-// and context that the kernel gave, and with the mask and on the stack that the kernel
-// set for it. Until it is known that this is a crash no system call is made for it that
-// can be done without.
+// The program's handler for one of our signals, asked in crash context (see crash.c)
+// before anything else is done: a runtime such as a JVM or .NET turns its own faults
+// into null checks, and those are not crashes. It is called with the siginfo and
+// context that the kernel gave, and with the mask and on the stack that the kernel set
+// for it. Until this is known to be a crash, only indispensable system calls are made.
 //
-// What it did tells what the signal was. It left by longjmp: we never hear of it. It
-// changed a register, or the memory is accessible now: the program goes on. It took
-// itself out of the way: it has given up, so this is a crash, and what it has put in
-// place decides how the process ends. It changed nothing: the same fault would come for
-// ever, so this is a crash and ends as one.
+// What the handler did tells what the signal was. If it left by longjmp, we never hear
+// of it. If it changed a register, or the memory is accessible now, the program
+// continues. If it removed itself, it has given up: this is a crash, and the action
+// that it put in place decides how the process ends. If it changed nothing, the same
+// fault would recur for ever, so this is a crash and ends as one.
 #include "handler/crash.h"
 
 #include <sys/mman.h>
@@ -22,7 +21,7 @@
 
 #include "handler/poison.h"
 
-// accessible: the access that context failed at would succeed now.
+// accessible is whether the access that failed in context would succeed now.
 static bool accessible(const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(crash_plan->page_size - 1);
@@ -42,11 +41,11 @@ void crash_call(struct crash_asked *asked)
     uint64_t ours = sys_sigmask(interrupted | action->mask | own);
     ((void (*)(int, siginfo_t *, void *))(uintptr_t)action->handler)(
         asked->signal, asked->info, asked->context);
-    // It may have raised the signal again, which is not to arrive before the report.
+    // It may have raised the signal again, which must not arrive before the report.
     sys_sigmask(ours | own);
 }
 
-// same: the handler has left every register as it was.
+// same is whether the handler left every register unchanged.
 static bool same(const uint64_t *before, const uint64_t *after)
 {
     for (int i = 0; i < REQUEST_REGISTERS; i++) {
@@ -56,7 +55,7 @@ static bool same(const uint64_t *before, const uint64_t *after)
     return true;
 }
 
-// aborts: abort() has more to do when a handler returns, whatever the handler was.
+// aborts is whether the signal is abort()'s, which does more when a handler returns.
 static bool aborts(int signal, const siginfo_t *info)
 {
     return signal == SIGABRT && info->si_code <= 0 && info->si_pid == sys_getpid();
@@ -77,7 +76,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
         return CRASH_GOES_ON;
     bool comes_again = info->si_code > 0 && signal != SIGTRAP && signal != SIGSYS;
     crash_action_read(signal, &now);
-    // Another handler is asked when the fault comes again.
+    // When the fault recurs, the other handler is asked.
     if (now.handler != asked->action.handler && crash_action_calls(&now))
         return CRASH_NONE;
     if (!comes_again)
@@ -89,7 +88,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     return memory && accessible(info, asked->context) ? CRASH_NONE : CRASH_DIES;
 }
 
-// reset_first makes the action the default before its handler runs.
+// reset_first makes the action the default before its handler runs (SA_RESETHAND).
 static void reset_first(int signal, const struct crash_action *action)
 {
     struct crash_action standard = *action;
@@ -102,8 +101,8 @@ static void reset_first(int signal, const struct crash_action *action)
     sys_sigaction(signal, &ours, NULL);
 }
 
-// never_recovers: the handler is Go's, and the fault is not one of Go's code. It prints
-// what it has to say and ends the process by a system call of its own.
+// never_recovers is whether the handler is Go's and the fault is not in Go's code. Then
+// it prints a message and ends the process by a direct system call.
 static bool never_recovers(const struct crash_asked *asked)
 {
     uint64_t text = crash_state.runtime_text;
@@ -114,14 +113,15 @@ static bool never_recovers(const struct crash_asked *asked)
 
 static enum crash_verdict ignored(int signal, const siginfo_t *info)
 {
-    // A fault cannot be ignored, and abort() does not care; a signal that was sent is.
+    // A fault cannot be ignored, nor can abort(); a signal that was sent can.
     if (info->si_code > 0)
         return CRASH_DIES;
     return aborts(signal, info) ? CRASH_GOES_ON : CRASH_NONE;
 }
 
-// is_fault_of_call: the handler could not be entered, for its code has gone since it
-// was called before. It would be called for that again and again.
+// is_fault_of_call is whether the handler could not be entered, because its code has
+// been unmapped since it was last called. Calling it would fault in the same way for
+// ever.
 static bool is_fault_of_call(const siginfo_t *info, const void *context,
                              const struct crash_action *action)
 {

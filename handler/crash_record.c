@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the agent is told of the crash: filled into the request page in crash context
-// (see crash.c), before anything that could change it.
+// The agent's description of the crash: filled into the request page in crash context
+// (see crash.c), before anything could change it.
 #include "handler/crash.h"
 
 #include <sys/prctl.h>
@@ -11,7 +11,7 @@
 
 #include "handler/poison.h"
 
-// copy_to_page is a loop that no compiler turns into a call of libc.
+// copy_to_page is a loop that no compiler turns into a call of libc; hence volatile.
 static void copy_to_page(volatile uint8_t *to, const void *from, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -21,7 +21,7 @@ static void copy_to_page(volatile uint8_t *to, const void *from, size_t length)
 
 static void copy_siginfo(int signal, const siginfo_t *info, uint8_t *out)
 {
-    // Somebody put our handler back without SA_SIGINFO.
+    // Our handler was restored without SA_SIGINFO, so info is not a siginfo.
     const siginfo_t plain = { .si_signo = signal, .si_code = SI_TKILL };
     copy_to_page(out, info->si_signo == signal ? info : &plain, sizeof(siginfo_t));
 }
@@ -32,7 +32,7 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     struct request_page *page = crash_plan->page;
     stack_t alternate = { .ss_flags = SS_DISABLE };
 
-    // Before the page, which may be what is lost.
+    // Stored before the page is touched, because the page may be lost.
     __atomic_store_n(&crash_state.dumpable, (int32_t)sys_prctl(PR_GET_DUMPABLE, 0),
                      __ATOMIC_SEQ_CST);
     crash_state.raised = 0;
@@ -68,6 +68,6 @@ void crash_record_first(const struct crash_fault *first, int status,
 
 const void *crash_dying_siginfo(void)
 {
-    // The page may be what is lost, and is not read here.
+    // The page may be lost, so it is not read here, only its address taken.
     return crash_state.raised ? crash_plan->page->then : crash_plan->page->siginfo;
 }

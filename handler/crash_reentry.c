@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A signal that comes to a thread that is in the handler already, in crash context (see
-// crash.c): a filter's answer to a call of ours, the end of a callback, a signal that
-// somebody sent, or the handler's own crash. The last ends the program, and each time
-// that fails less is tried, down to an instruction that the kernel cannot step over: at
-// the latest it finds no room for another signal on this stack, and ends the process.
+// A signal that arrives while the thread is already in the handler, in crash context
+// (see crash.c): a filter's answer to a call of ours, the end of a callback, a signal
+// that was sent, or the handler's own crash. The last ends the program. Each time that
+// fails, less is attempted, down to an instruction that must fault: at the latest, the
+// kernel finds no room for another frame on this stack and ends the process.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -14,8 +14,8 @@
 
 #include "handler/poison.h"
 
-// is_child: this is one of the two processes that a crash starts. They share the memory
-// and cannot be told by it, but each has a stack that nobody else uses.
+// is_child is whether this is one of the two processes that a crash starts. They share
+// our memory, so only the stack, which is each one's own, identifies them.
 static bool is_child(void)
 {
     uintptr_t from = (uintptr_t)crash_plan->first_stack_end - CRASH_CHILD_STACK;
@@ -31,7 +31,7 @@ bool crash_refused(int signal, const siginfo_t *info, void *context)
     if (refused)
         machine_set_result(context, -ENOSYS);
     else if (is_child())
-        sys_exit_group(1); // whatever it is, a child does not start others
+        sys_exit_group(1); // whatever it is, a child must not start others
     return refused;
 }
 
@@ -52,7 +52,7 @@ void crash_give_up(void)
 void crash_return_refused(void)
 {
     while (!crash_state.dying)
-        machine_fault(SIGSEGV); // which is a crash, and one that does not return
+        machine_fault(SIGSEGV); // a crash itself, and one that does not return
     crash_give_up();
 }
 
@@ -65,7 +65,7 @@ void crash_re_enter(const siginfo_t *info)
             (void)crash_report();
         crash_die_now();
     }
-    // Sent to us while we are at it; or else our own crash.
+    // A sent signal is ignored while we work; a fault is our own crash.
     if (info->si_code > 0 || crash_state.dying)
         crash_give_up();
 }

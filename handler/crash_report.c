@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Having a crash reported, in crash context (see crash.c): the agent is started and
-// waited for, with one deadline; where it writes no report, a record is left instead.
+// awaited, with one deadline; where it writes no report, a record is left instead.
 #include "handler/crash.h"
 
 #include <linux/errno.h>
@@ -12,10 +12,10 @@
 
 #include "handler/poison.h"
 
-// What came of an agent.
+// An outcome is what became of an agent.
 enum outcome { AGENT_WAITS, AGENT_ANSWERED, AGENT_GONE, AGENT_LATE };
 
-// hear takes the agent's answers. A dead agent may have answered before.
+// hear reads the agent's answers. A dead agent may have answered before it died.
 static enum outcome hear(int channel, bool died)
 {
     char answer = 0;
@@ -33,7 +33,7 @@ static enum outcome hear(int channel, bool died)
     return died || (count != -EAGAIN && count != -EINTR) ? AGENT_GONE : AGENT_WAITS;
 }
 
-// await_agent ends with the agent's answer, its death, or the deadline.
+// await_agent returns at the agent's answer, its death, or the deadline.
 static enum outcome await_agent(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
@@ -54,7 +54,7 @@ static enum outcome await_agent(const struct crash_agent *agent)
     }
     if (agent->pidfd >= 0)
         sys_pidfd_send_signal(agent->pidfd, SIGKILL);
-    else if (!agent->stays) // one that stays ends its own late children
+    else if (!agent->stays) // a daemon ends its own late children
         sys_kill(page->agent_pid, SIGKILL);
     return AGENT_LATE;
 }
@@ -77,7 +77,7 @@ static enum outcome ask(const struct crash_agent *agent)
     return outcome;
 }
 
-// ask_anybody asks the agent that waits, and if that has died, one that is started now.
+// ask_anybody asks the waiting agent and, if that has died, one that is started now.
 static enum record_reason ask_anybody(void)
 {
     struct crash_agent agent;
@@ -95,13 +95,13 @@ static enum record_reason ask_anybody(void)
 
 bool crash_report(void)
 {
-    // 2 is a dump for root alone; once changed it could not be put back.
+    // 2 means dumpable by root only; once changed, it could not be restored.
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
     crash_state.record_due = 1;
     enum record_reason reason = ask_anybody();
     bool reported = crash_state.record_due == 0;
-    // There is nothing to record of a process that goes on.
+    // A process that continues needs no record.
     if (!reported && !crash_plan->page->live) {
         reported = crash_leave_record(reason);
         if (!reported)
@@ -110,6 +110,6 @@ bool crash_report(void)
     crash_state.record_due = 0;
     crash_helper_end();
     crash_put_dumpable_back();
-    sys_prctl(PR_SET_PTRACER, 0); // its number may become another process's
+    sys_prctl(PR_SET_PTRACER, 0); // the pid may be reused
     return reported;
 }

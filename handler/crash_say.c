@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line for a crash that nothing will be left of, in crash context (see crash.c): on
+// One line for a crash without report and record, in crash context (see crash.c): on
 // standard error and in the system's log, with the program, the signal, the reason and
-// what can be done. The agent words the reason where it ran; else it is one of these.
+// what can be done. The reason is the agent's where it ran, else one of these.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -15,7 +15,8 @@
 
 #include "handler/poison.h"
 
-// The line begins behind this, which is for the system's log: LOG_USER, LOG_ERR.
+// The line on standard error begins after this, which is for the system's log: LOG_USER
+// | LOG_ERR.
 #define PRIORITY "<11>"
 
 enum {
@@ -24,7 +25,7 @@ enum {
     PLACE_SIZE = offsetof(struct sockaddr_un, sun_path) + sizeof("/dev/log")
 };
 
-// say_text appends text at to, at most limit bytes of it.
+// say_text appends at most limit bytes of text at to.
 static char *say_text(char *to, const char *text, size_t limit)
 {
     for (size_t i = 0; i < limit && text[i] != 0; i++)
@@ -32,7 +33,8 @@ static char *say_text(char *to, const char *text, size_t limit)
     return to;
 }
 
-// say_program appends the name of the program's file, which is the same in all threads.
+// say_program appends the name of the executable, which is the same in all threads,
+// unlike the command name.
 static char *say_program(char *to)
 {
     char path[1024];
@@ -78,15 +80,15 @@ static char *say_reason(char *to, enum record_reason reason)
                     SIZE_MAX);
 }
 
-// is_for_lines: descriptor 2 is what it was at the start, or can only be for messages.
-// A daemon may have a file of its data there by now.
+// is_for_lines is whether descriptor 2 is what it was at install, or can only be for
+// messages. A daemon may have a data file there by now.
 static bool is_for_lines(void)
 {
     struct stat now = { 0 };
     struct pollfd room = { .fd = 2, .events = POLLOUT };
     if (sys_status(2, &now) != 0)
         return false;
-    // The disk that keeps the helper may be the one that this file is on.
+    // This file may be on the very disk that hangs the helper.
     if (S_ISREG(now.st_mode) && crash_state.helper.state != CRASH_HELPER_GONE)
         return false;
     bool same =
@@ -94,11 +96,12 @@ static bool is_for_lines(void)
     bool appended = S_ISREG(now.st_mode) && (sys_file_flags(2) & O_APPEND) != 0;
     if (!same && !appended && !S_ISCHR(now.st_mode) && !S_ISFIFO(now.st_mode))
         return false;
-    // Nobody may be reading: the program is not held for that.
+    // The reader may have stopped; the program must not wait for it.
     return sys_poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
 }
 
-// say_to_log gives the line to the log daemon, or where there is none to the kernel.
+// say_to_log sends the line to the log daemon or, where there is none, to the kernel's
+// log.
 static void say_to_log(char *line, size_t size)
 {
     struct sockaddr_un place;
@@ -127,7 +130,8 @@ void crash_say_unreported(enum record_reason reason)
     size_t size = (size_t)(to - line);
     if (is_for_lines())
         sys_write(2, line + PRIORITY_SIZE, size - PRIORITY_SIZE);
-    // A filter might answer these calls, which it has not seen before, with a signal.
+    // A seccomp filter that has not seen these calls before might answer them with a
+    // signal.
     if (sys_prctl(PR_GET_SECCOMP, 0) == 0)
         say_to_log(line, size);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two processes do that a crash starts (see crash.c). They share our memory,
-// so the cost does not grow with it. The first, the helper, has a descriptor table of
-// its own, empties it, makes the second, and waits for what else there is to do
-// (crash_helper.c); the second becomes the agent, which is nobody's child once the
-// helper has ended.
+// The two processes that a crash starts (see crash.c). They share our memory, so their
+// cost does not grow with it. The first, the helper, has its own descriptor table,
+// empties it, makes the second, and waits for further work (crash_helper.c); the second
+// becomes the agent, an orphan once the helper has ended.
 //
-// No signal runs a handler of the program's on the way: all are blocked until the
-// agent's process has dropped the handlers, but for SIGSYS on the helper's own stack: a
-// call that a seccomp filter answers with it fails, as one of the crashed thread does.
+// No handler of the program runs on the way: all signals are blocked until the agent's
+// process has reset the handlers, except SIGSYS on the helper's own stack: a call that
+// a seccomp filter answers with it fails, as in the crashed thread.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -19,7 +18,7 @@
 
 #include "handler/poison.h"
 
-// reset_signals has no handler left, and only then unblocks what would run one.
+// reset_signals removes all handlers, and only then unblocks the signals.
 static void reset_signals(void)
 {
     const struct sys_action standard = { .handler = (uintptr_t)SIG_DFL };
@@ -32,8 +31,8 @@ static void reset_signals(void)
         sys_sigmask(0);
 }
 
-// lift_limits gives the agent what the program may have used up, as far as it is
-// allowed to.
+// lift_limits raises limits that the program may have exhausted, as far as the hard
+// limits allow.
 static void lift_limits(void)
 {
     static const int used_up[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU };
@@ -46,15 +45,16 @@ static void lift_limits(void)
     }
 }
 
-// dump_nothing: a core dump of a child would hide that of the program, whose memory it
-// shares. A limit of 1 byte is one that pipes respect as well (core(5)).
+// dump_nothing prevents a child's core dump, which would overwrite that of the program
+// whose memory it shares. Pipes respect a limit of 1 byte, unlike 0 (core(5)).
 static void dump_nothing(void)
 {
     sys_limit(RLIMIT_CORE, &(const struct rlimit){ 1, 1 }, NULL);
 }
 
-// keep_channel leaves the channel as descriptor 3, perhaps standard error as 2, and
-// /dev/null in the place of the other standard ones: nothing of the program's is held.
+// keep_channel leaves the channel as descriptor 3, possibly standard error as 2, and
+// /dev/null in place of the other standard ones: none of the program's files stays
+// open.
 static void keep_channel(int channel)
 {
     bool keep_stderr = crash_plan->page->keep_stderr != 0;
@@ -95,7 +95,8 @@ int crash_helper_run(void *argument)
                       crash_plan->second_stack_end, &crash_plan->page->agent_pid,
                       become_agent, NULL);
     }
-    // What stays open here stays open for the program's peers while a disk hangs.
+    // A descriptor left open here would stay open for the program's peers while a disk
+    // hangs.
     crash_close_from(0);
     crash_helper_serve();
     return 0;

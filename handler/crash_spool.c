@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing a record of a crash that no agent has reported into the spool, in crash
-// context (see crash.c): the folder, in the order of report/spool_places.h and under
-// the rules of report/spool.h, and a file that is there whole or not at all.
+// Writing a record of a crash without a report into the spool, in crash context (see
+// crash.c): the folder is chosen in the order of report/spool_places.h and by the rules
+// of report/spool.h, and the file appears whole or not at all.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void write_record_name(char *to, const char *prefix, const char *suffix)
     *write_text(to, suffix) = 0;
 }
 
-// make_record_folders makes every missing folder on the way to path, and path.
+// make_record_folders makes path and every missing folder above it.
 static void make_record_folders(const char *path)
 {
     char *prefix = crash_plan->scratch;
@@ -55,8 +55,8 @@ static void make_record_folders(const char *path)
     }
 }
 
-// is_safe: the folder is ours and nobody else may write to it, or a drop folder
-// (report/spool.h), where others cannot touch what is made.
+// is_safe is whether the folder is ours and only we may write to it, or is a drop
+// folder (report/spool.h), where others cannot touch our files.
 static bool is_safe(const struct stat *folder)
 {
     enum { DROP = S_ISVTX | S_IWOTH | S_IXOTH };
@@ -66,7 +66,7 @@ static bool is_safe(const struct stat *folder)
            (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// open_folder opens the folder as a place of files: it need not be readable.
+// open_folder opens the folder as a place for files; it need not be readable.
 static int open_folder(const char *path, bool make)
 {
     enum { FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -84,7 +84,7 @@ static int open_folder(const char *path, bool make)
     return -EPERM;
 }
 
-// open_record_place opens the index'th place of report/spool_places.h.
+// open_record_place opens the place at index in report/spool_places.h.
 static int open_record_place(int index)
 {
     char own[sizeof(SETTINGS_OWN_FOLDER) + 10];
@@ -96,7 +96,7 @@ static int open_record_place(int index)
     if (index == 1)
         return open_folder(SETTINGS_DROP_FOLDER, false);
     uint32_t user = sys_geteuid();
-    if (user >= UINT32_MAX - 4095) // an error: a filter has refused the call
+    if (user >= UINT32_MAX - 4095) // an error number: a filter refused the call
         return -EPERM;
     do {
         digits[count++] = (char)('0' + user % 10);
@@ -131,7 +131,7 @@ bool crash_write_record(enum record_reason reason)
     struct rlimit before = { 0, 0 };
     bool written = false;
     crash_state.record_due = 0;
-    // A file over the limit would raise a signal of its own.
+    // Exceeding the limit would raise SIGXFSZ.
     sys_limit(RLIMIT_FSIZE, NULL, &before);
     const struct rlimit wider = { before.rlim_max, before.rlim_max };
     sys_limit(RLIMIT_FSIZE, &wider, NULL);
