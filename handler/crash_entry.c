@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's entry into the handler (see crash.c), on processors for which entry.S has
-// no code.
+// The kernel's entry into the handler (see crash.c), on processors for which entry.S
+// has no code.
 #include "handler/crash.h"
 
 #include "handler/machine_context.h"
