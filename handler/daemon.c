@@ -8,7 +8,7 @@
 #include "handler/crash.h"
 #include "handler/syscalls.h"
 
-// Out of the way of programs that count on low numbers.
+// Above the numbers that programs expect to get or to be free.
 enum { LEAST_DESCRIPTOR = 512 };
 
 static int move_up(int fd)
@@ -20,7 +20,8 @@ static int move_up(int fd)
     return moved;
 }
 
-// forget_daemon leaves the earlier agent to those who still hold its socket.
+// forget_daemon closes our end only: the earlier agent stays for other processes that
+// hold its socket.
 static void forget_daemon(void)
 {
     struct stat now;

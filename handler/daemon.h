@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The agent that is started at install and waits for a crash (CRASHHOOK_MODE=daemon),
-// for programs that will give up the right to start anything.
+// for programs that will give up the right to start processes.
 //
-// It is nobody's child and goes when the last process that holds its socket has gone:
-// the program and those it forks, not those it executes.
+// It is an orphan, and exits when the last process that holds its socket has exited:
+// the program and those it forks, but not those it executes.
 #pragma once
 #include <stdbool.h>
 
-// daemon_start starts it for the plan that is in force, in place of an earlier one.
-// false: it could not be started; crashes start their agent themselves then.
+// daemon_start starts it for the plan in force, in place of an earlier one. False: it
+// could not be started; then each crash starts its own agent.
 bool daemon_start(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls of the crash path that work on files, for writing a record. Made as
-// those of syscalls.h are.
+// The crash path's system calls on files, for writing a record. They are made as those
+// in syscalls.h are.
 #pragma once
 #include <fcntl.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "handler/machine.h"
 
-// sys_create makes the file name in folder, which must not be there yet.
+// sys_create creates the file name in folder; it must not exist.
 static inline int sys_create(int folder, const char *name)
 {
     enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
@@ -52,7 +52,7 @@ static inline long sys_read_at(int fd, void *to, size_t length, uint64_t offset)
     return machine_call4(SYS_pread64, fd, (long)to, (long)length, (long)offset);
 }
 
-// sys_write_at writes what is at address, which need not be there: the result is then
+// sys_write_at writes the bytes at address, which may be unmapped: the result is then
 // short, or -EFAULT.
 static inline long sys_write_at(int fd, uint64_t address, size_t length,
                                 uint64_t offset)
@@ -70,7 +70,7 @@ static inline void sys_write(int fd, const void *bytes, size_t length)
     machine_call3(SYS_write, fd, (long)bytes, (long)length);
 }
 
-// sys_file_flags is how fd was opened (O_APPEND and its like).
+// sys_file_flags is the flags that fd was opened with (O_APPEND and the like).
 static inline long sys_file_flags(int fd)
 {
     return machine_call3(SYS_fcntl, fd, F_GETFL, 0);

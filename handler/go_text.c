@@ -11,8 +11,8 @@
 
 #include "handler/crash.h"
 
-// The table of functions that each Go binary carries, of Go 1.18 and later
-// (runtime/symtab.go, pcHeader).
+// The function table that each Go binary has, as of Go 1.18 (runtime/symtab.go,
+// pcHeader).
 enum { TABLE_1_18 = 0xfffffff0u, TABLE_1_20 = 0xfffffff1u, SECTIONS_MAX = 128 };
 
 struct go_table {
@@ -26,8 +26,8 @@ struct go_table {
     uint64_t unit_offset;
     uint64_t file_offset;
     uint64_t pc_offset;
-    uint64_t
-        functions_offset; // each is two numbers of 32 bits, with one more at the end
+    uint64_t functions_offset; // entries of two 32-bit numbers, with one number more at
+                               // the end
 };
 
 struct image_search {
@@ -38,7 +38,7 @@ struct image_search {
     const char *path;
 };
 
-// has_go_note: the linker of Go signs its files.
+// has_go_note is whether the notes have one by Go's linker.
 static bool has_go_note(const char *notes, size_t bytes)
 {
     const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)notes;
@@ -84,8 +84,7 @@ static bool read_at(int fd, void *to, size_t length, uint64_t offset)
     return pread(fd, to, length, (off_t)offset) == (ssize_t)length;
 }
 
-// table_place is where the file says that the table is: an address as linked. 0:
-// nowhere.
+// table_place is the table's vaddr according to the file's sections. 0: it has none.
 static uint64_t table_place(int fd)
 {
     ElfW(Ehdr) file;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Installing the handler: by the constructor in every program that holds the library,
-// or by crashhook_install. Reads the variables once, prepares the plan, takes the
-// signals. Not crash context; still no heap, since it runs before main in other
-// people's programs.
+// Installing the handler: by the constructor in every program with the library, or by
+// crashhook_install. It reads the variables once, prepares the plan and takes the
+// signals. This is not crash context, but it uses no heap, because it runs before main
+// in arbitrary programs.
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -26,14 +26,14 @@
 #include "handler/threads.h"
 #include "handler/variables.h"
 
-static uint32_t installing; // 1: somebody installs, 2: and somebody else waits
+static uint32_t installing; // 1: a thread is installing, 2: and another waits
 
 const char *crashhook_version(void)
 {
     return CRASHHOOK_VERSION;
 }
 
-// write_pieces writes a line in one call: the program and others may be writing too.
+// write_pieces writes a line with one call, because other threads may be writing too.
 static void write_pieces(const char *const *pieces, size_t count, size_t last_but_one)
 {
     struct iovec line[8];
@@ -41,7 +41,7 @@ static void write_pieces(const char *const *pieces, size_t count, size_t last_bu
         line[i] = (struct iovec){ (void *)(uintptr_t)pieces[i],
                                   i + 2 == count ? last_but_one : strlen(pieces[i]) };
     if (writev(STDERR_FILENO, line, (int)count) < 0)
-        return; // nobody listens
+        return; // standard error is closed
 }
 
 static void complain_of_variable(void *context, const char *variable, const char *value,
@@ -58,8 +58,8 @@ static void complain_of_variable(void *context, const char *variable, const char
     write_pieces(pieces, sizeof(pieces) / sizeof(pieces[0]), strlen(accepted));
 }
 
-// complain_of_name says before, name and after. What an unknown variable says is not
-// repeated: it may be a token under a name with a slip in it.
+// complain_of_name prints before, name and after. The value of an unknown variable is
+// not printed: it may be a token under a misspelt name.
 static void complain_of_name(const char *before, const char *name, size_t length,
                              const char *after)
 {
@@ -91,8 +91,8 @@ static bool is_enabled(const struct settings *settings)
            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO));
 }
 
-// put_in_force makes plan the one that crashes go by. Signals are taken once; a program
-// that takes one away from us later does so on purpose.
+// put_in_force makes plan the one for the next crash. Signals are taken the first time
+// only; if the program takes one from us later, that is on purpose.
 static void put_in_force(struct crash_plan *plan)
 {
     struct crash_plan *old = crash_plan;
@@ -107,7 +107,8 @@ static void put_in_force(struct crash_plan *plan)
         plan_destroy(old);
 }
 
-// find_spool writes the spool's path, absolute: the program may go to another folder.
+// find_spool writes the spool's absolute path, because the program may change its
+// working directory.
 static bool find_spool(struct variables *variables, const struct settings *settings,
                        char path[static PATH_MAX])
 {
@@ -141,7 +142,8 @@ static int install(char *const *environment, const struct crashhook_options *opt
     else if (first && access(agent, X_OK) != 0)
         complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", agent,
                          strlen(agent), "'\n");
-    variables_set(&variables, "CRASHHOOK_ENABLE", "no"); // for the agent itself
+    variables_set(&variables, "CRASHHOOK_ENABLE", "no"); // the agent itself needs no
+                                                         // handler
 
     bool has_spool = find_spool(&variables, &settings, spool);
     struct plan_wishes wishes = { .agent = agent,
@@ -157,18 +159,18 @@ static int install(char *const *environment, const struct crashhook_options *opt
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;
-    threads_init_first(); // without it only a stack overflow goes unreported
+    threads_init_first(); // if that fails, only a stack overflow goes unreported
     crash_state.reads_thread_word =
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();
     put_in_force(plan);
     if (settings.mode == MODE_DAEMON)
-        (void)daemon_start(); // without it a crash starts its agent itself
+        (void)daemon_start(); // if that fails, a crash starts its own agent
     return 0;
 }
 
-// A lock of our own: before main a sanitizer's runtime, which puts its own before those
-// of libc, may not be there yet.
+// lock_install takes a lock of our own: before main, a sanitizer's runtime that
+// interposes those of libc may not be initialized.
 static void lock_install(void)
 {
     uint32_t free_lock = 0;
@@ -204,22 +206,23 @@ int crashhook_install(const struct crashhook_options *options)
     return install_once(environ, options);
 }
 
-// The environment that the kernel gave, before libc has set environ: above the
-// arguments, on the stack that glibc's loader remembers. Other loaders set environ
-// first, and pass a constructor no arguments.
+// environment_at_start is the kernel's environment, before libc has set environ: it is
+// above the arguments, on the stack whose address glibc's loader keeps. Other loaders
+// set environ first, and pass no arguments to a constructor.
 static char *const *environment_at_start(void)
 {
     extern void *__libc_stack_end __attribute__((weak)); // glibc's name
     if (environ != NULL || &__libc_stack_end == NULL || __libc_stack_end == NULL)
         return environ;
     char *const *word = __libc_stack_end;
-    for (word++; *word != NULL; word++) // past the number of arguments
+    for (word++; *word != NULL; word++) // past argc, to the NULL after argv
         continue;
     return word + 1;
 }
 
-// The shared library asks to be started before every other (-z initfirst), so that a
-// crash of another library's constructor is reported.
+// install_at_start installs at load time. The shared library asks to be initialized
+// before all others (-z initfirst), so that a crash in another library's constructor is
+// reported.
 __attribute__((constructor)) static void install_at_start(void)
 {
     sanitizer_start();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the handler needs that differs between processors: a raw system call, a clone
+// The parts of the handler that differ between processors: a raw system call, a clone
 // whose child runs a function on another stack, and the registers of a signal context.
 //
-// Used by syscalls.h and the crash path alone. System calls return what the kernel
-// returns: a negative errno value on failure; errno itself is never touched. Each is
-// made at one place, machine.c, so that a signal can tell our calls from the program's.
+// Used by syscalls.h and the crash path alone. System calls return the kernel's result:
+// a negative errno value on failure; errno itself is never touched. Each is made at one
+// place, in machine.S, so that a signal handler can tell our calls from the program's.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -18,13 +18,13 @@
 
 #include "handler/request_page.h"
 
-// A machine_child_fn is what a cloned child does; it exits with what is returned.
+// A machine_child_fn is a cloned child's main function; its result is the exit status.
 typedef int machine_child_fn(void *argument);
 
 #pragma GCC visibility push(hidden)
 
 // machine_call makes a system call of five arguments, the others one of fewer. They are
-// one function: what a caller does not set the kernel does not look at.
+// one function: the kernel ignores argument registers that a call does not use.
 long machine_call(long number, long a, long b, long c, long d, long e);
 long machine_call0(long number);
 long machine_call1(long number, long a);
@@ -33,12 +33,12 @@ long machine_call3(long number, long a, long b, long c);
 long machine_call4(long number, long a, long b, long c, long d);
 
 // machine_clone starts child(argument) on the stack that ends at stack_end, which is
-// aligned to 16 bytes, and returns its pid. out_word is what the flags have the kernel
-// write its pid to, or clear at its end.
+// aligned to 16 bytes, and returns its pid. According to flags, the kernel writes the
+// pid to out_word, or clears it at the child's end.
 long machine_clone(unsigned long flags, void *stack_end, void *out_word,
                    machine_child_fn *child, void *argument);
 
-// Where the instructions after these two system calls are.
+// The addresses after these two system call instructions.
 extern const char machine_call_end[];
 extern const char machine_clone_end[];
 
@@ -46,9 +46,9 @@ extern const char machine_clone_end[];
 
 #if defined(__x86_64__)
 
-// machine_allow_misaligned takes back a check of alignment that the program has
-// switched on (EFLAGS.AC), which the kernel leaves on for handlers: compiled code
-// stores at any address.
+// machine_allow_misaligned clears EFLAGS.AC, by which the program may have enabled
+// alignment checks: the kernel leaves it set for handlers, and compiled code makes
+// misaligned accesses.
 static inline void machine_allow_misaligned(void)
 {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
@@ -59,8 +59,8 @@ static inline void machine_allow_misaligned(void)
                          : "memory", "cc");
 }
 
-// machine_fault executes an instruction that the kernel answers with signal, or does
-// nothing where there is none.
+// machine_fault executes an instruction that raises signal, or does nothing where there
+// is none.
 static inline void machine_fault(int signal)
 {
     if (signal == SIGSEGV)
@@ -71,7 +71,7 @@ static inline void machine_fault(int signal)
         __asm__ volatile("int3");
     if (signal == SIGFPE)
         __asm__ volatile("xor %%edx, %%edx\n\tdiv %%edx" ::: "eax", "edx", "cc");
-    if (signal == SIGBUS) // the alignment check of machine_allow_misaligned
+    if (signal == SIGBUS) // see machine_allow_misaligned
         __asm__ volatile("pushfq\n\t"
                          "orl $0x40000, (%%rsp)\n\t"
                          "popfq\n\t"
@@ -79,7 +79,7 @@ static inline void machine_fault(int signal)
                              : "eax", "memory", "cc");
 }
 
-// machine_set_result makes value what the system call of context has returned.
+// machine_set_result sets the result of context's system call to value.
 static inline void machine_set_result(ucontext_t *context, long value)
 {
     context->uc_mcontext.gregs[REG_RAX] = value;
@@ -111,7 +111,8 @@ static inline void machine_registers(const ucontext_t *context, uint64_t *out)
         out[i] = 0;
 }
 
-// machine_stack_pointer is that of copied registers, machine_frame_pointer likewise.
+// machine_stack_pointer is the stack pointer of copied registers, machine_frame_pointer
+// their frame pointer.
 static inline uint64_t machine_stack_pointer(const uint64_t *registers)
 {
     return registers[REG_RSP];
@@ -122,8 +123,8 @@ static inline uint64_t machine_frame_pointer(const uint64_t *registers)
     return registers[REG_RBP];
 }
 
-// machine_thread_pointer is where the thread's own storage begins. The kernel is asked:
-// a thread made without such storage has nothing to read it from.
+// machine_thread_pointer is the address of the thread's own storage. The kernel is
+// asked, because a thread created without such storage has no memory to read it from.
 static inline uint64_t machine_thread_pointer(void)
 {
     uint64_t pointer = 0;
@@ -131,8 +132,8 @@ static inline uint64_t machine_thread_pointer(void)
     return pointer;
 }
 
-// machine_thread_word is different for each thread, at the cost of an instruction where
-// may_read says that the processor and the kernel have it. 0: the thread has none.
+// machine_thread_word is distinct for each thread, and costs one instruction where
+// may_read says that the processor and the kernel support it. 0: the thread has none.
 static inline uint64_t machine_thread_word(bool may_read)
 {
     uint64_t word;
@@ -142,10 +143,11 @@ static inline uint64_t machine_thread_word(bool may_read)
     return word;
 }
 
-// MACHINE_THREAD_WORD_HWCAP2 is the bit of AT_HWCAP2 that allows it.
+// MACHINE_THREAD_WORD_HWCAP2 is the bit of AT_HWCAP2 that says so.
 enum { MACHINE_THREAD_WORD_HWCAP2 = 2 };
 
-// machine_fault_wrote: the page fault of context was a write; false when unknown.
+// machine_fault_wrote is whether the page fault of context was a write; false when
+// unknown.
 static inline bool machine_fault_wrote(const ucontext_t *context)
 {
     return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;

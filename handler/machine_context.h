@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel puts on the stack for a signal handler, as far as it differs between
+// The signal frame that the kernel puts on the stack, as far as it differs between
 // processors: where its parts are, and how they are told from other bytes.
 //
 // Used by the crash path alone.
@@ -12,17 +12,16 @@
 
 #if defined(__x86_64__)
 
-// The kernel puts the siginfo behind the context, and both above the address that the
-// handler returns to.
+// The frame is the return address of the handler, the context and then the siginfo.
 enum { MACHINE_CONTEXT_BYTES = 304 };
 
-// machine_siginfo is the siginfo that the kernel has put beside context.
+// machine_siginfo is the siginfo in the same frame as context.
 static inline siginfo_t *machine_siginfo(void *context)
 {
     return (siginfo_t *)((char *)context + MACHINE_CONTEXT_BYTES);
 }
 
-// machine_program_counter and machine_context_stack are those of a context.
+// machine_program_counter and machine_context_stack are context's registers.
 static inline uint64_t machine_program_counter(const ucontext_t *context)
 {
     return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
@@ -33,7 +32,7 @@ static inline uint64_t machine_context_stack(const ucontext_t *context)
     return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
 }
 
-// machine_is_context: these bytes look like what the kernel puts on the stack.
+// machine_is_context is whether the bytes look like a context from the kernel.
 static inline bool machine_is_context(const ucontext_t *context)
 {
     enum { CODE = 0x33, DATA = 0x2b, FLAGS_KNOWN = 7, FLAG_ALWAYS = 2 };
@@ -44,7 +43,7 @@ static inline bool machine_is_context(const ucontext_t *context)
            context->uc_mcontext.gregs[REG_RIP] != 0;
 }
 
-// machine_context_here is the context of the call itself.
+// machine_context_here makes the context of the call itself.
 static inline __attribute__((always_inline)) void
 machine_context_here(ucontext_t *context)
 {
@@ -56,7 +55,7 @@ machine_context_here(ucontext_t *context)
     context->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(frame + 2);
 }
 
-// machine_fault_info makes the siginfo of a page fault from its context.
+// machine_fault_info derives the siginfo of a page fault from its context.
 static inline void machine_fault_info(int signal, const ucontext_t *context,
                                       siginfo_t *out)
 {
@@ -72,7 +71,7 @@ static inline void machine_fault_info(int signal, const ucontext_t *context,
 
 #elif defined(__aarch64__)
 
-// The siginfo comes first.
+// The siginfo precedes the context.
 enum { MACHINE_SIGINFO_BYTES = 128 };
 
 static inline siginfo_t *machine_siginfo(void *context)

@@ -5,30 +5,32 @@
 
 #include "handler/machine.h"
 
-// libstdc++'s, in programs that have it (Itanium C++ ABI, section 2.2.2). It does no
-// more than say where the calling thread's state is, so it may run before any
-// constructor.
+// __cxa_get_globals is libstdc++'s, in programs that have it (Itanium C++ ABI, section
+// 2.2.2). It only returns the address of the calling thread's state, so it may be
+// called before any constructor has run.
 extern void *__cxa_get_globals(void) __attribute__((weak)); // the ABI's name
 
-// std::terminate, which a throw that finds no handler ends in.
+// terminate is std::terminate, which a throw without a matching handler ends in.
 extern void terminate(void) __asm__("_ZSt9terminatev") __attribute__((weak));
 
 extern void set_terminate(void) __asm__("_ZSt13set_terminatePFvvE")
     __attribute__((weak));
 
 #if !defined(__GLIBC__)
-// musl's, in programs that assert something.
+// __assert_fail is musl's, in programs that use assert.
 extern void __assert_fail(const char *, const char *, int, const char *)
     __attribute__((weak));
 #endif
 
 extern void get_terminate(void) __asm__("_ZSt13get_terminatev") __attribute__((weak));
 
-// What glibc keeps of a thread, on x86-64 from the thread pointer on, is larger.
+// On x86-64 glibc keeps the thread's descriptor from the thread pointer on; it is
+// larger than this.
 enum { DESCRIPTOR_WORDS = 128 };
 
-// find_thread_slot looks for globals in what the C library keeps of the thread:
-// libc++abi has them on the heap, behind pthread_getspecific. 0: they are not there.
+// find_thread_slot looks for globals in the C library's descriptor of the thread:
+// libc++abi has them on the heap and keeps the pointer by pthread_setspecific. 0: they
+// are not there.
 static int64_t find_thread_slot(uint64_t pointer, uint64_t globals)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)

@@ -12,8 +12,8 @@
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef void exit_fn(int);
 
-// A static program has no loader to ask. What libc calls sigaction itself is there in
-// glibc's and in musl's; nobody else defines it.
+// dlsym is missing in a static program. There, __sigaction is libc's own sigaction, in
+// glibc and in musl; no other library defines it.
 extern void *dlsym(void *restrict, const char *restrict) __attribute__((weak));
 extern sigaction_fn __sigaction __attribute__((weak)); // libc's name
 
@@ -35,8 +35,8 @@ void next_call_find(void)
         found_exit = (exit_fn *)find_next("_exit");
 }
 
-// call_kernel is sigaction where libc's own is out of reach: a static program that has
-// no other use for it.
+// call_kernel is sigaction where libc's own cannot be reached: in a static program that
+// does not otherwise link it.
 static int call_kernel(int signal, const struct sigaction *action,
                        struct sigaction *old)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libc's own calls, where ours stand before them: for signals that are not ours, and to
-// end the process. Those of a sanitizer's runtime are used where it comes after us.
+// libc's own functions behind our interposed ones: for signals that are not ours, and
+// to end the process. If a sanitizer's runtime comes next in the search order, its
+// functions are used.
 #pragma once
 #include <signal.h>
 
 // next_call_find looks them up, so that no later call has to.
 void next_call_find(void);
 
-// next_sigaction is libc's sigaction: -1, and errno is set, where it fails.
+// next_sigaction is libc's sigaction: -1, with errno set, where it fails.
 int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
 // next_exit_now is libc's _exit.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A place note says, in the file that a library of ours was linked into, where the
-// library keeps what reports show: for who looks at a live process or a core, where no
-// handler tells.
+// A place note tells, in the file that one of our libraries was linked into, where the
+// library keeps what reports show. Live attach and core readers have no request page;
+// this note tells them.
 //
-// It is an ELF note that is loaded, so the program headers lead to it: it stays when a
-// program is stripped, and in the first page, which kernels put into cores. What it has
-// is a distance, which no loader needs to touch. All of it is read from a process that
-// may lie: the agent checks version, size, and that the place is in the same image.
+// It is a loaded ELF note, so the program headers lead to it: it survives stripping,
+// and is in the first page, which kernels put into cores. It has an offset, which needs
+// no relocation. It is read from a process that may be corrupt or hostile: the agent
+// checks version, size, and that the place is in the same image.
 #pragma once
 #include <stdint.h>
 
-// PLACE_NOTE_VERSION changes with the note, and with what the places hold.
+// PLACE_NOTE_VERSION changes with the note, and with the layout of the places.
 #define PLACE_NOTE_VERSION 1
 #define PLACE_NOTE_NAME "crashhook"
 
@@ -22,14 +22,15 @@
 
 struct place_note {
     uint32_t version;
-    uint32_t size;    // of what is at the place
-    int64_t distance; // from this member to the place
+    uint32_t size;    // of the data at the place
+    int64_t distance; // offset of the place from this member
 };
 
 #define PLACE_NOTE_WORD(word) #word
 #define PLACE_NOTE_TEXT(value) PLACE_NOTE_WORD(value)
 
-// PLACE_NOTE makes the note of one type, a number as size is, for symbol.
+// PLACE_NOTE makes a note of type, for symbol of size bytes; type and size are numeric
+// literals.
 #define PLACE_NOTE(type, size, symbol)                                                 \
     __asm__(                                                                           \
         ".pushsection .note.crashhook, \"a\", %note\n"                                 \

@@ -52,7 +52,7 @@ static struct layout plan_layout_of(const struct plan_wishes *wishes)
     return at;
 }
 
-// A writer puts strings one behind the other, into space that was counted before.
+// A writer puts strings one after another, into space whose size was computed before.
 struct writer {
     char *at;
 };
@@ -74,8 +74,8 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
     return start;
 }
 
-// What a reader of a record needs of the environment; home is masked in paths. Tokens
-// are not among it.
+// is_kept is whether a record repeats the variable, because its reader needs it; HOME
+// is masked in paths. Tokens are not kept.
 static bool is_kept(const struct plan_variable *variable)
 {
     static const char *const names[] = { "CRASHHOOK_RELEASE", "CRASHHOOK_ENVIRONMENT",
@@ -90,7 +90,7 @@ static bool is_kept(const struct plan_variable *variable)
     return false;
 }
 
-// fill_plan writes the plan at to, which is zero: the struct, both vectors, the
+// fill_plan writes the plan at to, which is zeroed: the struct, both vectors, the
 // strings.
 static struct crash_plan *fill_plan(void *to, const struct plan_wishes *wishes)
 {
@@ -130,7 +130,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     plan->page = page;
     plan->scratch = base + at->scratch;
     plan->page_size = at->page;
-    // The kernel puts the words above these bytes (binfmt_elf).
+    // The kernel puts the strings above these bytes (binfmt_elf).
     plan->words_at = getauxval(AT_RANDOM);
     plan->bytes = at->plan_bytes;
     plan->mapping = base;
@@ -186,6 +186,6 @@ void plan_destroy(struct crash_plan *plan)
 
 void plan_seal(struct crash_plan *plan)
 {
-    // Failure leaves it writable, which is as good until somebody overruns it.
+    // If this fails the plan stays writable, which matters only for an overrun.
     (void)mprotect(plan, plan->bytes, PROT_READ);
 }

@@ -12,12 +12,12 @@
 #include "handler/crash.h"
 #include "handler/message_places.h"
 
-// A variable of the agent's environment; name is not terminated.
+// A plan_variable is a variable of the agent's environment; name is not terminated.
 struct plan_variable {
     const char *name;
     size_t name_length;
     const char *value;
-    bool asked_for; // by whoever reads the settings: there is such a variable
+    bool asked_for; // the settings were looked up by this name, so it is known
 };
 
 struct plan_wishes {
@@ -28,18 +28,18 @@ struct plan_wishes {
     uint64_t signals;
     uint64_t timeout_ns;
     bool keep_stderr;
-    bool reports_first; // before a handler of the program's is asked
+    bool reports_first; // before a handler of the program is asked
     struct message_places messages;
     const struct context_page *context; // NULL: none
 };
 
-// plan_create maps and fills a plan. NULL: there is no memory.
+// plan_create maps and fills a plan. NULL: out of memory.
 struct crash_plan *plan_create(const struct plan_wishes *wishes);
 
 // plan_is_in_force: the handler is in place.
 bool plan_is_in_force(void);
 
-// plan_destroy unmaps a plan that no crash goes by any more; NULL is allowed.
+// plan_destroy unmaps a plan that no crash uses any more; NULL is allowed.
 void plan_destroy(struct crash_plan *plan);
 
 // plan_seal makes the plan read-only; its state stays writable.

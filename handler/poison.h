@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names that the crash path must not use: whatever may lock, allocate, format, or end
-// the process differently. Included last by the files that run in a crash; the compiler
-// then refuses these words, and tests/lint/crash_symbols refuses every other libc call.
+// Names that the crash path must not use, because they may lock, allocate, format, or
+// end the process differently. Files that run in a crash include this last; the
+// compiler then refuses these names, and tests/lint/crash_symbols refuses every other
+// libc call.
 #pragma once
 
 #pragma GCC poison malloc calloc realloc free alloca strdup

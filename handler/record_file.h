@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record: what the handler writes into the spool itself when no agent has written a
-// report. It is the request page once more, on disk, with what the agent would have
-// read out of the process.
+// The record: what the handler itself writes into the spool when no agent has made a
+// report. It is the request page on disk, with what the agent would have read from the
+// process.
 //
 // A file is named crash-TIME-TID.record, both in hexadecimal, and appears by rename. It
-// is a record_header and then chunks, in the byte order of the machine, up to the end
-// of the file; whatever did not fit is missing from its end. The handler copies bytes
-// and understands none of them: `crashhook list`, `upload` and `run` turn records into
-// reports.
+// is a record_header followed by chunks, in the machine's byte order, to the end of the
+// file; what did not fit is missing at the end. The handler copies bytes and interprets
+// none: `crashhook list`, `upload` and `run` turn records into reports.
 #pragma once
 #include <stdint.h>
 
@@ -28,23 +27,23 @@ struct record_header {
     int32_t ppid;
     uint32_t uid;
     uint32_t reason;      // enum record_reason
-    char thread_name[16]; // of the thread that crashed
+    char thread_name[16]; // the crashed thread's
     struct request_page page;
 };
 
-// Why there is no report of an agent.
+// A record_reason is why no agent made a report.
 enum record_reason {
     RECORD_NOT_STARTED = 1, // the agent is missing, or no process could be made
     RECORD_AGENT_GONE = 2,  // it ended without having written a report
-    RECORD_AGENT_LATE = 3,  // it had not by the deadline
-    RECORD_REFUSED = 4,     // starting it ended in a signal
+    RECORD_AGENT_LATE = 3,  // it had written none by the deadline
+    RECORD_REFUSED = 4,     // starting it raised a signal
 };
 
 enum record_kind {
     RECORD_VARIABLE = 1, // NAME=value and a NUL
     RECORD_EXECUTABLE,   // the path of the program
     RECORD_MAPS,         // /proc/self/maps
-    RECORD_MEMORY,       // what is at address
+    RECORD_MEMORY,       // the bytes at address
     RECORD_AUXV,         // /proc/self/auxv
     RECORD_CONTEXT,      // the context page
 };

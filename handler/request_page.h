@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The request page: what the crashed process tells the agent.
+// The request page: the crashed process's message to the agent.
 //
-// install.c maps it before any crash, with guard pages around; crash.c fills it; the
-// agent copies it out of the crashed process with one read. Both sides are built from
-// the same tree, and version says so: an agent that meets another version reports
-// nothing and lets the process go.
+// install.c maps it before any crash, between guard pages; crash.c fills it in; the
+// agent copies it from the crashed process with one read. Both sides are built from the
+// same tree, and version ensures it: an agent that finds another version makes no
+// report and releases the process.
 //
 // The channel is a socket pair. The handler sends one request_message as soon as the
 // agent may read the process (PR_SET_PTRACER and dumpable are set). The agent answers
 // with one byte, REQUEST_WRITTEN, when the report is in the spool, and with another,
 // REQUEST_RELEASE, when the process may die; without the first the handler leaves a
-// record. Where it can write none it says why before that: REQUEST_WHY and a text of at
-// most REQUEST_WHY_MAX bytes with its end. A closed channel means that the other side
-// is gone.
+// record. If the agent can write no report, it first sends why: REQUEST_WHY and a
+// terminated text of at most REQUEST_WHY_MAX bytes. A closed channel means that the
+// other side is gone.
 //
 // The agent starts in a session of its own, with an empty signal mask, default signal
-// actions, the channel as descriptor 3, /dev/null as 0 and 1, and 2 as well unless
+// actions, the channel as descriptor 3, /dev/null as 0 and 1, and as 2 unless
 // keep_stderr; no other descriptor is open.
 #pragma once
 #include <stdint.h>
@@ -24,12 +24,12 @@
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
 enum { REQUEST_VERSION = 11 };
 
-// What the agent answers.
+// The agent's answers.
 enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
 
 enum { REQUEST_WHY_MAX = 512 };
 
-// REQUEST_CHANNEL_FD is the descriptor that the agent finds the channel on.
+// REQUEST_CHANNEL_FD is the agent's descriptor of the channel.
 enum { REQUEST_CHANNEL_FD = 3 };
 
 // Registers in the order of the kernel's signal context: gregs of x86-64's ucontext
@@ -37,9 +37,9 @@ enum { REQUEST_CHANNEL_FD = 3 };
 // oldmask, cr2), or x0..x30, sp, pc, pstate of aarch64.
 enum { REQUEST_REGISTERS = 34 };
 
-// REQUEST_READ begins a struct request_read: the agent may read the process's memory in
-// no other way. The handler answers with how many bytes there are, all or none, as a
-// number of 8 bytes, and with the bytes.
+// REQUEST_READ begins a struct request_read: the agent has no other way to read the
+// process's memory. The handler answers with the number of bytes, all or 0, as an
+// 8-byte integer, followed by the bytes.
 enum { REQUEST_READ = 'M', REQUEST_READ_MAX = 4096 };
 
 struct request_read {
@@ -51,10 +51,10 @@ struct request_read {
 
 struct request_message {
     uint64_t magic;
-    uint64_t page_address; // of the struct request_page, in the crashed process
+    uint64_t page_address; // address of the struct request_page in the crashed process
     int32_t pid;
-    int32_t tid;       // the thread that crashed
-    uint32_t filtered; // 1: a seccomp filter, which an agent that it starts inherits
+    int32_t tid;       // the crashed thread
+    uint32_t filtered; // 1: a seccomp filter is active, which the agent inherits
     uint32_t unused;
 };
 
@@ -62,34 +62,34 @@ struct request_page {
     uint64_t magic;
     uint32_t version;
     uint32_t size;        // of this struct
-    int32_t crashed_tid;  // the thread whose crash this is; 0: none yet
+    int32_t crashed_tid;  // the crashed thread; 0: none yet
     int32_t agent_pid;    // written by clone(CLONE_PARENT_SETTID)
     uint32_t dies;        // 1: the process dies of this; 0: an earlier handler decides
     uint32_t keep_stderr; // 1: the agent may print on descriptor 2
-    uint32_t live;        // 1: no crash; crashed_tid asks for a report of the process
+    uint32_t live;        // 1: no crash; crashed_tid requests a report of the process
     uint32_t unused;
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;
     uint64_t registers[REQUEST_REGISTERS];
-    uint8_t siginfo[128];     // as the kernel gave it
-    uint64_t context_address; // of the ucontext_t, in the crashed process
+    uint8_t siginfo[128];     // as given by the kernel
+    uint64_t context_address; // address of the ucontext_t in the crashed process
     uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
-    uint64_t thread_pointer;   // of the thread that crashed; 0: not known
-    uint64_t abort_message;    // of glibc's __abort_msg; 0: none
-    int64_t exception_globals; // of libstdc++'s, from the thread pointer; 0: none
+    uint64_t thread_pointer;   // the crashed thread's; 0: not known
+    uint64_t abort_message;    // address of glibc's __abort_msg; 0: none
+    int64_t exception_globals; // offset of libstdc++'s from the thread pointer; 0: none
     uint64_t terminate;        // std::terminate; 0: none
     uint64_t set_terminate;    // std::set_terminate; 0: none
-    int64_t exception_slot;    // of a pointer to libc++abi's, from there; 0: none
+    int64_t exception_slot;    // offset of a pointer to libc++abi's from there; 0: none
     uint64_t get_terminate;    // std::get_terminate; 0: none
     uint64_t assert_fail;      // musl's __assert_fail; 0: none
     uint64_t sanitizer_report; // the text of AddressSanitizer's report; 0: none
-    uint64_t context_page;     // struct context_page; 0: none
-    uint64_t watches;          // of the table of watch_page.h
+    uint64_t context_page;     // address of struct context_page; 0: none
+    uint64_t watches;          // address of the table of watch_page.h
     // What the program's handler did about the crash: the siginfo of the signal that it
     // raised (si_signo 0: none), or the status that it exits with (-1: it does not).
     uint8_t then[128];
     int64_t exit_status;
-    uint64_t flight_state; // of libcrashhook-flight (flight/flight_state.h); 0: none
+    uint64_t flight_state; // libcrashhook-flight's (flight/flight_state.h); 0: none
 };

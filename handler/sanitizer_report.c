@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What AddressSanitizer found, kept where the agent can read it: its runtime hands over
-// each report's text before it ends the program.
+// A copy of AddressSanitizer's report that the agent can read: the runtime passes each
+// report's text to a callback before it ends the program.
 #include <stddef.h>
 #include <stdint.h>
 
 #include "handler/message_places.h"
 
-// The runtime's (sanitizer/asan_interface.h), in programs that are built with it.
+// __asan_set_error_report_callback is the runtime's (sanitizer/asan_interface.h), in
+// programs built with it.
 extern void __asan_set_error_report_callback(void (*)(const char *))
     __attribute__((weak));
 
 static char report[2048];
 
-// keep_sanitizer_report copies the first report, as far as it fits. Whatever found the
-// error holds the runtime's locks, and nothing here is of the runtime's.
+// keep_sanitizer_report copies the first report, as far as it fits. Its caller holds
+// the runtime's locks, so nothing of the runtime is called here.
 static void keep_sanitizer_report(const char *text)
 {
     if (report[0] != 0)

@@ -26,7 +26,7 @@ static void before_end(void)
 
 void sanitizer_end_note(void)
 {
-    // It stores the function, which can be done before the runtime is up.
+    // This only stores the function, which is safe before the runtime is initialized.
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(before_end);
 }

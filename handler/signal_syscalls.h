@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls of the crash path that concern signals, and those that say who we
-// are. They are made as those of syscalls.h are, which includes them.
+// The crash path's system calls on signals, and those that identify the process and the
+// thread. They are made as those in syscalls.h are, which includes them.
 #pragma once
 #include <signal.h>
 #include <stdint.h>
@@ -9,12 +9,12 @@
 
 #include "handler/machine.h"
 
-// The kernel's own signal set and action; libc's are wider.
+// The kernel's own signal set and action; libc's are larger.
 enum { SYS_SIGSET_BYTES = 8, SYS_SIGNALS = 64, SYS_SA_RESTORER = 0x04000000 };
 
 static const uint64_t SYS_SA_RESETHAND = 0x80000000; // libc's is negative
 
-// What is blocked while we make calls: a filter's answer by SIGSYS has to arrive.
+// What is blocked while we make system calls: a filter's answer by SIGSYS must arrive.
 #define SYS_ALL_BUT_SIGSYS (~(UINT64_C(1) << (SIGSYS - 1)))
 
 struct sys_action {
@@ -43,7 +43,7 @@ static inline long sys_sigaction(int signal, const struct sys_action *action,
                          SYS_SIGSET_BYTES);
 }
 
-// sys_sigmask makes mask the thread's set of blocked signals and returns the old one.
+// sys_sigmask sets the thread's set of blocked signals to mask and returns the old set.
 __attribute__((visibility("hidden"))) uint64_t sys_sigmask(uint64_t mask);
 
 // sys_block_all blocks every signal.
@@ -53,7 +53,7 @@ static inline long sys_block_all(uint64_t *out_old)
     return machine_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8);
 }
 
-// sys_is_pending: signal waits until it is no longer blocked.
+// sys_is_pending is whether signal is blocked and pending.
 static inline bool sys_is_pending(int signal)
 {
     uint64_t set = 0;
@@ -61,7 +61,7 @@ static inline bool sys_is_pending(int signal)
     return (set >> (signal - 1) & 1) != 0;
 }
 
-// sys_take_signal takes a pending signal back, if there is one.
+// sys_take_signal removes a pending signal, if there is one.
 static inline void sys_take_signal(int signal)
 {
     const uint64_t set = UINT64_C(1) << (signal - 1);

@@ -32,5 +32,5 @@ __attribute__((noreturn)) void sys_exit_group(int status)
 {
     machine_call1(SYS_exit_group, status);
     for (;;)
-        machine_fault(SIGSEGV); // that was refused
+        machine_fault(SIGSEGV); // the exit was refused
 }

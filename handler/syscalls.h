@@ -3,8 +3,7 @@
 // The system calls of the crash path, and all that it may call besides itself.
 //
 // Each is the kernel's call of that name, made without libc: no errno, no cancellation
-// point, no cached pid, no wrapper that somebody has interposed. A failure is a
-// negative errno value.
+// point, no cached pid, no interposed wrapper. A failure is a negative errno value.
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
@@ -37,7 +36,7 @@ static inline void sys_setsid(void)
     machine_call0(SYS_setsid);
 }
 
-// Those that are called from many places are functions: syscalls.c.
+// Calls made from many places are functions in syscalls.c.
 #pragma GCC visibility push(hidden)
 
 long sys_prctl(int option, unsigned long value);
@@ -45,7 +44,7 @@ long sys_prctl(int option, unsigned long value);
 // sys_clock_ns is the clock's time in nanoseconds.
 uint64_t sys_clock_ns(clockid_t clock);
 
-// sys_exit_group ends the process, by a signal where a filter refuses that.
+// sys_exit_group ends the process; by a signal where a filter refuses the call.
 __attribute__((noreturn)) void sys_exit_group(int status);
 
 #pragma GCC visibility pop
@@ -65,13 +64,14 @@ static inline void sys_pidfd_send_signal(int pidfd, int signal)
     machine_call4(SYS_pidfd_send_signal, pidfd, signal, 0, 0);
 }
 
-// sys_wait reaps the child pid, whatever kind of child it is.
+// sys_wait reaps the child pid, cloned or forked.
 static inline long sys_wait(int32_t pid, int options)
 {
     return machine_call4(SYS_wait4, pid, 0, options | 0x40000000 /* __WALL */, 0);
 }
 
-// sys_futex_wait sleeps while word has value, at most ns; the kernel too may wake it.
+// sys_futex_wait sleeps while word has value, for at most ns; the kernel may wake the
+// word too.
 static inline long sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     struct timespec timeout = sys_timespec(ns);
@@ -90,8 +90,8 @@ static inline long sys_socketpair(int *out_ends)
                          (long)out_ends);
 }
 
-// sys_send_pieces writes bytes to a socket, and raises no SIGPIPE. What is not there to
-// be sent fails all of it, up to some pages.
+// sys_send_pieces writes bytes to a socket, without raising SIGPIPE. If some bytes are
+// unmapped, the whole call fails, up to some pages.
 static inline long sys_send_pieces(int fd, struct iovec *pieces, size_t count)
 {
     struct msghdr message = { .msg_iov = pieces, .msg_iovlen = count };
@@ -104,13 +104,13 @@ static inline long sys_send(int fd, void *bytes, size_t length)
     return sys_send_pieces(fd, &piece, 1);
 }
 
-// sys_log_socket is one for lines to the log daemon.
+// sys_log_socket makes a socket for messages to the log daemon.
 static inline int sys_log_socket(void)
 {
     return (int)machine_call3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
-// sys_send_to sends bytes to a place if it has room.
+// sys_send_to sends bytes to an address if its queue has room.
 static inline long sys_send_to(int fd, void *bytes, size_t length, void *place,
                                size_t place_size)
 {
@@ -122,13 +122,13 @@ static inline long sys_send_to(int fd, void *bytes, size_t length, void *place,
     return machine_call3(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// sys_receive reads what has come through a socket and never waits.
+// sys_receive reads what has arrived on a socket and never waits.
 static inline long sys_receive(int fd, void *to, size_t length)
 {
     return machine_call(SYS_recvfrom, fd, (long)to, (long)length, MSG_DONTWAIT, 0);
 }
 
-// sys_poll waits ns nanoseconds for an event.
+// sys_poll waits at most ns nanoseconds for an event.
 static inline long sys_poll(struct pollfd *watched, unsigned count, uint64_t ns)
 {
     struct timespec timeout = sys_timespec(ns);
@@ -171,7 +171,7 @@ static inline void sys_unshare(int flags)
     machine_call1(SYS_unshare, flags);
 }
 
-// sys_limit reads the limit of a resource into out_old and sets it to limit.
+// sys_limit reads a resource's limit into out_old and sets it to limit.
 __attribute__((visibility("hidden"))) long
 sys_limit(int resource, const struct rlimit *limit, struct rlimit *out_old);
 

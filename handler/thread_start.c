@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pthread_create and thrd_create, put before libc's by the shared library, so that
-// every thread starts with an alternate signal stack. What the thread is to run travels
-// at the bottom of that stack: nothing is allocated. Where there is no stack to be had,
-// or the handler is not installed, the thread is made as it would be without us. And
-// dlclose, with which a handler of the program's may go.
+// pthread_create and thrd_create, interposed before libc's by the shared library, so
+// that every thread starts with an alternate signal stack. The thread's function and
+// argument are passed at the bottom of that stack, so nothing is allocated. Without
+// memory for a stack, or if the handler is not installed, the thread is created as
+// without us. And dlclose, which may unload one of the program's handlers.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(voi
 typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
 typedef int dlclose_fn(void *);
 
-// What a new thread runs, until its alternate stack is used as one.
+// A thread_start is what a new thread runs; it is on the alternate stack until that is
+// used as one.
 struct thread_start {
     void *(*run)(void *);
     thrd_start_t run_c11;
@@ -45,7 +46,7 @@ static int start_c11(void *stack)
     return what.run_c11(what.argument);
 }
 
-// The names that libc declares are reserved for it.
+// pthread_create and the others are reserved names that libc declares.
 CRASHHOOK_API int pthread_create(pthread_t *restrict thread,
                                  const pthread_attr_t *restrict attributes,
                                  void *(*run)(void *), void *restrict argument)

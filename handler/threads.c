@@ -14,20 +14,22 @@
 
 enum {
     STACK_BYTES = 64 * 1024,
-    // What the handler, and an earlier one that it calls, need beside the registers.
+    // What our handler, and an earlier one that it calls, need beside the registers.
     LEAST_ROOM = 16 * 1024,
-    // AT_MINSIGSTKSZ where the headers are older than the kernel.
+    // AT_MINSIGSTKSZ, for headers older than the kernel.
     AUX_SIGNAL_FRAME = 51,
 };
 
-// Not pthread_once, which a sanitizer may have put its own before: a thread of its
-// runtime comes here before the runtime knows the thread.
+// A key_state is the progress of making the key. pthread's once-functions are not used:
+// a sanitizer may interpose them, and a thread of its runtime comes here before the
+// runtime knows the thread.
 enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
 
 static pthread_key_t stack_key;
 static uint32_t stack_key_state;
 
-// frame_bytes is what the kernel pushes on delivery: 3.5 KiB with AVX-512, 11 with AMX.
+// frame_bytes is the size of the kernel's signal frame: 3.5 KiB with AVX-512, 11 with
+// AMX.
 static size_t frame_bytes(void)
 {
     size_t bytes = getauxval(AUX_SIGNAL_FRAME);
@@ -80,7 +82,7 @@ void threads_stack_destroy(void *stack)
         munmap((char *)stack - guard, guard + stack_bytes());
 }
 
-// at_thread_end frees the stack, which the thread may have exchanged for its own.
+// at_thread_end frees the stack; the thread may have replaced it by one of its own.
 static void at_thread_end(void *stack)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
@@ -90,7 +92,7 @@ static void at_thread_end(void *stack)
     threads_stack_destroy(stack);
 }
 
-// has_key makes the key the first time. false: there is none to be had.
+// has_key makes the key the first time. False: there are no more keys.
 static bool has_key(void)
 {
     uint32_t none = KEY_NONE;
@@ -106,8 +108,8 @@ static bool has_key(void)
     return __atomic_load_n(&stack_key_state, __ATOMIC_ACQUIRE) == KEY_MADE;
 }
 
-// keep_thread_stack has the stack freed at the thread's end. false: that cannot be
-// promised.
+// keep_thread_stack has the stack freed at the thread's end. False: that cannot be
+// arranged.
 static bool keep_thread_stack(void *stack)
 {
     return has_key() && pthread_setspecific(stack_key, stack) == 0;

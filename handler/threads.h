@@ -4,24 +4,24 @@
 // the handler and dies without a report.
 //
 // Threads made by pthread_create or thrd_create get one before they start
-// (thread_start.c, in the shared library alone), others through crashhook_thread_init,
-// the installing one among them. Each has a guard page below and goes with its thread.
+// (thread_start.c, in the shared library alone); others, the installing one among them,
+// by crashhook_thread_init. Each has a guard page below and is freed with its thread.
 #pragma once
 #include <stddef.h>
 
-// threads_stack_create maps a stack with a guard page below. NULL: none.
+// threads_stack_create maps a stack with a guard page below. NULL: out of memory.
 void *threads_stack_create(void);
 
 // threads_stack_end is where it ends.
 void *threads_stack_end(void *stack);
 
-// threads_stack_destroy unmaps what threads_stack_create returned; NULL is allowed.
+// threads_stack_destroy unmaps a stack from threads_stack_create; NULL is allowed.
 void threads_stack_destroy(void *stack);
 
-// threads_adopt makes a created stack the calling thread's for as long as it lives, or
-// destroys it when the thread has a large enough one.
+// threads_adopt makes a created stack the calling thread's for its lifetime, or
+// destroys it when the thread already has a large enough one.
 void threads_adopt(void *stack);
 
-// threads_init_first gives the first thread its stack, which goes with the process: no
-// function of pthreads is called.
+// threads_init_first gives the first thread its stack, which lives as long as the
+// process; no pthread function is called.
 void threads_init_first(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's timers, for bounding a crash and what the program does in its callbacks.
-// The calls are made as those of syscalls.h are.
+// The kernel's timers, for bounding a crash and the program's callbacks. The calls are
+// made as those in syscalls.h are.
 #pragma once
 #include <stdint.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 
 enum { SYS_TIMER_THREAD = 4 }; // SIGEV_THREAD_ID: the signal goes to one thread
 
-// The kernel's struct sigevent.
+// A sys_timer_event is the kernel's struct sigevent.
 struct sys_timer_event {
     uint64_t value;
     int32_t signal;
@@ -24,7 +24,7 @@ static inline long sys_timer_create(const struct sys_timer_event *event, int *ou
     return machine_call3(SYS_timer_create, CLOCK_MONOTONIC, (long)event, (long)out);
 }
 
-// sys_timer_set has the timer go off once, in ns nanoseconds; 0: not at all.
+// sys_timer_set makes the timer expire once, in ns nanoseconds; 0 disarms it.
 static inline void sys_timer_set(int timer, uint64_t ns)
 {
     const struct itimerspec when = { .it_value = { (time_t)(ns / 1000000000u),

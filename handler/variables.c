@@ -4,8 +4,9 @@
 #include <string.h>
 
 // What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
-// how it reaches a server. Never LD_PRELOAD: what the program was forced to load is not
-// ours. One string, which needs nothing of the loader; an empty name ends it.
+// how it reaches a server. LD_PRELOAD is never passed on: what the program was forced
+// to load is not for the agent. The list is one string, which needs no relocation; an
+// empty name ends it.
 static const char passed_on[] = "HOME\0"
                                 "XDG_STATE_HOME\0"
                                 "XDG_CACHE_HOME\0"

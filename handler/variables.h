@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The variables that matter: those the handler reads and those the agent is given, out
-// of the environment and of what the program says by crashhook_options.
+// The relevant variables: those that the handler reads and those that the agent is
+// given, from the environment and from the program's crashhook_options.
 //
 // The environment is walked once. Nothing is copied; used by install.c alone.
 #pragma once
@@ -10,7 +10,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/plan.h"
 
-// More than there are names to pass on; what does not fit is left out.
+// More than there are names to pass on; further variables are left out.
 enum { VARIABLES_MAX = 64 };
 
 struct variables {
@@ -18,13 +18,13 @@ struct variables {
     size_t count;
 };
 
-// variables_collect fills out with what environment and options say; options may be
-// NULL. Among equals the first counts, and the environment comes first.
+// variables_collect fills out from environment and options; options may be NULL. Of
+// duplicates the first counts, and the environment comes first.
 void variables_collect(struct variables *out, char *const *environment,
                        const struct crashhook_options *options);
 
 // variables_get is a settings_get_fn over struct variables.
 const char *variables_get(void *variables, const char *name);
 
-// variables_set gives name this value, in place of what was collected.
+// variables_set sets name to value, replacing what was collected.
 void variables_set(struct variables *variables, const char *name, const char *value);

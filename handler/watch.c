@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects that the program wants to see in its reports. Not crash context; still no
-// lock and no heap, for a program may call this anywhere.
+// Objects that the program wants in its reports. This is not crash context, but uses no
+// lock and no heap, because a program may call it anywhere.
 #include "handler/watch.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ static uint32_t state_of(const struct watch_slot *slot)
 }
 
 // change_state replaces state from, as it was read, by phase to. Every change back to
-// free is a new number, so that who still holds the old one changes nothing.
+// free increments the number above the phase, so that a compare-and-swap with a stale
+// state fails.
 static bool change_state(struct watch_slot *slot, uint32_t from, uint32_t to)
 {
     uint32_t next = (from & ~WATCH_STATE_MASK) | to;
@@ -47,16 +48,18 @@ int crashhook_watch_object(const char *name, const volatile void *object,
         slot->address = (uintptr_t)object;
         slot->size = size;
         slot->caller = (uintptr_t)__builtin_return_address(0);
-        memcpy(slot->name, name, strlen(name) + 1); // both were measured
+        memcpy(slot->name, name, strlen(name) + 1); // both lengths were checked
         memcpy(slot->type, type, strlen(type) + 1);
-        (void)change_state(slot, state_of(slot), WATCH_READY); // nobody else does
+        (void)change_state(slot, state_of(slot), WATCH_READY); // while it is changing,
+                                                               // no other thread
+                                                               // touches it
         return 0;
     }
     return ENOSPC;
 }
 
-// watch_matches is whether slot is what is to be forgotten. It may be given away
-// meanwhile: then what is read here means nothing, and change_state says so.
+// watch_matches is whether slot is the one to be freed. The slot may be reused at the
+// same time: then what is read here means nothing, and change_state fails.
 static bool watch_matches(const struct watch_slot *slot, const char *name,
                           uint64_t address)
 {
@@ -64,7 +67,7 @@ static bool watch_matches(const struct watch_slot *slot, const char *name,
                         : slot->address == address;
 }
 
-// forget_watch frees the slots of a name or of an object.
+// forget_watch frees the slots with a name or of an object.
 static int forget_watch(const char *name, uint64_t address)
 {
     int result = ENOENT;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the watched objects of the program are listed: in the library's own memory, at
-// an address that the request page tells the agent. The calls that fill it are in
-// crashhook.h, and what it looks like is in watch_page.h. It never grows.
+// The table of the program's watched objects: in the library's own memory, at an
+// address that the request page has. The calls that fill it are in crashhook.h, and its
+// layout is in watch_page.h. It never grows.
 #pragma once
 #include "handler/watch_page.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hang watchdog: a thread that wants to see the count of crashhook_watchdog_feed
-// change. Time is counted in ticks of its own, so that a process that was stopped, or a
-// machine that slept, costs one tick and no report.
+// The hang watchdog: a thread that expects crashhook_watchdog_feed's count to change.
+// It counts its own ticks as time, so a process that was stopped, or a machine that
+// slept, costs one tick and causes no report.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,11 +16,11 @@
 
 enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
 
-// The mutex is for starting and stopping; feeding takes none.
+// The mutex protects starting and stopping; feeding takes none.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended;
 static pthread_t thread;
-static pid_t owner; // the process that has the thread; 0: there is none
+static pid_t owner; // the process that has the thread; 0: none
 static bool stopping;
 static unsigned tick_ms;
 static unsigned fed;
@@ -30,7 +30,7 @@ void crashhook_watchdog_feed(void)
     __atomic_fetch_add(&fed, 1, __ATOMIC_RELAXED);
 }
 
-// rest waits a tick; true: the watchdog is to end. The lock is held.
+// rest waits one tick, with the lock held; true: the watchdog is to end.
 static bool rest(void)
 {
     struct timespec until = { 0, 0 };
@@ -75,7 +75,7 @@ static int make_thread(void)
     (void)pthread_condattr_destroy(&condition);
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    // It takes none of the program's signals.
+    // The thread must receive none of the program's signals.
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&thread, &attributes, watch, NULL);
@@ -84,8 +84,8 @@ static int make_thread(void)
     return error;
 }
 
-// renew_after_fork: of the parent's watchdog a child has the variables and no thread,
-// and the lock perhaps as that thread left it.
+// renew_after_fork resets the state in a forked child, which has the variables of its
+// parent's watchdog but not the thread, and maybe the lock as that thread held it.
 static void renew_after_fork(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
