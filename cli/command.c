@@ -15,6 +15,7 @@
 
 CH_PRINTF(1, 0) static void print_message(const char *format, va_list arguments)
 {
+    // A message must appear after the output that came before it.
     fflush(stdout);
     fputs("crashhook: ", stderr);
     vfprintf(stderr, format, arguments);

@@ -133,6 +133,7 @@ void confine_free_phase(void)
         limit(RLIMIT_AS, address_space);
     limit(RLIMIT_CPU, cpu_seconds);
     limit(RLIMIT_CORE, 0);
+    // Without no_new_privs a filter takes CAP_SYS_ADMIN (seccomp(2)).
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         install_filter(refused, REFUSED);
 }

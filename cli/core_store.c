@@ -199,6 +199,7 @@ static int become_finish(const struct core_store *store, const char *id, int loc
 {
     char lock[16];
     (void)snprintf(lock, sizeof(lock), "%d", lock_fd);
+    // The lock must survive exec.
     (void)fcntl(lock_fd, F_SETFD, 0);
     (void)alarm(0);
     execl("/proc/self/exe", "crashhook", "finish", "--spool",

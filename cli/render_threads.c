@@ -16,6 +16,8 @@ struct keyed {
     size_t index;
 };
 
+// hash_frame_text continues a 64-bit FNV-1a hash; 0xff, which UTF-8 never contains,
+// ends each text.
 static uint64_t hash_frame_text(uint64_t hash, const char *text)
 {
     for (; text != NULL && *text != 0; text++)

@@ -65,6 +65,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     (void)sigaction(SIGCHLD, &program->child_action, NULL);
     // A signal that cannot be passed on, SIGKILL, may end us.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);

@@ -146,6 +146,8 @@ static bool default_symbols(const char *store, char *out)
     return true;
 }
 
+// raise_descriptor_limit: every connection takes a descriptor, and there may be
+// thousands.
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;

@@ -109,6 +109,7 @@ struct hash {
     uint64_t low;
 };
 
+// hash_start is the 128-bit offset basis of FNV-1a.
 static struct hash hash_start(void)
 {
     return (struct hash){ UINT64_C(0x6c62272e07bb0142), UINT64_C(0x62b821756295c58d) };
@@ -116,6 +117,7 @@ static struct hash hash_start(void)
 
 static void hash_bytes(struct hash *hash, const void *bytes, size_t size)
 {
+    // The 128-bit FNV prime, 2^88 + 2^8 + 0x3b.
     const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
     unsigned __int128 value = (unsigned __int128)hash->high << 64 | hash->low;
     for (size_t i = 0; i < size; i++)

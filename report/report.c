@@ -88,6 +88,7 @@ struct checking {
 // seen_place is the slot of seen for frame; it may hold another frame.
 static const json_t **seen_place(struct checking *all, const json_t *frame)
 {
+    // Fibonacci hashing: the factor is 2^64 divided by the golden ratio.
     uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15;
     return &all->seen[(hash >> 32) % SEEN_MAX];
 }

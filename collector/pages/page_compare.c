@@ -11,6 +11,7 @@
 #include "report/readable_name.h"
 #include "report/report.h"
 
+// FRAMES_COMPARED must fit an unsigned char (struct stacks).
 enum { FRAMES_COMPARED = 120, MEMBERS_COMPARED = 100, MEMBERS_KEPT = 1000 };
 
 // pair is two reports that are compared.

@@ -47,6 +47,8 @@ static void lead_to(struct http_request *request, const char *to)
 
 static void set_cookie(struct http_request *request, const char *value, int seconds)
 {
+    // HttpOnly hides the token from scripts; SameSite=Lax keeps it out of forms of
+    // other sites.
     text_appendf(&request->answer.cookie,
                  ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
                  value, seconds, request->secure ? "; Secure" : "");

@@ -404,6 +404,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct call *call = *state;
     if (call == NULL)
         return;
+    // The connection stays open for another request.
     connections_allow(&server->connections, call->watched, HEAD_MS);
     if (call->request.state_destroy != NULL)
         call->request.state_destroy(call->request.state);

@@ -77,6 +77,7 @@ static enum ch_status bind_to(const struct addrinfo *address, struct listener *o
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return CH_ERR_IO;
+    // A restart must not wait for old connections in TIME_WAIT.
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     struct listener listener = { .fd = fd };
     if (bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||

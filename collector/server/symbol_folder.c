@@ -184,6 +184,8 @@ enum ch_status symbol_upload_finish(struct symbol_upload *upload)
     enum ch_status status = check_file(upload);
     if (status != CH_OK)
         return status;
+    // Sync before the rename: after a power failure the name must not have an empty
+    // file.
     if (fchmod(upload->fd, 0644) != 0 || fsync(upload->fd) != 0 ||
         rename(upload->temporary, upload->final) != 0)
         return CH_ERR_IO;

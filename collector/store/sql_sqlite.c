@@ -43,6 +43,7 @@ static void bind_sqlite_value(sqlite3_stmt *statement, const struct sql_value *v
     for (size_t i = 0; i < count; i++) {
         const struct sql_value *value = &values[i];
         int at = (int)i + 1;
+        // SQLITE_STATIC: the values live until the statement was run.
         if (value->text != NULL)
             sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
         else if (value->bytes != NULL)

@@ -64,6 +64,8 @@ static void take_found_report(void *context, const struct sql_row *row)
                sql_row_text(row, 3));
 }
 
+// by_id orders by id, and uploads of one id as in the batch, because qsort is not
+// stable.
 static int by_id(const void *a, const void *b)
 {
     const struct planned *x = *(struct planned *const *)a;

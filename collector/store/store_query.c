@@ -51,6 +51,7 @@ static void add_contains(struct store_query *query, const char *text,
     store_query_add_text(query, "), lower(CAST(? AS text))) > 0", searched);
 }
 
+// count_characters counts the bytes that begin a UTF-8 character.
 static size_t count_characters(const char *text)
 {
     size_t count = 0;
