@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "agent/raw_report.h"
+#include "base/clock.h"
 
 enum ch_status attach_report(pid_t pid, const struct settings *settings,
                              const char *home, struct text *out, struct text *held)
@@ -15,9 +16,7 @@ enum ch_status attach_report(pid_t pid, const struct settings *settings,
         .home = settings->sanitize != SETTING_NO ? home : NULL,
     };
     char id[REPORT_ID_SIZE];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    report_id_make((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, id);
+    report_id_make(clock_now_ms(CLOCK_REALTIME), id);
 
     enum ch_status status = capture_take(&capture, pid);
     if (status == CH_OK)

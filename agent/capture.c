@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
+#include "base/clock.h"
 
 // How long a thread may take to stop: longer than any scheduling delay, but short
 // enough that a thread blocked in an unresponsive file system does not hold the process
@@ -16,9 +16,7 @@ enum { STOP_BUDGET_MS = 1000 };
 
 uint64_t capture_clock_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return clock_now_us(CLOCK_MONOTONIC);
 }
 
 void capture_problem(struct capture *capture, const char *stage, const char *status,

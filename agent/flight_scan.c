@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/flight_map.h"
+#include "base/clock.h"
 #include "formats/maps.h"
 
 enum {
@@ -182,10 +183,8 @@ static void read_clock(const struct flight_scan *scan, struct flight_clock *cloc
 {
     const uint64_t day = UINT64_C(86400000000000);
     const struct flight_scan_buffer *buffer = &scan->buffers[0];
-    struct timespec now;
     flight_clock_now(clock);
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t real = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t real = clock_now_ns(CLOCK_REALTIME);
     clock->start_tsc = buffer->tsc;
     clock->start_ns = buffer->ns;
     if (buffer->tsc > real || real - buffer->tsc > day)

@@ -15,6 +15,7 @@
 #include "agent/raw_threads.h"
 #include "agent/raw_write.h"
 #include "agent/watch.h"
+#include "base/clock.h"
 #include "base/hex.h"
 #include "formats/image_map.h"
 #include "report/crash_kind.h"
@@ -223,19 +224,12 @@ static void write_raw_agent(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void write_raw_head(struct json_writer *w, const struct capture *capture,
                            const struct crash_examination *crash, const char *id)
 {
     const struct settings *settings = capture->settings;
-    uint64_t time_ms =
-        capture->crash != NULL ? capture->crash->realtime_ns / 1000000 : now_ms();
+    uint64_t time_ms = capture->crash != NULL ? capture->crash->realtime_ns / 1000000
+                                              : clock_now_ms(CLOCK_REALTIME);
 
     raw_write_string(w, "schema", "crashhook.report/2");
     raw_write_string(w, "id", id);

@@ -12,16 +12,10 @@
 #include <unistd.h>
 
 #include "agent/trace_state.h"
+#include "base/clock.h"
 
 // How long the tracer sleeps at most between polls of its threads.
 enum { LOOK_EVERY_MS = 20 };
-
-static uint64_t trace_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
 {
@@ -101,7 +95,7 @@ static pid_t trace_wait_beside_root(struct trace *trace, int *out_status)
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    while (trace->hold_count != 0 && trace_clock_ms() < deadline) {
+    while (trace->hold_count != 0 && clock_now_ms(CLOCK_MONOTONIC) < deadline) {
         pid_t pid = trace_look(trace, out_status);
         if (pid != 0)
             return pid;
@@ -123,7 +117,7 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
             next.si_code != CLD_STOPPED) {
             trace_hear_of_stops(true);
             trace->root_ended = true;
-            trace->root_ended_ms = trace_clock_ms();
+            trace->root_ended_ms = clock_now_ms(CLOCK_MONOTONIC);
         }
     }
     if (trace->root_ended)

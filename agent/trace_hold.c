@@ -4,7 +4,6 @@
 // nothing but SIGKILL reaches them, and a child of ours reads it: the process may be
 // corrupt or hostile, and the tracer must survive reading it. The child stops itself
 // when the report is written, and continues as `crashhook finish`.
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,16 +16,11 @@
 
 #include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
+#include "base/array.h"
+#include "base/clock.h"
 
 // While a process is being stopped, the tracer serves no other.
 enum { TRACE_STOP_BUDGET_MS = 250 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
 {
@@ -94,8 +88,8 @@ static void fill_request(struct agent_request *out, pid_t process,
         .pid = process,
         .crash = { .tid = thread->tid,
                    .info = *info,
-                   .realtime_ns = clock_ns(CLOCK_REALTIME),
-                   .monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+                   .realtime_ns = clock_now_ns(CLOCK_REALTIME),
+                   .monotonic_ns = clock_now_ns(CLOCK_MONOTONIC),
                    .registers = thread->registers,
                    .flags = thread->flags,
                    .fault_trap = guess_held_trap(info),
@@ -171,19 +165,6 @@ static void note_reported(struct trace *trace, pid_t process)
     trace->reported[trace->reported_count++ % TRACE_REPORTED] = process;
 }
 
-static bool make_room(struct trace *trace)
-{
-    size_t capacity = trace->hold_capacity != 0 ? trace->hold_capacity * 2 : 16;
-    if (trace->hold_count < trace->hold_capacity)
-        return true;
-    struct trace_hold *holds = realloc(trace->holds, capacity * sizeof(*holds));
-    if (holds == NULL)
-        return false;
-    trace->holds = holds;
-    trace->hold_capacity = capacity;
-    return true;
-}
-
 // report_in_child forks the child that reports; it returns TRACE_REPORT in the child.
 // In the parent, hold->reporter is negative if fork failed.
 static enum trace_next report_in_child(struct trace *trace, struct trace_hold *hold,
@@ -208,7 +189,9 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     struct trace_hold hold = {
         .tid = crash->tid, .signal = crash->signal, .held = true, .dies = crash->dies
     };
-    if (!make_room(trace) || !stop_registers_read(&crashed)) {
+    if (!array_reserve(&trace->holds, &trace->hold_capacity, trace->hold_count,
+                       sizeof(trace->holds[0])) ||
+        !stop_registers_read(&crashed)) {
         trace_continue(crash->tid, crash->signal);
         return TRACE_GO_ON;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/maps.h"
 #include "handler/watch_page.h"
 #include "report/held_file.h"
@@ -63,15 +64,9 @@ static bool is_copied(struct copier *copier, uint64_t address)
 
 static bool add_piece(struct copier *copier, const struct piece *piece)
 {
-    if (copier->count == copier->capacity) {
-        size_t capacity = copier->capacity != 0 ? copier->capacity * 2 : 64;
-        struct piece *pieces =
-            realloc(copier->pieces, capacity * sizeof(copier->pieces[0]));
-        if (pieces == NULL)
-            return false;
-        copier->pieces = pieces;
-        copier->capacity = capacity;
-    }
+    if (!array_reserve(&copier->pieces, &copier->capacity, copier->count,
+                       sizeof(copier->pieces[0])))
+        return false;
     uint32_t *bucket = bucket_of(copier, piece->address);
     copier->pieces[copier->count] = *piece;
     copier->pieces[copier->count].next = *bucket;

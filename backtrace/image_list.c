@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/hex.h"
+#include "base/sorted.h"
 #include "base/text.h"
 
 enum ch_status image_list_create(size_t count, struct crashhook_images **out)
@@ -32,8 +34,7 @@ enum ch_status image_list_add(struct crashhook_images *images,
                   (image->id_size != 0 && copy->id == NULL);
     if (copy->id != NULL)
         memcpy(copy->id, image->id, image->id_size);
-    const char *slash = copy->path != NULL ? strrchr(copy->path, '/') : NULL;
-    copy->name = slash != NULL ? slash + 1 : copy->path;
+    copy->name = file_name(copy->path);
     return failed ? CH_ERR_NO_MEMORY : CH_OK;
 }
 
@@ -109,18 +110,10 @@ const struct crashhook_image *crashhook_images_at(const struct crashhook_images 
 int crashhook_images_find(const struct crashhook_images *images,
                           struct crashhook_address address, size_t *out_index)
 {
-    size_t low = 0;
-    size_t high = images->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->items[middle].base <= address.bits)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address.bits >= images->items[low - 1].end_of_text)
+    size_t after = SORTED_UP_TO(images->items, images->count, base, address.bits);
+    if (after == 0 || address.bits >= images->items[after - 1].end_of_text)
         return ENOENT;
-    *out_index = low - 1;
+    *out_index = after - 1;
     return 0;
 }
 

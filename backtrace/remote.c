@@ -22,6 +22,7 @@
 #include "agent/live/target_memory.h"
 #include "backtrace/capture_options.h"
 #include "backtrace/stored.h"
+#include "base/file.h"
 
 enum { STOP_BUDGET_MS = 1000, JSON_LIMIT_BYTES = 64 << 20 };
 
@@ -128,21 +129,6 @@ static int capture_held(const struct remote *remote, char **out_json)
     return *out_json != NULL ? 0 : ENOMEM;
 }
 
-static bool write_whole_answer(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size != 0) {
-        ssize_t written = write(fd, at, size);
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0) {
-            at += written;
-            size -= (size_t)written;
-        }
-    }
-    return true;
-}
-
 // run_capture_child is all that the child does. It frees nothing, as it exits at once.
 // If go is given, it waits on it until it has been allowed to trace.
 static _Noreturn void run_capture_child(const struct remote *remote, int to_parent,
@@ -152,8 +138,8 @@ static _Noreturn void run_capture_child(const struct remote *remote, int to_pare
     char *json = NULL;
     // The parent closes its end, without writing, once the child may trace.
     int error = read(go, &byte, 1) >= 0 ? capture_held(remote, &json) : EIO;
-    if (write_whole_answer(to_parent, &error, sizeof(error)) && error == 0)
-        (void)write_whole_answer(to_parent, json, strlen(json));
+    if (file_write_all(to_parent, &error, sizeof(error)) && error == 0)
+        (void)file_write_all(to_parent, json, strlen(json));
     _exit(0);
 }
 

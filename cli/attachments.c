@@ -8,18 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "report/sanitize.h"
 
 enum { LIMIT_MAX_BYTES = 1 << 20 };
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
 
 // open_attached_file opens the file; a path that begins with a masked home is in ours.
 static int open_attached_file(const char *path, struct stat *out)
@@ -97,7 +92,7 @@ static void fill_attachment(json_t *attachment, const struct settings *settings)
     if (path == NULL || json_object_get(attachment, "size") != NULL)
         return;
     limit = limit < 0 || limit > LIMIT_MAX_BYTES ? LIMIT_MAX_BYTES : limit;
-    int CH_CLEANUP(close_fd) fd = open_attached_file(path, &info);
+    int CH_CLEANUP(file_close) fd = open_attached_file(path, &info);
     if (fd < 0) {
         (void)json_object_set_new(attachment, "problem", json_string(why()));
         return;

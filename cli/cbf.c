@@ -237,11 +237,6 @@ static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *fra
     return CH_OK;
 }
 
-static void release_cbf_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 // encode_in prints, as a line of hex, the CBF that json describes. bytes has room for
 // capacity bytes and, after them, for their hex digits.
 static int encode_in(uint8_t *bytes, size_t capacity, unsigned word_bits,
@@ -296,7 +291,7 @@ static int run_cbf_encode(const struct options *options)
     if (option != NULL && parse_word_size(option, NULL) == 0)
         return command_misused("cbf encode: --word-size '%s': it is 16, 32 or 64",
                                option);
-    CH_CLEANUP(release_cbf_json) json_t *json = NULL;
+    json_auto_t *json = NULL;
     if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "frames")))

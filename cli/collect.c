@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/collect_read.h"
 #include "cli/command.h"
 #include "report/report.h"
@@ -47,12 +48,6 @@ struct collect_entry {
     char name[NAME_SIZE];
     bool record;
 };
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
 
 // is_ours_by_name is true for the name of a report or a record.
 static bool is_ours_by_name(const char *name, struct collect_entry *out)
@@ -108,14 +103,14 @@ static bool collect_open(const struct collect *collect, const char *name, int *o
         *out_fd = fd;
         return true;
     }
-    close_fd(&fd);
+    file_close(&fd);
     return false;
 }
 
 // is_busy is true if another process holds the file's lock.
 static bool is_busy(const struct collect *collect, const char *name)
 {
-    int CH_CLEANUP(close_fd) fd =
+    int CH_CLEANUP(file_close) fd =
         openat(collect->folder_fd, name,
                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -147,7 +142,7 @@ static enum ch_status collect_store(const struct collect *collect, const char *i
     char name[NAME_SIZE];
     int fd = -1;
     enum ch_status status = spool_read(collect->into, id, &fd);
-    close_fd(&fd);
+    file_close(&fd);
     if (status != CH_ERR_NOT_FOUND) {
         errno = EEXIST;
         return CH_ERR_IO;
@@ -159,7 +154,7 @@ static enum ch_status collect_store(const struct collect *collect, const char *i
         status = spool_write_file(collect->into, name, state->bytes, state->size);
     if (status == CH_OK)
         status = spool_replace(collect->into, id, report->bytes, report->size, &fd);
-    close_fd(&fd);
+    file_close(&fd);
     return status;
 }
 
@@ -202,8 +197,8 @@ static bool collect_file(const struct collect *collect, const char *name,
 
 static void collect_one(struct collect *collect, const struct collect_entry *entry)
 {
-    int CH_CLEANUP(close_fd) fd = -1;
-    int CH_CLEANUP(close_fd) state_fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
+    int CH_CLEANUP(file_close) state_fd = -1;
     char state_name[NAME_SIZE] = "";
     struct stat file;
     struct stat state_file;
@@ -271,7 +266,7 @@ static void find_entries(struct collect *collect, struct collect_found *found)
     int fd = openat(collect->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     if (directory == NULL) {
-        close_fd(&fd);
+        file_close(&fd);
         return;
     }
     for (const struct dirent *next = readdir(directory); next != NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/collect_read.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/attachments.h"
 #include "cli/confine.h"
 #include "cli/crash_records.h"
@@ -21,11 +21,6 @@ struct collect_sizes {
     uint64_t report;
     uint64_t state;
 };
-
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
 
 // note_owner corrects whose process it was: only the owner of the file is trustworthy.
 static void note_owner(json_t *report, const struct collect_file *file)
@@ -116,20 +111,6 @@ static enum ch_status read_state(int fd, struct text *out)
     return spool_state_print(&state, out);
 }
 
-static bool write_collected(int fd, const void *bytes, size_t size)
-{
-    for (const char *at = bytes; size != 0;) {
-        ssize_t count = write(fd, at, size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return false;
-        at += count;
-        size -= (size_t)count;
-    }
-    return true;
-}
-
 // collect_in_child is the only code that reads a stranger's bytes.
 static enum ch_status collect_in_child(void *context, int to_parent)
 {
@@ -146,9 +127,9 @@ static enum ch_status collect_in_child(void *context, int to_parent)
     if (status != CH_OK)
         return status;
     const struct collect_sizes sizes = { report.size, state.size };
-    return write_collected(to_parent, &sizes, sizeof(sizes)) &&
-                   write_collected(to_parent, report.bytes, report.size) &&
-                   write_collected(to_parent, state.bytes, state.size)
+    return file_write_all(to_parent, &sizes, sizeof(sizes)) &&
+                   file_write_all(to_parent, report.bytes, report.size) &&
+                   file_write_all(to_parent, state.bytes, state.size)
                ? CH_OK
                : CH_ERR_IO;
 }

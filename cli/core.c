@@ -16,6 +16,7 @@
 #include "agent/core/core_input.h"
 #include "agent/core_capture.h"
 #include "agent/raw_report.h"
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/core_store.h"
@@ -127,20 +128,13 @@ static int find_places(struct core_command *command, const struct options *optio
     return COMMAND_DONE;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int print_core(const struct core_command *command, struct capture *capture,
                       bool as_json)
 {
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
     struct text CH_CLEANUP(text_deinit) held = { 0 };
     char id[REPORT_ID_SIZE];
-    report_id_make(now_ms(), id);
+    report_id_make(clock_now_ms(CLOCK_REALTIME), id);
     capture->held = &held;
     enum ch_status status = raw_report_write(capture, id, -1, &raw);
     if (status != CH_OK)

@@ -13,6 +13,7 @@
 #include "agent/core/core_input.h"
 #include "agent/images/read_file.h"
 #include "agent/raw_report.h"
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/delivery.h"
@@ -37,11 +38,6 @@ struct core_work {
     struct core_input input; // its fd is negative if the core is a file
     char id[REPORT_ID_SIZE];
 };
-
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
 
 // read_core_ids reads the numbers after key in /proc/PID/status; it returns how many.
 static size_t read_core_ids(const struct text *status, const char *key, unsigned *out,
@@ -234,13 +230,6 @@ static int keep_report(const struct core_work *work, const struct text *report)
     return COMMAND_DONE;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 int core_store_report(struct core_store *store)
 {
     struct core_work work = { .store = store, .input = { .fd = -1 } };
@@ -249,7 +238,7 @@ int core_store_report(struct core_store *store)
     struct stat info;
     int64_t time_ms = 2 * (int64_t)store->session->settings.timeout_ms;
     find_owner(store->options.pid, &work.owner);
-    report_id_make(now_ms(), work.id);
+    report_id_make(clock_now_ms(CLOCK_REALTIME), work.id);
     if (fstat(store->fd, &info) != 0)
         return command_fail("cannot read '%s': %s", store->name, strerror(errno));
     if (!S_ISREG(info.st_mode) &&

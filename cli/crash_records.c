@@ -19,11 +19,6 @@ struct taking {
     const struct spool *spool;
 };
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 // is_of is true if the report is of the same crash as the record.
 static bool is_of(const json_t *report, const struct record_header *header)
 {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/doctor.h"
 #include "report/spool.h"
 
@@ -52,8 +53,6 @@ enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *o
 {
     char folder[] = "/tmp/crashhook-doctor.XXXXXX";
     char self[PATH_MAX];
-    struct timespec begin;
-    struct timespec end;
     // Only root can try another user.
     const char *user = geteuid() == 0 ? doctor->user : NULL;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -62,9 +61,9 @@ enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *o
         return DOCTOR_TROUBLE;
     }
     self[length] = 0;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    uint64_t begin_ms = clock_now_ms(CLOCK_MONOTONIC);
     int code = run_test_crash(self, folder, user);
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    uint64_t took_ms = clock_now_ms(CLOCK_MONOTONIC) - begin_ms;
     size_t reports = count_and_remove(folder);
     rmdir(folder);
     text_appendf(&out->line, "a program%s%s ", user != NULL ? " that became " : "",
@@ -76,8 +75,7 @@ enum doctor_verdict doctor_crash(struct doctor *doctor, struct doctor_finding *o
                      code, reports, DIED_BY_SEGV);
         return DOCTOR_TROUBLE;
     }
-    long ms =
-        (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
-    text_appendf(&out->line, "crashed and was reported within %ld ms", ms);
+    text_appendf(&out->line, "crashed and was reported within %llu ms",
+                 (unsigned long long)took_ms);
     return DOCTOR_FINE;
 }

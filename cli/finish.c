@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/bounded_write.h"
+#include "base/clock.h"
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -201,23 +202,16 @@ static void print(struct finish *finish, const json_t *report)
     free(bytes);
 }
 
-static uint64_t clock_ms(clockid_t clock)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 // deadline_ms is when CRASHHOOK_TIMEOUT, counted from the crash, ends.
 static uint64_t deadline_ms(const struct finish *finish)
 {
     uint64_t timeout = finish->session.settings.timeout_ms;
     uint64_t crash = report_id_time_ms(finish->id);
-    uint64_t now = clock_ms(CLOCK_REALTIME);
+    uint64_t now = clock_now_ms(CLOCK_REALTIME);
     uint64_t spent = now > crash ? now - crash : 0;
     uint64_t left =
         spent + LEAST_UPLOAD_MS < timeout ? timeout - spent : LEAST_UPLOAD_MS;
-    return clock_ms(CLOCK_MONOTONIC) + left;
+    return clock_now_ms(CLOCK_MONOTONIC) + left;
 }
 
 static void deliver(struct finish *finish)

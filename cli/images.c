@@ -160,11 +160,6 @@ static enum ch_status encode_images(struct image_map_writer *writer, const json_
     return CH_OK;
 }
 
-static void release_images_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 static int encode_map(const json_t *json)
 {
     const json_t *list = json_object_get(json, "images");
@@ -193,7 +188,7 @@ static int encode_map(const json_t *json)
 static int run_images_encode(const struct options *options)
 {
     (void)options;
-    CH_CLEANUP(release_images_json) json_t *json = NULL;
+    json_auto_t *json = NULL;
     if (command_read_json("-", &json) != CH_OK)
         return COMMAND_FAILED;
     if (!json_is_array(json_object_get(json, "images")))

@@ -13,11 +13,6 @@
 #include "report/report.h"
 #include "report/spool_state.h"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 // read_listed_report reads one report; a failure is one line on stderr, and the listing
 // goes on.
 static json_t *read_listed_report(const struct session *session, const char *id)
@@ -100,7 +95,7 @@ static bool add_listed_report(const struct session *session, const char *id,
                               json_t *rows)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
-    json_t *CH_CLEANUP(drop_json) report = read_listed_report(session, id);
+    json_auto_t *report = read_listed_report(session, id);
     if (report == NULL)
         return false;
     if (spool_state_read(&session->spool, id, &state) != CH_OK)

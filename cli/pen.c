@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void pen_set(const struct pen *pen, enum pen_colour colour)
 {
     static const char *const codes[] = {
@@ -28,20 +30,9 @@ void pen_plain(const struct pen *pen, const char *format, ...)
 // invalid byte counts as one character above Unicode's range.
 static size_t decode_color(const char *text, uint32_t *out)
 {
-    unsigned char first = (unsigned char)*text;
-    size_t size = first < 0x80   ? 1
-                  : first < 0xc2 ? 0
-                  : first < 0xe0 ? 2
-                  : first < 0xf0 ? 3
-                  : first < 0xf5 ? 4
-                                 : 0;
-    uint32_t value = size == 1 ? first : first & (0x7fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            size = 0;
-        value = value << 6 | ((unsigned char)text[i] & 0x3f);
-    }
-    *out = size != 0 ? value : UINT32_MAX;
+    size_t size = utf8_decode(text, strnlen(text, 4), out);
+    if (size == 0)
+        *out = UINT32_MAX;
     return size != 0 ? size : 1;
 }
 

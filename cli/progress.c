@@ -5,13 +5,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { SILENT_MS = 1000, BETWEEN_MS = 100, LARGE_BYTES = 1 << 20 };
 
 int64_t progress_now_ms(void)
 {
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)clock_now_ms(CLOCK_MONOTONIC);
 }
 
 void progress_init(struct progress *progress)

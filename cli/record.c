@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "agent/capture.h"
+#include "base/array.h"
 #include "cli/command.h"
 #include "cli/session.h"
 
@@ -31,15 +32,9 @@ static void note_block(struct recorder *r, uint64_t address)
 {
     if (r->count != 0 && r->blocks[r->count - 1] == address)
         return;
-    if (r->count == r->capacity) {
-        size_t larger = r->capacity != 0 ? r->capacity * 2 : 1024;
-        uint64_t *blocks = realloc(r->blocks, larger * sizeof(*blocks));
-        if (blocks == NULL) {
-            r->failed = true;
-            return;
-        }
-        r->blocks = blocks;
-        r->capacity = larger;
+    if (!array_reserve(&r->blocks, &r->capacity, r->count, sizeof(r->blocks[0]))) {
+        r->failed = true;
+        return;
     }
     r->blocks[r->count++] = address;
 }

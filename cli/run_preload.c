@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
@@ -148,13 +149,6 @@ static void await_program(struct wrapped *program)
     }
 }
 
-static uint64_t clock_ms(clockid_t clock)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 // unfinished says whether a report that was begun at since_ms or later is being worked
 // on, in the spool or where programs leave what they cannot write there.
 static bool unfinished(const struct session *session, uint64_t since_ms)
@@ -204,9 +198,9 @@ static bool is_hurried(int number)
 static void await_reports(const struct session *session, uint64_t since_ms)
 {
     const struct timespec pause = { .tv_nsec = 5000000 };
-    uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
+    uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
     while (session->spool.folder_fd >= 0 && unfinished(session, since_ms) &&
-           clock_ms(CLOCK_MONOTONIC) < deadline) {
+           clock_now_ms(CLOCK_MONOTONIC) < deadline) {
         siginfo_t info;
         if (is_hurried(wait_for_signal(&info, &pause)))
             return;
@@ -234,7 +228,7 @@ int run_failed(const char *command, int error)
 int run_preloaded(const char **arguments, const struct session *session)
 {
     struct wrapped program = { .failure_fd = -1 };
-    uint64_t since_ms = clock_ms(CLOCK_REALTIME);
+    uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
     int why = 0;
     if (start_program(arguments, &program) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/render.h"
 #include "report/report.h"
@@ -110,13 +111,6 @@ void session_deinit(struct session *session)
     spool_close(&session->spool);
 }
 
-static int64_t clock_us(void)
-{
-    struct timespec now = { 0 };
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 // note_timing sets a member of agent.timings_us if the report has timings.
 static void note_timing(json_t *report, const char *key, int64_t us)
 {
@@ -154,13 +148,13 @@ void session_symbolize(const struct session *session, json_t *report)
     char folder[PATH_MAX];
     const struct settings *settings = &session->settings;
     const struct symbolizer_options options = symbolizer_options_of(session, folder);
-    int64_t start = clock_us();
+    int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
     if (settings->symbolize == SYMBOLIZE_OFF)
         return;
     // Failures are among the report's problems, and the rest of the report is useful
     // without names.
     (void)!symbolizer_report_guarded(report, &options);
-    note_timing(report, "symbolize", clock_us() - start);
+    note_timing(report, "symbolize", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
     (void)!report_update_fingerprint(report);
 }
 
@@ -169,11 +163,11 @@ void session_add_values(const struct session *session, json_t *report, const voi
 {
     char folder[PATH_MAX];
     const struct symbolizer_options options = symbolizer_options_of(session, folder);
-    int64_t start = clock_us();
+    int64_t start = (int64_t)clock_now_us(CLOCK_MONOTONIC);
     if (session->settings.symbolize == SYMBOLIZE_OFF || size == 0)
         return;
     report_values_add(report, &options, held, size);
-    note_timing(report, "values", clock_us() - start);
+    note_timing(report, "values", (int64_t)clock_now_us(CLOCK_MONOTONIC) - start);
 }
 
 void session_cache_symbols(const struct session *session, json_t *report)

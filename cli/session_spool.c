@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
@@ -14,12 +15,6 @@
 
 // ID_PREFIX_LEAST is the shortest beginning of an id that is accepted.
 enum { ID_PREFIX_LEAST = 4 };
-
-static void close_fd(const int *fd)
-{
-    if (*fd > STDERR_FILENO)
-        (void)close(*fd);
-}
 
 // open_fallback opens the folder that holds this user's reports when the spool cannot
 // be used (report/spool_places.h).
@@ -144,7 +139,7 @@ enum ch_status session_spool_report(struct session *session, const char *argumen
                                     json_t **out)
 {
     struct report_error error;
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     enum ch_status status = open_report(session, argument, &fd);
     if (status != CH_OK)
         return status;

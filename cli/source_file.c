@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 // is_source decides by the name. C++'s standard headers have no extension.
 static bool is_source(const char *path)
 {
@@ -16,8 +18,7 @@ static bool is_source(const char *path)
         "hpp", "hxx", "inc", "inl", "ipp", "ixx", "l",   "m",   "mm",   "pas",   "rs",
         "s",   "tcc", "tpp", "txx", "y",   "yy",  "ll",  "zig", "vala", "swift",
     };
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash != NULL ? slash : path, '.');
+    const char *dot = strrchr(file_name(path), '.');
     for (size_t i = 0; dot != NULL && i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (strcmp(dot + 1, endings[i]) == 0)
             return true;

@@ -30,11 +30,6 @@ struct symbolize {
     const char *cache_folder; // NULL: no cache is used
 };
 
-static void release_symbols_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 // write_to writes the report to fd and closes fd.
 static bool write_to(const json_t *report, int fd)
 {
@@ -99,8 +94,7 @@ static enum ch_status open_report(json_t *report, const char *path, bool *out_pa
 // in.
 static int output_report(const json_t *report, bool packed, const char *output)
 {
-    CH_CLEANUP(release_symbols_json)
-    json_t *file =
+    json_auto_t *file =
         packed ? report_file(report) : json_incref((json_t *)(uintptr_t)report);
     if (file == NULL)
         return command_fail("cannot print the report: %s", strerror(ENOMEM));
@@ -111,7 +105,7 @@ static int output_report(const json_t *report, bool packed, const char *output)
 
 static int symbolize_report(const struct symbolize *symbolize, const char *path)
 {
-    CH_CLEANUP(release_symbols_json) json_t *report = NULL;
+    json_auto_t *report = NULL;
     bool packed;
     if (command_read_json(path, &report) != CH_OK ||
         open_report(report, path, &packed) != CH_OK)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 
 enum {
@@ -70,14 +71,9 @@ static void prefixes_deinit(struct image_map_prefixes *prefixes)
 static enum ch_status add_prefix(struct image_map_prefixes *prefixes, size_t offset,
                                  size_t size)
 {
-    if (prefixes->count == prefixes->capacity) {
-        size_t capacity = prefixes->capacity != 0 ? prefixes->capacity * 2 : 64;
-        void *items = realloc(prefixes->items, capacity * sizeof(prefixes->items[0]));
-        if (items == NULL)
-            return CH_ERR_NO_MEMORY;
-        prefixes->items = items;
-        prefixes->capacity = capacity;
-    }
+    if (!array_reserve(&prefixes->items, &prefixes->capacity, prefixes->count,
+                       sizeof(prefixes->items[0])))
+        return CH_ERR_NO_MEMORY;
     prefixes->items[prefixes->count++] = (struct image_map_prefix){ offset, size };
     return CH_OK;
 }

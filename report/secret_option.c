@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "report/secret_text.h"
 
 // place is where the value of a short option may be.
@@ -65,12 +66,6 @@ static bool begins_with(const char *text, size_t length, const char *begin)
 {
     size_t n = strlen(begin);
     return n <= length && strncmp(text, begin, n) == 0;
-}
-
-static const char *file_name(const char *program)
-{
-    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
-    return slash != NULL ? slash + 1 : program;
 }
 
 // is_p_number is true for -p8080, -p80:80, -p1,2, -p0.

@@ -15,21 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/file.h"
+
 enum { NAME_SIZE = 64, LISTING_MAX = 1 << 20, STALE_SECONDS = 3600 };
-
-// close_quietly preserves errno, so that failure paths can close what they opened.
-static void close_quietly(int fd)
-{
-    int saved = errno;
-    (void)close(fd);
-    errno = saved;
-}
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        close_quietly(*fd);
-}
 
 static void unlink_quietly(const struct spool *spool, const char *name)
 {
@@ -120,7 +109,7 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
         return CH_ERR_IO;
     bool drop = is_drop_folder(fd);
     if (access != SPOOL_READ && !drop && !owned_by_us_alone(fd)) {
-        close_quietly(fd);
+        file_close(&fd);
         return CH_ERR_UNSUPPORTED;
     }
     *out = (struct spool){ .folder_fd = fd, .drop = drop };
@@ -130,7 +119,7 @@ enum ch_status spool_open(const char *path, enum spool_access access, struct spo
 void spool_close(struct spool *spool)
 {
     if (spool->folder_fd >= 0)
-        close_quietly(spool->folder_fd);
+        file_close(&spool->folder_fd);
     spool->folder_fd = -1;
 }
 
@@ -164,7 +153,7 @@ static enum ch_status create_locked(const struct spool *spool, const char *name,
         return CH_ERR_IO;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         unlink_quietly(spool, name);
-        close_quietly(fd);
+        file_close(&fd);
         return CH_ERR_IO;
     }
     *out_fd = fd;
@@ -217,12 +206,12 @@ static enum ch_status open_spool_file(const struct spool *spool, const char *nam
     if (fd < 0)
         return errno == ENOENT ? CH_ERR_NOT_FOUND : CH_ERR_IO;
     if (fstat(fd, &status) != 0) {
-        close_quietly(fd);
+        file_close(&fd);
         return CH_ERR_IO;
     }
     // In a drop folder only the collecting user may open what others left.
     if (!S_ISREG(status.st_mode) || (spool->drop && status.st_uid != geteuid())) {
-        close_quietly(fd);
+        file_close(&fd);
         return CH_ERR_MALFORMED;
     }
     *out_fd = fd;
@@ -266,14 +255,14 @@ static enum ch_status open_locked(const struct spool *spool, const char *name,
         return status;
     int locked = flock(fd, LOCK_EX | LOCK_NB);
     if (locked != 0 && errno == EBADF) {
-        close_quietly(fd);
+        file_close(&fd);
         status = open_spool_file(spool, name, O_RDWR, &fd);
         if (status != CH_OK)
             return status;
         locked = flock(fd, LOCK_EX | LOCK_NB);
     }
     if (locked != 0) {
-        close_quietly(fd);
+        file_close(&fd);
         return CH_ERR_IO;
     }
     *out_fd = fd;
@@ -297,7 +286,7 @@ enum ch_status spool_lock(const struct spool *spool, const char *id, int *out_fd
             *out_fd = fd;
             return CH_OK;
         }
-        close_quietly(fd);
+        file_close(&fd);
     }
     if (status == CH_OK) {
         errno = EWOULDBLOCK;
@@ -357,7 +346,7 @@ static enum ch_status replace_spool_file(const struct spool *spool,
         status = publish(spool, temporary, name);
     if (status != CH_OK) {
         unlink_quietly(spool, temporary);
-        close_quietly(fd);
+        file_close(&fd);
         return status;
     }
     (void)fsync(spool->folder_fd); // the new content is in place even if this fails
@@ -380,7 +369,7 @@ enum ch_status spool_replace(const struct spool *spool, const char *id,
                                &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
     if (status != CH_OK)
         return status;
-    close_quietly(*lock_fd);
+    file_close(lock_fd);
     *lock_fd = fd;
     return CH_OK;
 }
@@ -389,7 +378,7 @@ enum ch_status spool_write_file(const struct spool *spool, const char *name,
                                 const void *bytes, size_t size)
 {
     char temporary[NAME_SIZE];
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     if ((size_t)snprintf(temporary, sizeof(temporary), ".%s.tmp", name) >=
         sizeof(temporary))
         return CH_ERR_LIMIT;
@@ -416,7 +405,7 @@ static DIR *open_directory(const struct spool *spool)
     int fd = openat(spool->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     if (directory == NULL && fd >= 0)
-        close_quietly(fd);
+        file_close(&fd);
     return directory;
 }
 
@@ -436,14 +425,8 @@ static enum ch_status listing_add(struct spool_listing *listing, size_t *capacit
 {
     if (listing->count == LISTING_MAX)
         return CH_ERR_LIMIT;
-    if (listing->count == *capacity) {
-        size_t larger = *capacity == 0 ? 64 : *capacity * 2;
-        void *entries = realloc(listing->entries, larger * sizeof(*entry));
-        if (entries == NULL)
-            return CH_ERR_NO_MEMORY;
-        listing->entries = entries;
-        *capacity = larger;
-    }
+    if (!array_reserve(&listing->entries, capacity, listing->count, sizeof(*entry)))
+        return CH_ERR_NO_MEMORY;
     listing->entries[listing->count++] = *entry;
     return CH_OK;
 }
@@ -498,7 +481,7 @@ static bool abandoned(const struct spool *spool, const char *name)
 {
     struct stat file;
     size_t length = strlen(name);
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     if (name[0] != '.' || length < 5 || strcmp(name + length - 4, ".tmp") != 0)
         return false;
     if (open_spool_file(spool, name, O_RDONLY, &fd) != CH_OK || fstat(fd, &file) != 0)

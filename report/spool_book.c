@@ -8,15 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "report/json_tree.h"
 
 enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48 };
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
 
 // book_file writes the name of one of a book's files. In a drop folder each user has
 // its own books.
@@ -55,14 +50,14 @@ static enum ch_status lock(const struct spool *spool, const char *book, int *out
     int fd = open_lock(spool, name, O_RDONLY);
     int locked = fd >= 0 ? flock(fd, LOCK_EX) : -1;
     if (fd >= 0 && locked != 0 && errno == EBADF) {
-        close_fd(&fd);
+        file_close(&fd);
         fd = open_lock(spool, name, O_RDWR);
     }
     while (fd >= 0 && locked != 0) {
         locked = flock(fd, LOCK_EX);
         if (locked == 0 || errno == EINTR)
             continue;
-        close_fd(&fd);
+        file_close(&fd);
         return CH_ERR_IO;
     }
     *out_fd = fd;
@@ -72,7 +67,7 @@ static enum ch_status lock(const struct spool *spool, const char *book, int *out
 json_t *spool_book_read(const struct spool *spool, const char *name)
 {
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     char file[NAME_SIZE];
     json_t *content = NULL;
     book_file(spool, name, "json", file);
@@ -99,7 +94,7 @@ enum ch_status spool_book_open(const struct spool *spool, const char *name,
 void spool_book_close(struct spool_book *book)
 {
     json_decref(book->content);
-    close_fd(&book->lock_fd);
+    file_close(&book->lock_fd);
     *book = (struct spool_book){ .lock_fd = -1 };
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "report/json_tree.h"
 #include "report/report.h"
 
@@ -35,12 +36,6 @@ static bool state_by_name(const char *name, enum spool_target_state *out)
         }
     }
     return false;
-}
-
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
 }
 
 struct spool_target *spool_state_target(struct spool_state *state, const char *url)
@@ -121,7 +116,7 @@ enum ch_status spool_state_read(const struct spool *spool, const char *id,
                                 struct spool_state *out)
 {
     char name[STATE_NAME_SIZE];
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     *out = (struct spool_state){ 0 };
     if (!report_id_ok(id))
         return CH_ERR_NOT_FOUND;

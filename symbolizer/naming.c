@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "symbolizer/flight_names.h"
-#include "symbolizer/names/array.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/symbol_image.h"

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 // frames has `limit` entries. The first limit - top hold the innermost frames in order;
 // the last top are a ring of the newest frames.
 
@@ -31,17 +33,9 @@ void backtrace_limit_set(struct backtrace_limit *b, uint32_t limit, uint32_t top
 // backtrace_reserve makes room for one more kept frame.
 static bool backtrace_reserve(struct backtrace_limit *b)
 {
-    if (b->kept < b->capacity)
-        return true;
-    size_t capacity = b->capacity != 0 ? b->capacity * 2 : 64;
-    struct unwind_frame *frames = realloc(b->frames, capacity * sizeof(*frames));
-    if (frames == NULL) {
-        b->failed = true;
-        return false;
-    }
-    b->frames = frames;
-    b->capacity = capacity;
-    return true;
+    bool fits = array_reserve(&b->frames, &b->capacity, b->kept, sizeof(b->frames[0]));
+    b->failed |= !fits;
+    return fits;
 }
 
 bool backtrace_limit_add(struct backtrace_limit *b, const struct unwind_frame *frame)

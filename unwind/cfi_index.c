@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/sorted.h"
+
 // cfi_index_read_at reads the entry at offset.
 static enum ch_status cfi_index_read_at(const struct cfi_index *index, uint64_t offset,
                                         struct cfi_entry *out)
@@ -30,14 +33,9 @@ static enum ch_status read_cie(const struct cfi_index *index, uint64_t address,
 static bool cfi_index_add(struct cfi_index *index, const struct cfi_fde *fde,
                           uint64_t address)
 {
-    if (index->count == index->capacity) {
-        size_t larger = index->capacity != 0 ? index->capacity * 2 : 256;
-        void *entries = realloc(index->entries, larger * sizeof(*index->entries));
-        if (entries == NULL)
-            return false;
-        index->entries = entries;
-        index->capacity = larger;
-    }
+    if (!array_reserve(&index->entries, &index->capacity, index->count,
+                       sizeof(index->entries[0])))
+        return false;
     index->entries[index->count++] =
         (struct cfi_index_entry){ fde->start, fde->end,
                                   address - index->section.address };
@@ -111,20 +109,12 @@ enum ch_status cfi_index_find(const struct cfi_index *index,
     struct cfi_entry entry;
     struct cfi_cie cie;
     struct cfi_fde fde;
-    size_t low = 0;
-    size_t high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->entries[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || pc >= index->entries[low - 1].end)
+    size_t after = SORTED_UP_TO(index->entries, index->count, start, pc);
+    if (after == 0 || pc >= index->entries[after - 1].end)
         return CH_ERR_NOT_FOUND;
 
     enum ch_status status =
-        cfi_index_read_at(index, index->entries[low - 1].offset, &entry);
+        cfi_index_read_at(index, index->entries[after - 1].offset, &entry);
     if (status == CH_OK)
         status = read_cie(index, entry.cie, &cie);
     if (status == CH_OK)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sorted.h"
 #include "unwind/unwind_types.h"
 
 // image_search gives the image that contains address, or NULL. images is sorted by
@@ -15,16 +16,8 @@
 static inline const struct unwind_image *image_search(const struct unwind_image *images,
                                                       size_t count, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images[middle].start <= address)
-            low = middle + 1;
-        if (images[middle].start > address)
-            high = middle;
-    }
-    if (low == 0 || address >= images[low - 1].end)
+    size_t after = SORTED_UP_TO(images, count, start, address);
+    if (after == 0 || address >= images[after - 1].end)
         return NULL;
-    return &images[low - 1];
+    return &images[after - 1];
 }

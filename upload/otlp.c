@@ -11,11 +11,6 @@
 
 #define INTAKE "/v1/logs"
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 // is_rejected is true if the intake did not take the record. In OTLP's JSON 64-bit
 // integers are strings, but some servers write numbers.
 static bool is_rejected(const json_t *partial)

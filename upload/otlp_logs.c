@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "report/json_tree.h"
 #include "report/report.h"
 #include "report/report_id.h"
@@ -21,11 +22,6 @@ enum {
     SEVERITY_FATAL = 21,
     NANOSECONDS_SIZE = 32,
 };
-
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
 
 // report_time_ms is the time of the crash: as the report says, else from its id.
 static int64_t report_time_ms(const json_t *report)
@@ -46,12 +42,6 @@ static void write_nanoseconds(int64_t unix_ms, char out[static NANOSECONDS_SIZE]
 {
     (void)snprintf(out, NANOSECONDS_SIZE, "%" PRId64 "%s", unix_ms,
                    unix_ms != 0 ? "000000" : "");
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL ? slash + 1 : path;
 }
 
 // host_arch is the processor's name in the semantic conventions.
@@ -85,7 +75,7 @@ static void add_process(json_t *to, const json_t *process)
     otlp_value_add_member(to, "process.parent_pid", process, "ppid");
     otlp_value_add_member(to, "process.executable.path", process, "executable");
     otlp_value_add(to, "process.executable.name",
-                   otlp_value_string(base_name(executable)));
+                   otlp_value_string(file_name(executable)));
     if (json_is_array(json_object_get(process, "arguments")))
         otlp_value_add(to, "process.command_args",
                        strings_value(json_object_get(process, "arguments")));
@@ -101,7 +91,7 @@ static json_t *resource_json(const json_t *report)
     json_t *to = json_array();
     const json_t *process = json_object_get(report, "process");
     const json_t *host = json_object_get(report, "host");
-    const char *service = base_name(report_string(process, "executable"));
+    const char *service = file_name(report_string(process, "executable"));
     otlp_value_add(to, "service.name",
                    otlp_value_string(service != NULL ? service : "unknown_service"));
     otlp_value_add_member(to, "service.version", report, "release");

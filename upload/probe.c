@@ -20,11 +20,6 @@ enum {
     PROXY_UNAUTHORIZED = 407,
 };
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 // ask fills the request for target. The texts must outlive the request.
 static void ask(const struct target *target,
                 const struct probe_credentials *credentials, struct text *url,

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "report/report.h"
 #include "report/spool_state.h"
 #include "upload/collector.h"
@@ -37,17 +39,6 @@ struct parcel {
     struct spool_state state;
 };
 
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
-
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 static void say_queue_line(const struct queue *queue, const char *format, ...)
     CH_PRINTF(2, 3);
 
@@ -63,11 +54,9 @@ static void say_queue_line(const struct queue *queue, const char *format, ...)
 
 static uint64_t time_left_ms(const struct queue *queue)
 {
-    struct timespec now = { 0 };
     if (queue->deadline_ms == 0)
         return queue->timeout_ms;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
     uint64_t left = queue->deadline_ms > now_ms ? queue->deadline_ms - now_ms : 0;
     return left < queue->timeout_ms ? left : queue->timeout_ms;
 }
@@ -425,7 +414,7 @@ static void run_delivery(struct queue *queue, const char *id,
 {
     struct report_error error = { "" };
     json_auto_t *report = NULL;
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     enum ch_status status = open_queued_report(queue, id, &fd, &report, &error);
     if (status == CH_ERR_NOT_FOUND)
         return; // another process pruned it
@@ -451,7 +440,7 @@ static enum ch_status let_go_of_report(struct queue *queue, const char *id)
     struct report_error error = { "" };
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     json_auto_t *report = NULL;
-    int CH_CLEANUP(close_fd) fd = -1;
+    int CH_CLEANUP(file_close) fd = -1;
     enum ch_status status = spool_lock(queue->spool, id, &fd);
     if (status == CH_OK)
         status = read_own(fd, id, &report, &error);

@@ -17,11 +17,6 @@ enum {
     WAIT_UNSAID_S = 60, // after TOO_MANY without any time given
 };
 
-static void drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 static void judge_sentry_answer(const json_t *answer, bool empty, const char *id,
                                 struct verdict *out)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "report/report.h"
 
 enum { ADDRESS_SIZE = 24, GAP_SIZE = 64 };
@@ -56,12 +57,6 @@ static const char *trust_of(const json_t *frame)
     return trust != NULL && strcmp(trust, "sframe") == 0 ? "cfi" : trust;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL ? slash + 1 : path;
-}
-
 static json_t *variables_of(const json_t *frame)
 {
     const json_t *arguments = json_object_get(frame, "arguments");
@@ -106,7 +101,7 @@ static json_t *code_frame(const json_t *report, const json_t *frame, bool call_s
 {
     json_t *to = json_pack(
         "{s:b, s:s*, s:s*, s:o*}", "in_app", !report_frame_is_system(report, frame),
-        "trust", trust_of(frame), "filename", base_name(report_string(frame, "file")),
+        "trust", trust_of(frame), "filename", file_name(report_string(frame, "file")),
         "vars", variables_of(frame));
     add_addresses(to, report, frame, call_site);
     set_copy(to, "function", json_object_get(frame, "function"));

@@ -7,13 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOKEN_MAX_BYTES = 8192 };
+#include "base/file.h"
 
-static void close_fd(const int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
+enum { TOKEN_MAX_BYTES = 8192 };
 
 // add_token_header appends a token, which may hold only characters that can stand in a
 // header.
@@ -48,7 +44,7 @@ enum ch_status token_read(const char *file, const char *value, struct text *out,
                              : CH_OK;
 
     // O_NONBLOCK: opening a FIFO must not wait for a writer.
-    int CH_CLEANUP(close_fd) fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int CH_CLEANUP(file_close) fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0) {
         *out_why = strerror(errno);
         return CH_ERR_IO;

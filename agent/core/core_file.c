@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "formats/elf.h"
 
 enum { MANY_SEGMENTS = 0xffff, SECTION_SIZE = 64, SECTION_INFO = 44 };
@@ -263,18 +264,10 @@ enum ch_status core_file_auxv(const struct core_file *core, uint64_t type,
 const struct core_segment *core_file_segment(const struct core_file *core,
                                              uint64_t address)
 {
-    size_t low = 0;
-    size_t high = core->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (core->segments[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= core->segments[low - 1].end)
+    size_t after = SORTED_UP_TO(core->segments, core->segment_count, start, address);
+    if (after == 0 || address >= core->segments[after - 1].end)
         return NULL;
-    return &core->segments[low - 1];
+    return &core->segments[after - 1];
 }
 
 size_t core_file_read(const struct core_file *core, struct file_blocks *cache,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "formats/elf.h"
 #include "formats/maps.h"
 
@@ -75,16 +76,8 @@ static size_t read_mapped_files(const struct core_file *core,
 static const struct target_mapping *find_mapping(const struct target_mapping *files,
                                                  size_t count, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (files[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && address < files[low - 1].end ? &files[low - 1] : NULL;
+    size_t after = SORTED_UP_TO(files, count, start, address);
+    return after != 0 && address < files[after - 1].end ? &files[after - 1] : NULL;
 }
 
 static struct target_mapping segment_mapping(const struct core_segment *segment,

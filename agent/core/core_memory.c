@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/sorted.h"
+
 enum ch_status core_memory_init(struct core_memory *memory,
                                 const struct core_file *core)
 {
@@ -21,16 +24,7 @@ void core_memory_deinit(struct core_memory *memory)
 // place_segment is the index of the first region that starts after address.
 static size_t place_segment(const struct core_memory *memory, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = memory->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (memory->regions[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_UP_TO(memory->regions, memory->count, start, address);
 }
 
 enum ch_status core_memory_add(struct core_memory *memory,

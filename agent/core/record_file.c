@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 
 enum {
@@ -46,15 +47,9 @@ static enum ch_status add_record_segment(struct record_file *record,
     if (record->segment_count == SEGMENTS_MAX || size == 0 ||
         !checked_add_u64(address, size, &end))
         return CH_OK;
-    if (record->segment_count == reading->capacity) {
-        size_t larger = reading->capacity != 0 ? reading->capacity * 2 : 64;
-        struct core_segment *segments =
-            realloc(record->segments, larger * sizeof(*segments));
-        if (segments == NULL)
-            return CH_ERR_NO_MEMORY;
-        record->segments = segments;
-        reading->capacity = larger;
-    }
+    if (!array_reserve(&record->segments, &reading->capacity, record->segment_count,
+                       sizeof(record->segments[0])))
+        return CH_ERR_NO_MEMORY;
     record->segments[record->segment_count++] = (struct core_segment){
         .start = address, .end = end, .offset = offset, .size = size
     };

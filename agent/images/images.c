@@ -6,6 +6,7 @@
 
 #include "agent/images/read_file.h"
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "formats/elf.h"
 #include "formats/maps.h"
 
@@ -397,35 +398,20 @@ void images_deinit(struct target_images *images)
 const struct target_image *images_find(const struct target_images *images,
                                        uint64_t address)
 {
-    size_t low = 0;
-    size_t high = images->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->images[middle].base <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= images->images[low - 1].end)
+    size_t after = SORTED_UP_TO(images->images, images->count, base, address);
+    if (after == 0 || address >= images->images[after - 1].end)
         return NULL;
-    return &images->images[low - 1];
+    return &images->images[after - 1];
 }
 
 const struct target_mapping *images_mapping(const struct target_images *images,
                                             uint64_t address)
 {
-    size_t low = 0;
-    size_t high = images->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= images->mappings[low - 1].end)
+    size_t after =
+        SORTED_UP_TO(images->mappings, images->mapping_count, start, address);
+    if (after == 0 || address >= images->mappings[after - 1].end)
         return NULL;
-    return &images->mappings[low - 1];
+    return &images->mappings[after - 1];
 }
 
 bool images_is_code(void *images, uint64_t address)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/images/read_file.h"
+#include "base/clock.h"
 
 enum {
     ARGUMENTS_LIMIT_BYTES = 128 << 10,
@@ -36,24 +37,17 @@ static uint64_t stat_field(const struct text *stat, int number)
     return 0;
 }
 
-static uint64_t clock_ms(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void read_times(struct process_facts *out, uint64_t start_ticks)
 {
     uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t up_ms = clock_ms(CLOCK_BOOTTIME);
+    uint64_t up_ms = clock_now_ms(CLOCK_BOOTTIME);
     if (start_ticks == 0 || ticks_per_second == 0 || start_ticks > UINT64_MAX / 1000)
         return;
     uint64_t start_ms = start_ticks * 1000 / ticks_per_second;
     if (start_ms > up_ms)
         return;
     out->uptime_ms = up_ms - start_ms;
-    out->started_ms = clock_ms(CLOCK_REALTIME) - out->uptime_ms;
+    out->started_ms = clock_now_ms(CLOCK_REALTIME) - out->uptime_ms;
 }
 
 static uint32_t read_uid(pid_t pid)

@@ -19,17 +19,12 @@
 #include "agent/images/read_file.h"
 #include "agent/live/permitted.h"
 #include "agent/live/stop_registers.h"
+#include "base/array.h"
+#include "base/clock.h"
 
 // Threads that appear while others are being seized are found by listing again. A
 // process that keeps creating them is stopped as far as this many listings reach.
 enum { MAX_LISTINGS = 64, STATUS_LIMIT_BYTES = 16 << 10 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static bool stop_knows(const struct stop *stop, pid_t tid)
 {
@@ -43,15 +38,9 @@ static bool stop_knows(const struct stop *stop, pid_t tid)
 
 static struct stopped_thread *append_stopped_thread(struct stop *stop, pid_t tid)
 {
-    if (stop->count == stop->capacity) {
-        size_t capacity = stop->capacity != 0 ? stop->capacity * 2 : 64;
-        struct stopped_thread *threads =
-            realloc(stop->threads, capacity * sizeof(*threads));
-        if (threads == NULL)
-            return NULL;
-        stop->threads = threads;
-        stop->capacity = capacity;
-    }
+    if (!array_reserve(&stop->threads, &stop->capacity, stop->count,
+                       sizeof(stop->threads[0])))
+        return NULL;
     struct stopped_thread *thread = &stop->threads[stop->count++];
     *thread =
         (struct stopped_thread){ .tid = tid, .state = STOP_ASKED, .run_state = 'S' };
@@ -162,7 +151,7 @@ static bool take_stopped_thread(struct stopped_thread *thread)
 // wait_for_child sleeps until a thread changes state. False: deadline_ms has passed.
 static bool wait_for_child(uint64_t deadline_ms)
 {
-    uint64_t now = now_ms();
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
     sigset_t child;
     if (now >= deadline_ms)
         return false;
@@ -229,7 +218,7 @@ static int open_thread_folder(pid_t pid)
 static enum ch_status stop_all(struct stop *stop, pid_t pid, pid_t free_tid,
                                unsigned budget_ms)
 {
-    uint64_t deadline = now_ms() + budget_ms;
+    uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + budget_ms;
     sigset_t child;
 
     int tasks_fd = open_thread_folder(pid);
@@ -307,7 +296,7 @@ static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
 {
     if (thread->state != STOP_STOPPED && thread->state != STOP_ASKED)
         return true;
-    while (now_ms() < deadline_ms) {
+    while (clock_now_ms(CLOCK_MONOTONIC) < deadline_ms) {
         int status;
         pid_t tid = waitpid(thread->tid, &status, __WALL);
         if ((tid == thread->tid && !WIFSTOPPED(status)) ||
@@ -322,7 +311,7 @@ static bool await_exit(struct stopped_thread *thread, uint64_t deadline_ms)
 void stop_await_death(struct stop *stop, unsigned limit_ms)
 {
     enum { LOOK_EVERY_MS = 100 };
-    uint64_t deadline = now_ms() + limit_ms;
+    uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + limit_ms;
     struct stopped_thread *main_thread = NULL;
     bool in_time = true;
 

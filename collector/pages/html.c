@@ -5,33 +5,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 // SAYS_SIZE is the limit from which a cut string is followed by its whole size: in
 // narrow places that would be longer than the text itself.
 enum { SAYS_SIZE = 1000 };
-
-// decode_utf8 returns the length of the character at bytes and stores the character at
-// out; 0: there is none (a stray byte, an overlong form, a surrogate, past U+10FFFF).
-static size_t decode_utf8(const unsigned char *bytes, size_t left, uint32_t *out)
-{
-    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length = bytes[0] < 0x80             ? 1
-                    : (bytes[0] & 0xe0) == 0xc0 ? 2
-                    : (bytes[0] & 0xf0) == 0xe0 ? 3
-                    : (bytes[0] & 0xf8) == 0xf0 ? 4
-                                                : 0;
-    if (length == 0 || length > left)
-        return 0;
-    uint32_t value = length == 1 ? bytes[0] : bytes[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (bytes[i] & 0x3f);
-    }
-    if (value < smallest[length] || value > 0x10ffff || (value & ~0x7ffu) == 0xd800)
-        return 0;
-    *out = value;
-    return length;
-}
 
 // is_deceptive is true for a character that is invisible or changes how its neighbours
 // look.
@@ -90,7 +68,7 @@ void html_escape(struct text *out, const char *string, size_t limit)
     size_t size = strnlen(string, limit);
     for (size_t i = 0; i < size;) {
         uint32_t c = 0;
-        size_t length = decode_utf8((const unsigned char *)string + i, size - i, &c);
+        size_t length = utf8_decode(string + i, size - i, &c);
         // Up to three bytes before the limit may be a character that the limit cut.
         if (length != 0)
             escape_character(out, c, string + i, length);

@@ -4,12 +4,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#include "base/clock.h"
 
 void connections_init(struct connections *connections)
 {
@@ -27,7 +22,7 @@ void connections_add(struct connections *connections, struct connection *connect
 {
     pthread_mutex_lock(&connections->lock);
     connection->fd = fd;
-    connection->deadline_ms = monotonic_ms() + allowed_ms;
+    connection->deadline_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) + allowed_ms;
     connection->next = connections->first;
     connection->link = &connections->first;
     if (connection->next != NULL)
@@ -51,7 +46,7 @@ void connections_allow(struct connections *connections, struct connection *conne
     if (connection == NULL)
         return;
     pthread_mutex_lock(&connections->lock);
-    connection->deadline_ms = monotonic_ms() + allowed_ms;
+    connection->deadline_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) + allowed_ms;
     pthread_mutex_unlock(&connections->lock);
 }
 
@@ -61,7 +56,7 @@ void connections_extend(struct connections *connections, struct connection *conn
     if (connection == NULL)
         return;
     pthread_mutex_lock(&connections->lock);
-    int64_t latest_ms = monotonic_ms() + most_ms;
+    int64_t latest_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC) + most_ms;
     connection->deadline_ms += more_ms;
     if (connection->deadline_ms > latest_ms)
         connection->deadline_ms = latest_ms;
@@ -71,7 +66,7 @@ void connections_extend(struct connections *connections, struct connection *conn
 size_t connections_cut(struct connections *connections)
 {
     size_t count = 0;
-    int64_t now_ms = monotonic_ms();
+    int64_t now_ms = (int64_t)clock_now_ms(CLOCK_MONOTONIC);
     pthread_mutex_lock(&connections->lock);
     for (struct connection *c = connections->first; c != NULL; c = c->next) {
         if (c->deadline_ms > now_ms)

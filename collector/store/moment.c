@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum { MINUTE_MS = 60000, HOUR_MS = 3600000 };
 
 int64_t moment_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)clock_now_ms(CLOCK_REALTIME);
 }
 
 // read_ago parses `7d`: at most five digits and a unit.

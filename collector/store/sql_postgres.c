@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "collector/store/sql.h"
 
@@ -138,15 +139,9 @@ static bool send_if_much(struct postgres *postgres, const struct bound *bound,
 static bool await_postgres_result(struct postgres *postgres, sql_row_fn *visit,
                                   void *context)
 {
-    if (postgres->awaited_count == postgres->awaited_capacity) {
-        size_t capacity = 2 * postgres->awaited_capacity + 64;
-        struct awaited *grown =
-            realloc(postgres->awaited, capacity * sizeof(*postgres->awaited));
-        if (grown == NULL)
-            return false;
-        postgres->awaited = grown;
-        postgres->awaited_capacity = capacity;
-    }
+    if (!array_reserve(&postgres->awaited, &postgres->awaited_capacity,
+                       postgres->awaited_count, sizeof(postgres->awaited[0])))
+        return false;
     postgres->awaited[postgres->awaited_count++] =
         (struct awaited){ .visit = visit, .context = context };
     return true;

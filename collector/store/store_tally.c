@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_schema.h"
 
@@ -41,15 +42,10 @@ void store_tally_clear(struct store_tally *tally)
 
 static void tally_add(struct store_tally *tally, const struct store_figure *figure)
 {
-    if (tally->count == tally->capacity) {
-        size_t capacity = 2 * tally->capacity + 64;
-        struct store_figure *grown =
-            realloc(tally->figures, capacity * sizeof(*tally->figures));
-        tally->failed |= grown == NULL;
-        if (grown == NULL)
-            return;
-        tally->figures = grown;
-        tally->capacity = capacity;
+    if (!array_reserve(&tally->figures, &tally->capacity, tally->count,
+                       sizeof(tally->figures[0]))) {
+        tally->failed = true;
+        return;
     }
     tally->figures[tally->count++] = *figure;
 }

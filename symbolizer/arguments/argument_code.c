@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum {
     OUTSIDE_STEPS = 1024, // instructions outside the function followed from one jump
     OUTSIDE_JUMPS = 256,
@@ -28,15 +30,9 @@ static enum ch_status code_decode(const struct source *source, uint64_t vaddr,
 static enum ch_status add_step(struct argument_code *code,
                                const struct argument_step *step)
 {
-    if (code->count == code->capacity) {
-        size_t capacity = code->capacity != 0 ? code->capacity * 2 : 64;
-        struct argument_step *steps =
-            realloc(code->steps, capacity * sizeof(code->steps[0]));
-        if (steps == NULL)
-            return CH_ERR_NO_MEMORY;
-        code->steps = steps;
-        code->capacity = capacity;
-    }
+    if (!array_reserve(&code->steps, &code->capacity, code->count,
+                       sizeof(code->steps[0])))
+        return CH_ERR_NO_MEMORY;
     code->steps[code->count++] = *step;
     return CH_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 // argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)
 {
@@ -109,15 +111,9 @@ void argument_image_close(struct argument_image *image)
 // add_listed reads the functions of a unit.
 static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die *unit)
 {
-    if (image->listed_count == image->listed_capacity) {
-        size_t capacity = image->listed_capacity != 0 ? image->listed_capacity * 2 : 16;
-        struct argument_unit *listed =
-            realloc(image->listed, capacity * sizeof(image->listed[0]));
-        if (listed == NULL)
-            return NULL;
-        image->listed = listed;
-        image->listed_capacity = capacity;
-    }
+    if (!array_reserve(&image->listed, &image->listed_capacity, image->listed_count,
+                       sizeof(image->listed[0])))
+        return NULL;
     struct argument_unit *added = &image->listed[image->listed_count];
     *added = (struct argument_unit){ .die = unit->addr };
     if (unit_scopes_read(&added->scopes, unit, image->text, true) != CH_OK)
@@ -281,15 +277,9 @@ const struct argument_scan *argument_image_scan(struct argument_image *image,
         size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
         return NULL;
     image->scanned += size;
-    if (image->scan_count == image->scan_capacity) {
-        size_t capacity = image->scan_capacity != 0 ? image->scan_capacity * 2 : 16;
-        struct argument_scan **scans =
-            realloc(image->scans, capacity * sizeof(struct argument_scan *));
-        if (scans == NULL)
-            return NULL;
-        image->scans = scans;
-        image->scan_capacity = capacity;
-    }
+    if (!array_reserve(&image->scans, &image->scan_capacity, image->scan_count,
+                       sizeof(struct argument_scan *)))
+        return NULL;
     struct argument_scan *scan = argument_scan_create(vaddr, size, code_at, image);
     if (scan != NULL)
         image->scans[image->scan_count++] = scan;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
 
 enum ch_status address_list_add(struct address_list *list, uint64_t address)
 {

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
+#include "base/sorted.h"
 
 void address_map_deinit(struct address_map *map)
 {
@@ -105,14 +106,7 @@ enum ch_status address_map_build(struct address_map *map)
 
 uint32_t address_map_find(const struct address_map *map, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = map->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->starts[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 ? map->owners[low - 1] : ADDRESS_MAP_NONE;
+    size_t after = sorted_count_up_to(map->starts, map->segment_count,
+                                      sizeof(map->starts[0]), 0, address);
+    return after != 0 ? map->owners[after - 1] : ADDRESS_MAP_NONE;
 }

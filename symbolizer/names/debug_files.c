@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "symbolizer/names/debuginfod.h"
 #include "symbolizer/names/minidebug.h"
@@ -97,12 +98,6 @@ static bool try_build_id_dir(struct search *search, const char *dir)
     return try_joined(search, dir, "/.build-id/", name);
 }
 
-static const char *debug_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 // try_debug_dir searches a folder named by the user: files may be laid out there as in
 // packages, or just copied into it.
 static bool try_debug_dir(struct search *search, const char *dir)
@@ -112,10 +107,9 @@ static bool try_debug_dir(struct search *search, const char *dir)
         return true;
     if (search->path[0] == '/' && try_joined(search, dir, "", search->path))
         return true;
-    if (try_joined(search, dir, "/", debug_base_name(search->path)))
+    if (try_joined(search, dir, "/", file_name(search->path)))
         return true;
-    int length =
-        snprintf(name, sizeof(name), "%s.debug", debug_base_name(search->path));
+    int length = snprintf(name, sizeof(name), "%s.debug", file_name(search->path));
     return length > 0 && (size_t)length < sizeof(name) &&
            try_joined(search, dir, "/", name);
 }

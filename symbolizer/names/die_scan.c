@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
 #include "symbolizer/names/dwarf_sections.h"
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };

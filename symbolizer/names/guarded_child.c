@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "report/json_tree.h"
 
 // Most of the address space is used by mapped debug files.
@@ -41,9 +42,7 @@ void guarded_child_enter(int64_t cpu_seconds)
 
 int64_t guarded_child_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)clock_now_ms(CLOCK_MONOTONIC);
 }
 
 // read_result reads the child's output until the child closes its end.

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
 
 enum { FORMATS_MAX = 32 };
 

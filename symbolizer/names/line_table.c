@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
+#include "base/sorted.h"
 #include "symbolizer/names/line_header.h"
 
 // A line_sequence is a run of rows with ascending addresses.
@@ -231,16 +232,8 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
         return NULL;
     const struct line_sequence *sequence = &table->sequences[found];
     const struct line_row *rows = &table->rows[sequence->first];
-    size_t low = 0;
-    size_t high = sequence->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].address <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 ? &rows[low - 1] : NULL;
+    size_t after = SORTED_UP_TO(rows, sequence->count, address, vaddr);
+    return after != 0 ? &rows[after - 1] : NULL;
 }
 
 // line_join prefixes directory to path if path is relative; it takes both over.

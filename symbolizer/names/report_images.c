@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "formats/image_map.h"
 
@@ -73,10 +74,7 @@ static void add_path(json_t *image, const struct image_map_image *from)
 {
     bool holds = from->path != NULL && memchr(from->path, 0, from->path_size) == NULL;
     json_t *path = holds ? json_stringn(from->path, from->path_size) : NULL;
-    const char *slash = path != NULL ? strrchr(json_string_value(path), '/') : NULL;
-    const char *name = path == NULL    ? ""
-                       : slash != NULL ? slash + 1
-                                       : json_string_value(path);
+    const char *name = path != NULL ? file_name(json_string_value(path)) : "";
     (void)json_object_set_new(image, "name", json_string(name));
     if (path != NULL)
         (void)json_object_set_new(image, "path", path);

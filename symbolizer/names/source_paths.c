@@ -9,11 +9,6 @@
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
 
-static void paths_drop_json(json_t *const *value)
-{
-    json_decref(*value);
-}
-
 static void add_paths(json_t *paths, struct line_table *table)
 {
     // Up to DWARF 4 count is itself the number of the last file (line_table_file).
@@ -53,7 +48,7 @@ static enum ch_status work(void *context, int to_parent)
 {
     const char *path = context;
     struct debug_elf file = { 0 };
-    json_t *CH_CLEANUP(paths_drop_json) paths = json_object();
+    json_auto_t *paths = json_object();
     enum ch_status status = debug_elf_open(&file, path);
     if (status != CH_OK)
         return status;

@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/file.h"
 #include "base/hex.h"
-#include "symbolizer/names/array.h"
 
 enum { NAME_SIZE = 2 * BUILD_ID_MAX + 24, CLAIM_SECONDS = 24 * 60 * 60 };
 
@@ -51,12 +52,6 @@ static int folder_open(const char *folder)
     return fd;
 }
 
-static void close_folder(const int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 // make_folder creates folder and its missing parents.
 static bool make_folder(const char *folder)
 {
@@ -92,7 +87,7 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
                                         const struct build_id *id)
 {
     char name[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd < 0 || !folder_name_of(id, SYMBOL_CACHE_OF_NAMES, "", name))
         return CH_ERR_NOT_FOUND;
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -111,13 +106,13 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
 int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd < 0 || !folder_name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
         return -1;
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && folder_is_ours(fd, S_IFREG))
         return fd;
-    close_folder(&fd);
+    file_close(&fd);
     return -1;
 }
 
@@ -127,7 +122,7 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
                                                     SYMBOL_CACHE_OF_DEBUG };
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (folder_fd < 0 || !folder_name_of(id, kinds[i], "", name) ||
             !folder_name_of(id, kinds[i], claim_suffix, claim))
@@ -153,7 +148,7 @@ bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
     if (!folder_name_of(id, kind, "", name) ||
         !folder_name_of(id, kind, claim_suffix, claim) || !make_folder(folder))
         return false;
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd < 0 || faccessat(folder_fd, name, F_OK, 0) == 0)
         return false;
     if (folder_is_stale(folder_fd, claim))
@@ -170,7 +165,7 @@ bool symbol_cache_folder_lacks(const char *folder, const struct build_id *id)
 {
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (!folder_name_of(id, SYMBOL_CACHE_OF_NAMES, "", name) ||
         !folder_name_of(id, SYMBOL_CACHE_OF_NAMES, claim_suffix, claim))
         return false;
@@ -185,24 +180,9 @@ void symbol_cache_folder_release(const char *folder, const struct build_id *id,
                                  enum symbol_cache_kind kind)
 {
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd >= 0 && folder_name_of(id, kind, claim_suffix, claim))
         (void)unlinkat(folder_fd, claim, 0);
-}
-
-static bool folder_write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size != 0) {
-        ssize_t written = write(fd, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        at += written;
-        size -= (size_t)written;
-    }
-    return true;
 }
 
 // entry is a file of the folder and the time when it was last read.
@@ -258,7 +238,7 @@ static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
     int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        close_folder(&fd);
+        file_close(&fd);
         return;
     }
     for (struct dirent *at; (at = readdir(dir)) != NULL;)
@@ -282,7 +262,7 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
     char name[NAME_SIZE];
     char unfinished[NAME_SIZE];
     char claim[NAME_SIZE];
-    int CH_CLEANUP(close_folder) folder_fd = folder_open(folder);
+    int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (size > limit_bytes)
         return CH_ERR_LIMIT;
     if (folder_fd < 0 || !folder_name_of(id, kind, "", name) ||
@@ -295,7 +275,7 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return CH_ERR_IO;
-    bool written = folder_write_all(fd, bytes, size);
+    bool written = file_write_all(fd, bytes, size);
     written = close(fd) == 0 && written;
     // A process that forgot id in the meantime has removed the claim.
     bool forgotten = written && unlinkat(folder_fd, claim, 0) != 0;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
+#include "base/sorted.h"
 
 // A symbol without a size covers code up to the end of its section, at most this far:
 // further code may be of functions that have no symbol.
@@ -129,18 +130,10 @@ void symbol_table_sort(struct symbol_table *table)
 
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
 {
-    size_t low = 0;
-    size_t high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->symbols[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t after = SORTED_UP_TO(table->symbols, table->count, vaddr, vaddr);
+    if (after == 0)
         return NULL;
-    const struct symbol *found = &table->symbols[low - 1];
+    const struct symbol *found = &table->symbols[after - 1];
     return vaddr - found->vaddr < found->reach ? found : NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/names/dwarf_sections.h"
 

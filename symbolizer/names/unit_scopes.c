@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/names/array.h"
+#include "base/array.h"
 #include "symbolizer/names/die_scan.h"
 
 enum { OPEN_MAX = 1024, DIE_RANGES_MAX = 65536, UNIT_SCOPES_MAX = 1 << 30 };

@@ -3,24 +3,16 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 
 // type_table_grow makes room for one more of the count items of size bytes at *items.
 static enum ch_status type_table_grow(void *items, uint32_t count, size_t *capacity,
                                       size_t size)
 {
-    void **at = items;
-    if (count < *capacity)
-        return CH_OK;
-    if (count >= TYPE_TABLE_MAX)
+    if (count >= TYPE_TABLE_MAX && count >= *capacity)
         return CH_ERR_LIMIT;
-    size_t wanted = *capacity != 0 ? *capacity * 2 : 64;
-    void *grown = realloc(*at, wanted * size);
-    if (grown == NULL)
-        return CH_ERR_NO_MEMORY;
-    *at = grown;
-    *capacity = wanted;
-    return CH_OK;
+    return array_reserve(items, capacity, count, size) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
 enum ch_status type_table_init(struct type_table *table)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 16 };
+
+// The owner's pointer is of some type that is not known here, so its bytes are copied.
+static void *items_at(const void *items)
+{
+    void *at;
+    memcpy(&at, items, sizeof(at));
+    return at;
+}
+
+static bool resize(void *items, size_t *capacity, size_t wanted, size_t item_size)
+{
+    void *moved = realloc(items_at(items), wanted * item_size);
+    if (moved == NULL)
+        return false;
+    memcpy(items, &moved, sizeof(moved));
+    *capacity = wanted;
+    return true;
+}
+
+bool array_grow(void *items, size_t *capacity, size_t item_size)
+{
+    size_t wanted = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
+    if (wanted <= *capacity || wanted > SIZE_MAX / 2 / item_size)
+        return false;
+    return resize(items, capacity, wanted, item_size);
+}
+
+void array_trim(void *items, size_t *capacity, size_t count, size_t item_size)
+{
+    if (count != 0 && count < *capacity)
+        (void)resize(items, capacity, count, item_size);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A growing array is three members of its owner: items, count, capacity. One function
+// makes room, so that sizes are checked in one place; another frees the unused room of
+// arrays that are kept.
+//
+// items is the address of the owner's pointer, whatever that points to. What was made
+// room for is not cleared, and items move when there is more: pointers into them do not
+// outlive a call. Owners with a most of their own check it before.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+// array_grow makes room for more items than *capacity, which array_reserve found full.
+bool array_grow(void *items, size_t *capacity, size_t item_size);
+
+// array_reserve makes room for count + 1 items of item_size bytes at *items, which has
+// room for *capacity. On failure it returns false and changes nothing.
+static inline bool array_reserve(void *items, size_t *capacity, size_t count,
+                                 size_t item_size)
+{
+    return count < *capacity || array_grow(items, capacity, item_size);
+}
+
+// array_trim frees the room after the count items of *items.
+void array_trim(void *items, size_t *capacity, size_t count, size_t item_size);
