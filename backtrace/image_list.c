@@ -26,6 +26,7 @@ enum ch_status image_list_create(size_t count, struct crashhook_images **out)
 enum ch_status image_list_add(struct crashhook_images *images,
                               const struct crashhook_image *image, size_t path_size)
 {
+    // It is counted even if it fails, so that releasing images frees what was copied.
     struct crashhook_image *copy = &images->items[images->count++];
     *copy = *image;
     copy->path = image->path != NULL ? strndup(image->path, path_size) : NULL;
@@ -85,6 +86,7 @@ struct crashhook_images *crashhook_images_retain(struct crashhook_images *images
 
 void crashhook_images_release(struct crashhook_images *images)
 {
+    // Acquire and release: the last owner frees only after all others have finished.
     if (images == NULL ||
         atomic_fetch_sub_explicit(&images->references, 1, memory_order_acq_rel) != 1)
         return;

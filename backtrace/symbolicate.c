@@ -83,7 +83,7 @@ static enum ch_status add_api_symbol(struct naming *naming, struct place *place,
     struct crashhook_symbol from = {
         .image = &named->images->items[place->image],
         .image_index = place->image,
-        .raw_name = "<unknown>",
+        .raw_name = "<unknown>", // as in Swift
     };
     struct crashhook_symbol *symbol;
     if (frame != NULL && frame->function != NULL) {

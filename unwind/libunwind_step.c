@@ -86,6 +86,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     if (table == NULL || table->count == 0)
         return -UNW_ENOINFO;
 
+    // table_len counts words.
     unw_dyn_info_t info = {
         .start_ip = image->start,
         .end_ip = image->end,

@@ -98,6 +98,8 @@ static void empty(struct rule_cache *cache)
 {
     cache->used = 0;
     cache->pool_used = 0;
+    // A new epoch makes every place empty at once. When the number wraps, places of an
+    // old epoch would become valid again.
     cache->epoch++;
     if (cache->epoch != 0)
         return;
