@@ -7,7 +7,8 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-// The owner's pointer is of some type that is not known here, so its bytes are copied.
+// items_at copies the owner's pointer by its bytes: its type is not known here, so
+// reading it as a void * would break the aliasing rules.
 static void *items_at(const void *items)
 {
     void *at;

@@ -4,9 +4,9 @@
 // makes room, so that sizes are checked in one place; another frees the unused room of
 // arrays that are kept.
 //
-// items is the address of the owner's pointer, whatever that points to. What was made
-// room for is not cleared, and items move when there is more: pointers into them do not
-// outlive a call. Owners with a most of their own check it before.
+// items is the address of the owner's pointer, of any type. New room is not cleared,
+// and growing moves the items, so pointers into them are invalid after a call. Owners
+// with a limit of their own check it first.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a clock of the system shows, in one unit. CLOCK_REALTIME counts from 1970,
-// CLOCK_MONOTONIC from some moment of the machine's.
+// The readings of a system clock in one unit. CLOCK_REALTIME counts from 1970,
+// CLOCK_MONOTONIC from an arbitrary start.
 #pragma once
 #include <stdint.h>
 #include <time.h>
 
-// clock_now_ns reads a clock; one that there is none of shows 0.
+// clock_now_ns reads a clock; 0 for a clock that does not exist.
 uint64_t clock_now_ns(clockid_t clock);
 
 // clock_now_us is clock_now_ns in microseconds.

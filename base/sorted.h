@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searching an array whose items ascend by a key of 64 bits, most often the address
-// that something starts at.
+// Searches an array whose items are sorted by a 64-bit key, most often the address at
+// which something starts.
 //
-// The answer is a count, and the item that a wanted address lies in, if in any, is the
-// one before: starts are all that is looked at. Everything is inline, because the
-// unwinder asks for each frame.
+// The result is a count. Only starts are compared: if any item contains the wanted
+// address, it is the one before that index. Everything is inline, because the unwinder
+// searches for each frame.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-// sorted_count_up_to is how many of count items have a key of at most wanted. An item
-// takes stride bytes, and its key lies offset bytes into it.
+// sorted_count_up_to gives how many of count items have a key of at most wanted. An
+// item has stride bytes, and its key is at offset.
 static inline size_t sorted_count_up_to(const void *items, size_t count, size_t stride,
                                         size_t offset, uint64_t wanted)
 {
@@ -30,8 +30,8 @@ static inline size_t sorted_count_up_to(const void *items, size_t count, size_t 
     return low;
 }
 
-// SORTED_UP_TO is sorted_count_up_to for an array of structures and their member key,
-// which has 64 bits: the item that a wanted address is in is the one before.
+// SORTED_UP_TO is sorted_count_up_to for an array of structures and their 64-bit member
+// key: the item that may contain wanted is the one before.
 #define SORTED_UP_TO(items, count, key, wanted)                                        \
     sorted_count_up_to(                                                                \
         (items), (count), sizeof(*(items)),                                            \
