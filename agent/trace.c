@@ -28,11 +28,6 @@ static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
         trace->tids[tid / 64] &= ~bit;
 }
 
-void trace_continue(pid_t tid, int signal)
-{
-    (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
-}
-
 // trace_is_job_stop is whether the stop is a job-control stop of the whole process
 // (SIGSTOP and the like). The process must stay stopped, but remain able to be
 // continued.
@@ -42,7 +37,8 @@ static bool trace_is_job_stop(int signal)
            signal == SIGTTOU;
 }
 
-enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
+// trace_handle handles one stop of thread tid and resumes it, or holds its process.
+static enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
 {
     int signal = WSTOPSIG(status);
     switch (status >> 16) {
@@ -109,6 +105,11 @@ static pid_t trace_wait_beside_root(struct trace *trace, int *out_status)
 static pid_t trace_wait(struct trace *trace, int *out_status)
 {
     siginfo_t next;
+    if (trace->seen_count != 0) {
+        const struct trace_seen *seen = &trace->seen[--trace->seen_count];
+        *out_status = seen->status;
+        return seen->tid;
+    }
     if (trace->hold_count != 0 && !trace->root_ended) {
         next.si_pid = 0;
         if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0)
@@ -127,11 +128,9 @@ static pid_t trace_wait(struct trace *trace, int *out_status)
 
 // trace_reporter_state handles a state change of a process that makes a report: it has
 // stopped, which means that the report is written, or it has ended.
-static enum trace_next trace_reporter_state(struct trace *trace,
-                                            struct trace_hold *hold, int status)
+static void trace_reporter_state(struct trace *trace, struct trace_hold *hold,
+                                 int status)
 {
-    enum trace_next next = TRACE_GO_ON;
-    pid_t reporter = hold->reporter;
     if (hold->held && !WIFSTOPPED(status))
         trace_say(
             hold->tid, &trace->standard_error,
@@ -139,22 +138,21 @@ static enum trace_next trace_reporter_state(struct trace *trace,
             "ended\n",
             hold->stop.pid);
     if (hold->held)
-        next = trace_hold_release(trace, hold);
-    if (next != TRACE_GO_ON)
-        return next;
+        trace_hold_release(trace, hold);
     if (WIFSTOPPED(status))
-        (void)kill(reporter, SIGCONT);
+        (void)kill(hold->reporter, SIGCONT);
     else
         trace_hold_forget(trace, hold);
-    return TRACE_GO_ON;
 }
 
 static enum trace_next trace_attend(struct trace *trace, pid_t pid, int status)
 {
     struct trace_hold *hold =
         trace->hold_count != 0 ? trace_hold_of_reporter(trace, pid) : NULL;
-    if (hold != NULL)
-        return trace_reporter_state(trace, hold, status);
+    if (hold != NULL) {
+        trace_reporter_state(trace, hold, status);
+        return TRACE_GO_ON;
+    }
     trace_note_thread(trace, pid, WIFSTOPPED(status));
     if (!WIFSTOPPED(status) ||
         (trace->hold_count != 0 && trace_hold_late(trace, pid, status)))
@@ -178,13 +176,6 @@ static bool trace_attach(pid_t pid, int channel)
     (void)!write(channel, &words[1], sizeof(words[1]));
     close(channel);
     return words[1] == 0;
-}
-
-void trace_hear_of_stops(bool hear)
-{
-    const struct sigaction action = { .sa_handler = SIG_DFL,
-                                      .sa_flags = hear ? 0 : SA_NOCLDSTOP };
-    (void)sigaction(SIGCHLD, &action, NULL);
 }
 
 // trace_let_go_of drops everything inherited from the program's start: standard error,

@@ -15,7 +15,8 @@
 //
 // trace.c has the loop, trace_signal.c decides about each signal, trace_caught.c tracks
 // signals given to the program's handlers, trace_hold.c has the processes held for a
-// report, trace_exec.c what exec takes from a traced program.
+// report, trace_exec.c what exec takes from a traced program, trace_control.c the
+// requests to the kernel that all of them make.
 #pragma once
 #include <sys/stat.h>
 

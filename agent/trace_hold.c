@@ -207,8 +207,9 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;
     if (hold.reporter < 0)
-        return trace_hold_release(trace, &hold);
-    trace->holds[trace->hold_count++] = hold;
+        trace_hold_release(trace, &hold);
+    else
+        trace->holds[trace->hold_count++] = hold;
     return TRACE_GO_ON;
 }
 
@@ -222,24 +223,30 @@ static bool waits_for_death(const struct trace *trace, const struct trace_hold *
            (trace->settings->signals >> signal & 1) != 0;
 }
 
-enum trace_next trace_hold_release(struct trace *trace, struct trace_hold *hold)
+// trace_note_seen leaves a stop to the loop in trace.c. Where there is no memory for
+// it, the thread goes on with its signal.
+static void trace_note_seen(struct trace *trace, const struct stopped_thread *thread)
 {
-    struct stop stop = hold->stop;
-    enum trace_next next = TRACE_GO_ON;
-    hold->held = false;
-    hold->stop = (struct stop){ 0 };
-    trace_continue(hold->tid, hold->signal);
-    const struct trace_hold released = *hold; // a copy, because a new hold may
-                                              // reallocate the array
-    for (size_t i = 0; i < stop.count && next == TRACE_GO_ON; i++) {
-        const struct stopped_thread *thread = &stop.threads[i];
-        if (thread->state == STOP_STOPPED &&
-            !waits_for_death(trace, &released, thread->wait_status))
-            next = trace_handle(trace, thread->tid, thread->wait_status);
+    int status = thread->wait_status;
+    if (!array_reserve(&trace->seen, &trace->seen_capacity, trace->seen_count,
+                       sizeof(trace->seen[0]))) {
+        trace_continue(thread->tid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+        return;
     }
-    if (next == TRACE_GO_ON)
-        stop_deinit(&stop);
-    return next;
+    trace->seen[trace->seen_count++] = (struct trace_seen){ thread->tid, status };
+}
+
+void trace_hold_release(struct trace *trace, struct trace_hold *hold)
+{
+    trace_continue(hold->tid, hold->signal);
+    for (size_t i = hold->stop.count; i-- > 0;) { // so that the first is handled first
+        const struct stopped_thread *thread = &hold->stop.threads[i];
+        if (thread->state == STOP_STOPPED &&
+            !waits_for_death(trace, hold, thread->wait_status))
+            trace_note_seen(trace, thread);
+    }
+    hold->held = false;
+    stop_deinit(&hold->stop);
 }
 
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold)

@@ -56,6 +56,13 @@ struct trace_hold {
     struct stop stop;
 };
 
+// A trace_seen is a stop of a thread that waitpid has given, of a process that was then
+// held, so that the stop is still to be handled.
+struct trace_seen {
+    pid_t tid;
+    int status;
+};
+
 struct trace {
     const struct settings *settings;
     pid_t root; // the process that was started
@@ -67,6 +74,9 @@ struct trace {
     struct trace_hold *holds;
     size_t hold_count;
     size_t hold_capacity;
+    struct trace_seen *seen; // the last is handled first, before any other stop
+    size_t seen_count;
+    size_t seen_capacity;
     struct trace_caught_list caught[TRACE_CAUGHT];
     pid_t reported[TRACE_REPORTED]; // the latest reported processes
     size_t reported_count;
@@ -79,9 +89,6 @@ enum trace_next {
     TRACE_GO_ON,
     TRACE_REPORT, // this is the new process, which makes the report
 };
-
-// trace_handle handles one stop of thread tid and resumes it, or holds its process.
-enum trace_next trace_handle(struct trace *trace, pid_t tid, int status);
 
 // trace_hear_of_stops chooses whether each stop of a thread sends us SIGCHLD. waitpid
 // does not need it; only waiting with a timeout does.
@@ -119,8 +126,9 @@ struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid);
 // not a thread of a held process.
 bool trace_hold_late(struct trace *trace, pid_t tid, int status);
 
-// trace_hold_release resumes the held process, or lets it die.
-enum trace_next trace_hold_release(struct trace *trace, struct trace_hold *hold);
+// trace_hold_release resumes the crashed thread, so that the process dies where it is
+// to; the stops of the other threads are then handled (trace_seen).
+void trace_hold_release(struct trace *trace, struct trace_hold *hold);
 
 // trace_hold_forget drops hold, whose reporter has ended.
 void trace_hold_forget(struct trace *trace, struct trace_hold *hold);
