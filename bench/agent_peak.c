@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// agent_peak FILE AGENT...: stands in for the agent, runs the real one as its child,
-// and writes to FILE how many KB of memory it had at most. The kernel counts the memory
-// of the crashed process for whom that process started, so the agent's own figure would
-// say nothing.
+// agent_peak FILE AGENT...: takes the agent's place, runs the real one as its child,
+// and writes the child's peak memory in KB to FILE. The kernel charges the crashed
+// process's memory to the process that it starts, so that one's own figure would say
+// nothing.
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

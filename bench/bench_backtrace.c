@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a captured frame costs: crashhook_backtrace_capture against glibc's backtrace(),
-// libunwind's local unw_backtrace() and a bare walk of frame pointers. Every unwinder
-// walks the same stack, by turns, so that what else the machine does falls on all
-// alike; the median of the rounds is printed, in nanoseconds a frame.
+// The cost of a captured frame: crashhook_backtrace_capture against glibc's
+// backtrace(), libunwind's local unw_backtrace() and a bare frame-pointer walk. All
+// unwinders walk the same stack in turns, so that other load on the machine affects all
+// alike; the median of the rounds is printed, in nanoseconds per frame.
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
 #include <libunwind.h>
@@ -55,7 +55,7 @@ static size_t walk_fast(void)
     return walk_capture(CRASHHOOK_UNWIND_FAST);
 }
 
-// libunwind brings a backtrace() of its own, so glibc's is asked for by its library.
+// libunwind has a backtrace() of its own, so glibc's is looked up in glibc.
 static int (*glibc_backtrace)(void **, int);
 
 static size_t walk_glibc(void)
@@ -119,7 +119,7 @@ static void measure(void)
     static double spent[WALKERS][ROUNDS];
     size_t frames[WALKERS];
     for (size_t w = 0; w < WALKERS; w++)
-        frames[w] = walkers[w].walk(); // whatever is done once is done now
+        frames[w] = walkers[w].walk(); // warm-up: does what is done only once
     for (size_t round = 0; round < ROUNDS; round++) {
         for (size_t w = 0; w < WALKERS; w++) {
             double begin = now_ns();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_cbf FILE...: what CBF costs and saves on recorded stacks. A file has a stack a
-// line, addresses in hex, innermost first; lines that begin with # are comments.
+// bench_cbf FILE...: the cost and the savings of CBF on recorded stacks. A file has one
+// stack per line, as addresses in hex, innermost first; lines that begin with # are
+// comments.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +16,20 @@ enum {
     FRAMES_MAX = 1 << 16,
     STACKS_MAX = 1 << 12,
     ENCODED_MAX = FRAMES_MAX * CBF_FRAME_MAX,
-    BATCH_FRAMES = 1 << 15, // short, so that what else runs disturbs few batches
-    BATCHES = 301,          // the median of which counts
+    BATCH_FRAMES = 1 << 15, // short, so that other load disturbs few batches
+    BATCHES = 301,          // the median of them is reported
 };
 
 struct stacks {
     uint64_t addresses[FRAMES_MAX];
-    size_t starts[STACKS_MAX + 1]; // of each stack in addresses
+    size_t starts[STACKS_MAX + 1]; // index of each stack's first address
     size_t count;
 };
 
 static uint8_t encoded[ENCODED_MAX];
 static size_t encoded_starts[STACKS_MAX + 1];
 
-// read_stacks reads a file; false where it cannot.
+// read_stacks reads a file; false: it cannot be read.
 static bool read_stacks(const char *path, struct stacks *out)
 {
     static char line[1 << 20];

@@ -2,8 +2,8 @@
 //
 // bench_sframe LIBRARY: nanoseconds from a program counter to its unwind row, for
 // random ones in the library's functions, beside libunwind's search of the same
-// library's .eh_frame_hdr (which finds the FDE and parses it, but runs no CFA program)
-// and binutils' libsframe where it is installed.
+// library's .eh_frame_hdr (which finds and parses the FDE, but runs no CFA program) and
+// binutils' libsframe where it is installed.
 #define _GNU_SOURCE // dl_iterate_phdr, dlinfo
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -23,11 +23,11 @@
 
 #include "formats/sframe_file.h"
 
-// A batch is short, so that what else the machine does disturbs few of them; the median
-// batch counts.
+// A batch is short, so that other load disturbs few of them; the median batch is
+// reported.
 enum { PCS = 1 << 16, BATCH = 1 << 10, RUNS = 9, BATCHES = RUNS * PCS / BATCH };
 
-// libunwind's own binary search, which its header does not declare.
+// libunwind's own binary search, which its headers do not declare.
 #define search_eh_frame_hdr _ULx86_64_dwarf_search_unwind_table
 int search_eh_frame_hdr(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
                         unw_proc_info_t *out, int need_info, void *argument);
@@ -42,7 +42,7 @@ struct bench {
 #endif
 };
 
-// A look_up_fn looks one vaddr up and returns whether it was found.
+// A look_up_fn looks up one vaddr and returns whether it was found.
 typedef bool look_up_fn(struct bench *bench, uint64_t pc);
 
 static bool by_crashhook(struct bench *bench, uint64_t pc)

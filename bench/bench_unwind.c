@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_unwind PID HOW: stops a process, unwinds all its threads and lets it go, as the
-// agent does. Prints threads, frames, milliseconds from nothing known to all frames in
-// memory, and microseconds of that from the images known to there.
+// bench_unwind PID HOW: stops a process, unwinds all its threads and resumes it, as the
+// agent does. Prints threads, frames, milliseconds from the start to all frames in
+// memory, and the part of those, in microseconds, after the images were known.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,8 +18,8 @@ import figures
 import many
 import peers
 
-# What is aimed at: gone and complete in ms, the agent's memory while it holds in MB, and
-# how long after the crash the agent may start, in ms.
+# Targets: gone and complete in ms, the agent's memory while it holds the process in MB,
+# and how long after the crash the agent may start, in ms.
 TARGETS = {"a": (2, 25, 4, None), "b": (8, 35, 6, None), "c": (65, 150, 12, None),
            "d": (8, 40, None, None), "f": (5, 60, None, None), "h": (8, 60, None, None),
            "i": (None, 25, None, None), "j": (None, None, None, 1)}
@@ -35,7 +35,7 @@ ROWS = [
     ("i", 1, 20, 1024, 0, "1 GB heap"),
     ("j", 1, 20, 4096, 0, "4 GB heap"),
 ]
-# Filling so much memory takes seconds; three turns say enough.
+# Filling so much memory takes seconds; three turns are enough.
 LARGE_MB = 4096
 
 
@@ -50,7 +50,7 @@ def environment(build, spool, **variables):
 
 def run_once(build, command, spool, preload=None, core_mb=0, **variables):
     """One crash, as crash_timer saw it, in a folder that is thrown away with its core."""
-    # The handler is for the program alone, not for the timer.
+    # Only the program gets the handler, not the timer.
     whole = environment(build, spool, **variables)
     preload = whole.pop("LD_PRELOAD", preload)
     if preload:

@@ -2,8 +2,8 @@
 //
 // crash_target THREADS DEPTH HEAP_MB [LIBRARY...]: a process of a given size that
 // crashes. THREADS wait, each DEPTH calls deep; the main thread goes as deep, writes
-// the time to standard output and writes through a null pointer. Where the variable
-// CRASH_TARGET_WAITS is set it waits instead.
+// the time to standard output and writes through a null pointer. If the variable
+// CRASH_TARGET_WAITS is set, it waits instead.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -36,7 +36,8 @@ static void wait_for_ever(void)
         pause();
 }
 
-// descend calls itself depth times and then at_bottom. The result keeps each frame.
+// descend calls itself depth times and then at_bottom. Using the result prevents tail
+// calls, which would drop frames.
 __attribute__((noinline)) static long descend(long depth, void (*at_bottom)(void))
 {
     if (depth <= 1) {

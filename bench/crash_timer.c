@@ -83,7 +83,7 @@ static void note_events(int watch, const char *spool, struct result *result)
     }
 }
 
-// reap takes whoever has ended; false: nobody is left.
+// reap reaps the processes that have ended; false: none is left.
 static bool reap(pid_t program, struct result *result)
 {
     for (;;) {
@@ -103,7 +103,7 @@ static void on_child(int number)
     (void)number;
 }
 
-// follow waits until every process is gone.
+// follow waits until every process has ended.
 static void follow(pid_t program, int watch, const char *spool, struct result *result)
 {
     struct pollfd events = { .fd = watch, .events = POLLIN };
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 
     pid_t program = start(&argv[2], &output);
-    // From here SIGCHLD is delivered inside ppoll alone; reap looks before it waits.
+    // From here on SIGCHLD is delivered only inside ppoll; reap checks before it waits.
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, NULL);

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the benchmarks tell bench/run: figures with their targets and with what others need
-# for the same in the same run. A script records them beside the table that it prints;
-# where nobody collects, recording does nothing.
+# What the benchmarks pass to bench/run: figures with their targets and with the peers'
+# figures from the same run. A script records them beside the table that it prints; when
+# it is not run by bench/run, recording does nothing.
 
 import json
 import os
 
 
-# What nobody can be better than, or what does not do the same: no ratio is made to it.
+# Lower bounds, and peers that do not do the same: no ratio to them is computed.
 FLOORS = ("no reporter", "raw addresses", "frame pointers alone")
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// flight_cost: what recording costs an entry and exit of a function, each way in this
+// flight_cost: the cost of recording a function's entry and exit, by each way in this
 // one program and one run, in nanoseconds, the best of several rounds. flight.py
 // compiles it with clang, with -finstrument-functions and -fxray-instrument.
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 enum { CALLS = 2000000, ROUNDS = 7, RING_BYTES = 64 * 1024 };
 
-// Of xray/xray_interface.h and xray/xray_log_interface.h, whose types are C++'s.
+// From xray/xray_interface.h and xray/xray_log_interface.h, whose types are C++'s.
 int __xray_log_select_mode(const char *mode);
 int __xray_log_init_mode(const char *mode, const char *options);
 int __xray_log_finalize(void);

@@ -84,7 +84,8 @@ def collect(build, path, clients, count, store=None, collectors=1):
         return result
 
 
-# What ingest leaves of so many reports in 200 times fewer groups, in SQL of both stores.
+# The rows that ingest leaves for that many reports in 200 times fewer groups, in the SQL
+# of both stores.
 FILL = """
 CREATE TABLE filler(i bigint);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
@@ -235,9 +236,9 @@ def sqlite_round(build, folder, path, data, count):
     return result
 
 
-# A server that has run for a while writes into files of its log that are there already;
-# a new one makes and syncs 16 MB before it writes them, which takes as long as twenty
-# commits. Neither is the whole truth, so both are measured.
+# A server that has run for a while writes into existing files of its log; a new one
+# creates and syncs 16 MB before it writes them, which takes as long as twenty commits.
+# Neither alone is representative, so both are measured.
 RECYCLED = ("min_wal_size=3GB",)
 
 

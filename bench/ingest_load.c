@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ingest_load PORT[,PORT] CLIENTS COUNT FILE: sends COUNT reports to the collectors on
-// 127.0.0.1, over CLIENTS connections in turn to each, which wait for one answer before
-// the next report. Each is FILE with an id of its own. Prints the reports a second, the
-// median and the 99th percentile of the answer times, and the processor time spent
+// 127.0.0.1, over CLIENTS connections to each in turn, which wait for each answer
+// before the next report. Each report is FILE with an id of its own. Prints reports per
+// second, the median and the 99th percentile of the answer times, and the CPU time used
 // here.
 #include <arpa/inet.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ static void send_all(int fd, const char *bytes, size_t size)
     }
 }
 
-// read_answer takes an answer that arrives in one piece, as these short ones do.
+// read_answer reads an answer that arrives in one piece, as these short ones do.
 static void read_answer(int fd)
 {
     char answer[4096];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// install_cost LIBRARY: prints how many microseconds loading the library took, its
-// constructors included, how many bytes of the heap it left in use, and how many
-// threads and child processes there are then. With CRASHHOOK_ENABLE=no and yes in turn,
-// the difference is what installing the handler costs.
+// install_cost LIBRARY: prints how many microseconds loading the library took,
+// constructors included, how many heap bytes it left in use, and how many threads and
+// child processes exist then. With CRASHHOOK_ENABLE=no and yes in turn, the difference
+// is the cost of installing the handler.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs too large to keep in the tree, made where they are measured: many small
+# Programs too large for the tree, generated where they are measured: many small
 # libraries, and crash_target linked with so much code that its debug information is as
-# large as gdb's. What was made once is kept.
+# large as gdb's. Once made they are kept.
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// peer_libdwfl PID: the least that a program needs to unwind a process with elfutils.
-// Prints what bench_unwind prints.
+// peer_libdwfl PID: the minimal program that unwinds a process with elfutils. Prints
+// what bench_unwind prints.
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>

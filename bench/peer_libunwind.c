@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// peer_libunwind PID none|global|thread: the least that a program needs to unwind a
-// process with libunwind-ptrace. Prints what bench_unwind prints.
+// peer_libunwind PID none|global|thread: the minimal program that unwinds a process
+// with libunwind-ptrace. Prints what bench_unwind prints.
 #include <dirent.h>
 #include <libunwind-ptrace.h>
 #include <stdio.h>

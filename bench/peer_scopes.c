@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// peer_scopes FILE: names the addresses on standard input, one a line, as programs that
-// use libdw do: for each, the scopes of its unit, innermost first, and its line.
+// peer_scopes FILE: names the addresses on standard input, one per line, as programs
+// that use libdw do: for each, the scopes of its unit, innermost first, and its line.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>

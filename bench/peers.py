@@ -8,7 +8,7 @@ import subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
-# Name, the macro that picks it, and what pkg-config calls it.
+# Name, the macro that selects it, and its name in pkg-config.
 IN_PROCESS = (("abseil", "PEER_ABSEIL", ("absl_failure_signal_handler", "absl_symbolize")),
               ("glog", "PEER_GLOG", ("libglog",)),
               ("backward-cpp", "PEER_BACKWARD", ("libdw",)))

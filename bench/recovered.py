@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# recovered.py BUILD [TURNS]: what a fault costs that a handler of the program's recovers
-# from, with the handler preloaded and without, in turns: processor time of one fault,
-# the median of the turns (tests/integration/programs/recovers.c).
+# recovered.py BUILD [TURNS]: the cost of a fault from which the program's own handler
+# recovers, with our handler preloaded and without, in turns: CPU time per fault, the
+# median of the turns (tests/integration/programs/recovers.c).
 
 import os
 import statistics
@@ -13,7 +13,7 @@ import sys
 import figures
 
 FAULTS = "20000"
-# How it recovers, what it is called, and how many µs more a fault may cost with us.
+# How it recovers, its name, and how many µs a fault may cost more with us.
 WAYS = (("context", "changes the context", 1), ("mprotect", "calls mprotect", 2),
         ("jump", "leaves by siglongjmp", 1))
 

@@ -2,7 +2,7 @@
 //
 // stack_target THREADS DEPTH: THREADS wait, each DEPTH calls deep, and so does the main
 // thread, which writes a byte once all have arrived. DEPTH -N: the calls go through
-// eight functions in turn instead of one that calls itself.
+// eight functions in turn instead of one recursive function.
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static sem_t arrived;
-static volatile int finished; // it never is
+static volatile int finished; // never set
 
 static void wait_for_ever(void)
 {
@@ -32,7 +32,7 @@ __attribute__((noinline)) static long descend(long depth)
 typedef long call_fn(long depth);
 static call_fn *volatile next[8];
 
-// Functions with frames of different sizes and registers to keep.
+// FUNCTION defines functions with different frame sizes and saved registers.
 #define FUNCTION(name, index, words)                                                   \
     __attribute__((noinline)) static long name(long depth)                             \
     {                                                                                  \

@@ -4,9 +4,9 @@
 # addresses of FILE's code, by crashhook without and with its symbol cache and by the
 # tools that are installed; the addresses a second that follow from the second and third;
 # and, where FILE is crash_target, what a report of it costs while it waits. Medians of
-# RUNS runs, which take turns; crashhook --version is there to tell what starting the
-# program costs. FILE is in the page cache. Peak memory below that of this interpreter
-# (15 MB) is not told apart.
+# RUNS runs, which take turns; crashhook --version shows the cost of starting the program.
+# FILE is in the page cache. Peak memory below that of this interpreter (15 MB) cannot be
+# distinguished.
 
 import os
 import random
@@ -66,7 +66,7 @@ def write_cache(crashhook, path, folder):
 
 # Addresses a second, without and with the cache.
 RATES = {"crashhook, no cache": 30000, "crashhook, cache": 500000}
-# What takes minutes for 10,000 addresses, and so many turns for fewer.
+# Tools that take minutes for 10,000 addresses, and the number of turns for fewer.
 SLOW = {"eu-addr2line": 3, "libdw, scopes": 3, "gdb": 1}
 
 
@@ -143,7 +143,7 @@ def measure_attach(crashhook, path, runs):
                                env={**os.environ, "CRASH_TARGET_WAITS": "1"})
     process.stdout.read(8)
     pid = str(process.pid)
-    # No folder can be made there.
+    # No folder can be created there.
     none = ["env", "XDG_CACHE_HOME=/proc/none"]
     tools = {
         "no cache": [*none, "CRASHHOOK_ARGUMENTS=no", crashhook, "attach", pid],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# trace BUILD [TURNS]: what `crashhook run --via trace` adds to what a program does that its
-# tracer is told of: the program alone and traced take turns, and the medians of what each
-# turn added are given. All of it is on one processor: in a virtual machine the wake-up of
-# another one may cost more than all else, and says nothing of the tracer.
+# trace BUILD [TURNS]: what `crashhook run --via trace` adds to operations that a tracer is
+# notified of: the program alone and traced take turns, and the medians of the differences
+# are given. Everything runs on one CPU: in a virtual machine, waking another one may cost
+# more than all else, and says nothing of the tracer.
 
 import os
 import statistics

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// trace_cost: what a program does that its tracer is told of, each in microseconds: a
-// signal that is passed on, a fault that its handler recovers from, a thread, a child
-// that executes something. bench/trace.py runs it with and without a tracer.
+// trace_cost: operations that a program's tracer is notified of, each in microseconds:
+// a signal that is passed on, a fault that its handler recovers from, a thread, a child
+// that executes a program. bench/trace.py runs it with and without a tracer.
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>

@@ -47,7 +47,7 @@ def start(program, row):
     process = subprocess.Popen([program, str(row[1]), str(row[2])],
                                stdout=subprocess.PIPE)
     process.stdout.read(1)
-    # Its main thread has 100,000 calls to make after it has said so.
+    # Its main thread still has 100,000 calls to make after that.
     time.sleep(0.3)
     return process
 
@@ -74,7 +74,7 @@ def measure(named, tools, process, runs):
             if out is not None and out[0]:
                 _, frames, ms, us = out[0].split()
                 seen[name].append((int(frames), float(ms), int(frames) / int(us) * 1e6))
-        # These take seconds; three times say enough.
+        # These take seconds; three turns are enough.
         for name, command in tools if turn < 3 else []:
             out = once(command, process, 60)
             if out is not None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses that were gathered in some other way become a backtrace: here by glibc.
+// Addresses gathered in some other way, here by glibc, become a backtrace.
 #include <crashhook/backtrace.h>
 #include <execinfo.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C++: who awaits whom? The promise keeps the handle of the coroutine that awaits it as
-// its first member, so it stands 16 bytes into every coroutine's frame.
+// C++: which coroutine awaits which? The promise keeps the handle of the awaiting
+// coroutine as its first member, so it is at offset 16 of every coroutine's frame.
 #include <coroutine>
 #include <crashhook/backtrace.h>
 #include <cstdio>
@@ -64,7 +64,7 @@ static int print_waiting()
 {
     crashhook_backtrace *backtrace;
     crashhook_symbolicated_backtrace *named;
-    const std::size_t continuation = 16; // of promise_type::awaiting
+    const std::size_t continuation = 16; // offset of promise_type::awaiting
     if (crashhook_backtrace_capture(nullptr, &backtrace) != 0 ||
         crashhook_backtrace_append_async(backtrace, innermost.address(), continuation,
                                          64) != 0 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backtrace travels as JSON and gets its names where it arrives.
+// A backtrace is sent as JSON and symbolized where it arrives.
 #include <crashhook/backtrace.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backtrace with functions and lines, inlined calls among them, in three lengths.
+// A backtrace with functions and lines, inlined calls included, in three lengths.
 #include <crashhook/backtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) void visit_garden(void)
 __attribute__((noinline)) static void visit_house(void)
 {
     visit_garden();
-    __asm__ volatile(""); // keep this frame: the call above is not the last thing
+    __asm__ volatile(""); // prevents a tail call, which would drop this frame
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where am I? A function that was called from two places says from which.
+// Where am I? A function that is called from two places prints which one it was.
 #include <crashhook/backtrace.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is that process doing? backtrace_process PID prints its main thread; without an
-// argument it looks at a child of its own.
+// argument it prints a child of its own.
 #include <crashhook/backtrace.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is that thread doing? A watchdog looks at a worker that sits in a call.
+// What is that thread doing? A watchdog captures a worker that is blocked in a call.
 #define _GNU_SOURCE
 #include <crashhook/backtrace.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// divide: the average time of a request, on the first day that had none.
+// divide: the average time of a request, on the first day without any.
 #include <stdio.h>
 #include <stdlib.h>
 

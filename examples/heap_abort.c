@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heap_abort: twenty threads index the requests of a web server's log. A path is
-// escaped for the index in a buffer of the path's own length, but a quotation mark
-// becomes three characters: the thread whose request holds one writes over the heap.
-// The C library notices when that thread frees its next buffer, and aborts.
+// heap_abort: twenty threads index the requests of a web server's log. For the index, a
+// path is escaped in a buffer of the path's own length, but a quotation mark becomes
+// three characters: the thread whose request has one writes past the buffer. The C
+// library notices when that thread frees its next buffer, and aborts.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void *index_shard(void *argument)
     struct shard *shard = argument;
 
     pthread_barrier_wait(&all_started);
-    // The others are still at work when the one with the quotation mark gets to it.
+    // The other threads are still working when this one gets to the quotation mark.
     for (int i = 0; shard->number != SEARCH_WORKER || i < 100; i++)
         shard->indexed += index_request("/catalogue/chairs/oak");
     shard->indexed += index_request(shard->path);
@@ -67,7 +67,7 @@ int main(void)
     static struct shard shards[WORKERS];
     pthread_t threads[WORKERS];
 
-    // A heap for each worker, so that none waits for another.
+    // Each worker gets its own heap arena, so that none waits for another.
     mallopt(M_ARENA_MAX, 2 * WORKERS);
     pthread_barrier_init(&all_started, NULL, WORKERS);
     for (int i = 0; i < WORKERS; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// illegal: an order is in a state that its author thought impossible, and a trap marks
-// the place: an illegal instruction.
+// illegal: an order is in a state that its author thought impossible; an illegal
+// instruction marks the place.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// null_write: a customer buys a box in a box in a box, more of them than a receipt has
-// lines. The write to the missing line happens twenty calls deep, through two shared
-// libraries.
+// null_write: a customer buys boxes nested in boxes, more than a receipt has lines. The
+// write to the missing line happens twenty calls deep, through two shared libraries.
 #include <stddef.h>
 #include <stdio.h>
 

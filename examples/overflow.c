@@ -2,7 +2,7 @@
 //
 // overflow: a forum renders a discussion in a worker thread, one call for each level of
 // answers. A moderator's merge has made a comment the answer to its own answer, so the
-// levels never end and the worker's stack does.
+// levels never end, but the worker's stack does.
 #include <pthread.h>
 #include <stdio.h>
 
@@ -15,8 +15,8 @@ static const struct comment second;
 static const struct comment first = { "Is it dishwasher safe?", &second };
 static const struct comment second = { "It says so on the box.", &first };
 
-// render_comment writes a comment, indented by its level, and returns how many bytes it
-// and its answers take.
+// render_comment writes a comment, indented by its level, and returns the size in bytes
+// of it and its answers.
 __attribute__((noinline)) static size_t render_comment(const struct comment *comment,
                                                        int level)
 {

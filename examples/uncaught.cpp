@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// uncaught: a service reads its settings, and one that the operator forgot is looked up
-// with std::map::at. Nobody catches the exception.
+// uncaught: a service reads its settings, and the operator has forgotten one. No
+// handler catches the exception.
 #include <iostream>
 #include <map>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // worker_raise: a watchdog thread finds that the main thread makes no progress, and
-// ends the program with a signal of its own.
+// ends the program by raising a signal.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -69,7 +69,8 @@ static handler_fn *set_system_v(int number, handler_fn *handler)
     return set(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
-// Not every libc declares each of these; their names are reserved for it.
+// bsd_signal and the next three are not declared by every libc; their names are
+// reserved for it.
 handler_fn *bsd_signal(int number, handler_fn *handler);
 handler_fn *ssignal(int number, handler_fn *handler);
 handler_fn *sysv_signal(int number, handler_fn *handler);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the kernel enters the handler (see crash.c), and where signal handlers return to.
+// The kernel's entry into the handler (see crash.c), and the code that signal handlers
+// return to.
 //
-// A handler of the program's is called from here by a frame that unwinders take for the
-// kernel's own: what it finds when it walks the stack, for a dump of its own or to throw,
-// is the program that was interrupted, and nothing of us. Whoever calls our handler as a
-// function, as one who has replaced it may, has no such frame and goes another way.
+// The program's handler is called from here with a frame that unwinders take for the
+// kernel's own: when it walks the stack, for a dump of its own or to throw, it finds the
+// interrupted program and no frame of ours. Code that calls our handler as a function, as
+// a handler that has replaced ours may, has no such frame and takes another path.
 //
 // On other processors the entry is in C (crash_entry.c).
 #if defined(__x86_64__)
 
-// A struct crash_asked, and 8 bytes more than a multiple of 16; the context lies above it
-// and the address that is returned to.
+// FRAME has room for a struct crash_asked and is 8 more than a multiple of 16; the return
+// address and then the context are above it.
 #define FRAME   344
 #define CONTEXT (FRAME + 8)
 
-// DW_CFA_expression of a register by its place in the context: DW_OP_breg7 (rsp) with
-// two bytes of LEB128. That of rsp is also what the frame is told by.
+// SAVED is DW_CFA_expression for a register by its place in the context: DW_OP_breg7 (rsp)
+// with two bytes of LEB128. The frame is also recognized by the one of rsp.
 #define LOW(place)  (((CONTEXT + place) & 0x7f) | 0x80)
 #define HIGH(place) ((CONTEXT + place) >> 7)
 #define SAVED(number, place)                                                           \
@@ -67,8 +68,8 @@ crash_handle:
     .cfi_endproc
     .size crash_handle, . - crash_handle
 
-// Debuggers and unwinders know a return from a signal by these bytes. What is before
-// keeps who looks one address before from finding another function.
+// Debuggers and unwinders recognize the return from a signal by these bytes. The nop
+// before keeps a lookup of the address minus one from finding another function.
     .section .text.crash_restore, "ax", %progbits
     .p2align 4
     nop

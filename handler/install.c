@@ -41,7 +41,7 @@ static void write_pieces(const char *const *pieces, size_t count, size_t last_bu
         line[i] = (struct iovec){ (void *)(uintptr_t)pieces[i],
                                   i + 2 == count ? last_but_one : strlen(pieces[i]) };
     if (writev(STDERR_FILENO, line, (int)count) < 0)
-        return; // standard error is closed
+        return; // standard error cannot be written to
 }
 
 static void complain_of_variable(void *context, const char *variable, const char *value,

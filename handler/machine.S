@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two system call instructions of the crash path (see crash.c and machine.h). There
-// is one of each, so that their addresses are known: a SIGSYS for either is the answer
-// of a filter to a call of ours.
+// is one of each, so that their addresses are known: a SIGSYS for either is a seccomp
+// filter's answer to a call of ours.
 #include <sys/syscall.h>
 
 #define FUNCTION(name)      \
@@ -41,7 +41,7 @@ PLACE(machine_call_end)
     ret
 END(machine_call)
 
-// The kernel leaves r8 and r9 as they are, for the child too: its argument and function.
+// The kernel preserves r8 and r9 in the child too: its argument and function.
 FUNCTION(machine_clone)
     mov %rcx, %r9
     mov %rdx, %r10

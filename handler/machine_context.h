@@ -21,7 +21,8 @@ static inline siginfo_t *machine_siginfo(void *context)
     return (siginfo_t *)((char *)context + MACHINE_CONTEXT_BYTES);
 }
 
-// machine_program_counter and machine_context_stack are context's registers.
+// machine_program_counter and machine_context_stack are the program counter and the
+// stack pointer of context.
 static inline uint64_t machine_program_counter(const ucontext_t *context)
 {
     return (uint64_t)context->uc_mcontext.gregs[REG_RIP];

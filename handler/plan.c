@@ -9,9 +9,9 @@
 
 #include "handler/watch.h"
 
-// Where the parts are, from the start of the mapping: a guard page, the children's
-// stacks, which grow towards it, the request page, room to work in, the plan, which
-// nobody can write once it is sealed, and a guard page.
+// A layout is the offsets of the parts within the mapping: a guard page, the children's
+// stacks, which grow towards it, the request page, working memory, the plan, which is
+// read-only once sealed, and a guard page.
 struct layout {
     size_t page;
     size_t stacks;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Building the crash_plan: one mapping that holds the request page, the stacks of the
-// children that start the agent, and the plan with every string it names, between guard
-// pages.
+// children that start the agent, and the plan with every string it refers to, between
+// guard pages.
 //
-// Made by install.c alone, at install. Nothing comes from the heap.
+// Plans are made by install.c alone, at install. Nothing comes from the heap.
 #pragma once
 #include <stddef.h>
 
@@ -36,7 +36,7 @@ struct plan_wishes {
 // plan_create maps and fills a plan. NULL: out of memory.
 struct crash_plan *plan_create(const struct plan_wishes *wishes);
 
-// plan_is_in_force: the handler is in place.
+// plan_is_in_force is whether the handler is in place.
 bool plan_is_in_force(void);
 
 // plan_destroy unmaps a plan that no crash uses any more; NULL is allowed.

@@ -80,8 +80,8 @@ CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     return error;
 }
 
-// dlclose, since a handler of the program's may go with the library. Nothing else makes
-// the crash path look for one again that it has called before.
+// dlclose may unload one of the program's handlers. The crash path checks a handler
+// only once, so this makes it check again.
 CRASHHOOK_API int dlclose(void *library)
 {
     static dlclose_fn *next_dlclose;

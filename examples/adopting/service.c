@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service that knows nothing of crashhook. It reads orders from stdin, one a line,
-// and crashes at one that names no price.
+// A service that does not use crashhook. It reads orders from stdin, one per line, and
+// crashes at one without a price.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
