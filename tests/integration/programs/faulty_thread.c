@@ -3,8 +3,9 @@
 // A library to be preloaded into a program that is not ours (FAULT_IN names it): a
 // thread writes through a null pointer as soon as the program's runtime has set its
 // handler for SIGSEGV, or has had the time to. With FAULT_FORKED a child of the program
-// does, one that it has made without executing another; FAULT_UNLESS is an argument
-// that the program does not have.
+// does, one that it has made without executing another; FAULT_ONCE is a
+// file that the first of its children makes, and the others do not crash;
+// FAULT_UNLESS is an argument that the program does not have.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,9 +38,24 @@ static void *run(void *unused)
     return unused;
 }
 
+// is_again: another process has made the file already.
+static int is_again(void)
+{
+    const char *once = getenv("FAULT_ONCE");
+    if (once == NULL)
+        return 0;
+    int fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return 1;
+    close(fd);
+    return 0;
+}
+
 static void start(void)
 {
     pthread_t thread;
+    if (is_again())
+        return;
     if (pthread_create(&thread, NULL, run, NULL) == 0)
         pthread_detach(thread);
 }
