@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/narrow_walk.h"
+#include "base/register_name.h"
 
 enum unwind_end narrow_walk(struct capture *capture,
                             const struct unwind_registers *registers,
@@ -29,7 +30,8 @@ enum unwind_end narrow_walk(struct capture *capture,
 
 const char *narrow_register_name(size_t number)
 {
-    static const char *const names[] = { "eax", "edx", "ecx", "ebx",       "esi",
-                                         "edi", "ebp", "esp", [16] = "eip" };
-    return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+    // In a program of 32 bits eax stands where rax would, and there is no r8.
+    enum { GENERAL = 8, INSTRUCTION_POINTER = 16 };
+    bool there = number < GENERAL || number == INSTRUCTION_POINTER;
+    return there ? register_name_amd64(number, sizeof(uint32_t)) : NULL;
 }

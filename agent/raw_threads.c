@@ -9,6 +9,7 @@
 
 #include "agent/narrow_walk.h"
 #include "base/hex.h"
+#include "base/register_name.h"
 #include "report/held_file.h"
 #include "report/system_image.h"
 
@@ -159,17 +160,11 @@ static void write_thread_stack(struct raw_threads *t, struct json_writer *w,
 
 const char *raw_register_name(const struct capture *capture, size_t number)
 {
-    static const char *const amd64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
-                                         "rbp", "rsp", "r8",  "r9",  "r10", "r11",
-                                         "r12", "r13", "r14", "r15", "rip" };
-    static const char *const aarch64[] = {
-        "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
-        "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
-        "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc"
-    };
     if (capture->narrow)
         return narrow_register_name(number);
-    return capture->arch->id == UNWIND_ARCH_AMD64 ? amd64[number] : aarch64[number];
+    return capture->arch->id == UNWIND_ARCH_AMD64
+               ? register_name_amd64(number, sizeof(uint64_t))
+               : register_name_aarch64(number);
 }
 
 static void write_raw_registers(struct json_writer *w, const struct capture *capture,

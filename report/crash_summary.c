@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/crash_kind.h"
 #include "report/signal_name.h"
 #include "report/system_call_name.h"
@@ -14,15 +15,9 @@ enum { QUOTED_BYTES = 240 };
 
 static void append_quoted_message(struct text *out, const char *words, size_t size)
 {
-    bool cut = size > QUOTED_BYTES;
-    if (cut) {
-        size = QUOTED_BYTES;
-        // Do not cut inside a UTF-8 character.
-        while (size != 0 && ((unsigned char)words[size] & 0xc0) == 0x80)
-            size--;
-    }
-    text_append(out, words, size);
-    if (cut)
+    size_t kept = utf8_cut(words, size, QUOTED_BYTES);
+    text_append(out, words, kept);
+    if (kept < size)
         text_append_string(out, "...");
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 // BUFFER_BYTES: a report of a thousand threads is a few megabytes in tiny pieces, so a
 // piece must cost no more than a bounds check and a copy.
 enum { BUFFER_BYTES = 64 * 1024 };
@@ -126,28 +128,6 @@ void json_write_key(struct json_writer *w, const char *key)
     w->need_comma = false;
 }
 
-// utf8_length is the number of bytes of the well-formed UTF-8 sequence at bytes, or 0
-// (RFC 3629, section 4: no overlong forms, no surrogates, nothing past U+10FFFF).
-static size_t utf8_length(const unsigned char *bytes, size_t left)
-{
-    unsigned char first = bytes[0];
-    size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-
-    if (length == 1)
-        return 1;
-    if (first < 0xc2 || first > 0xf4 || length > left)
-        return 0;
-    if (bytes[1] < low || bytes[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
 static void put_escaped(struct json_writer *w, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
@@ -175,7 +155,8 @@ void json_write_bytes(struct json_writer *w, const char *bytes, size_t length)
             i++;
             continue;
         }
-        size_t count = utf8_length(at + i, length - i);
+        uint32_t character;
+        size_t count = utf8_decode(at + i, length - i, &character);
         if (count > 1) {
             i += count;
             continue;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/register_name.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
@@ -260,17 +261,17 @@ static void explain_illegal(struct access *access)
 // for.
 static void explain_target(const struct access *access)
 {
-    static const char *const names[] = { "rax", "rdx", "rcx", "rbx", "rsi",
-                                         "rdi", "rbp", "r8",  "r9",  "r10",
-                                         "r11", "r12", "r13", "r14", "r15" };
+    enum { GENERAL = 16, STACK_POINTER = 7 };
     uint64_t pc;
     if (!report_address(access->registers, "rip", &pc) || pc == 0)
         return;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < GENERAL; i++) {
         uint64_t value;
-        if (!report_address(access->registers, names[i], &value) || value != pc)
+        const char *name = register_name_amd64(i, sizeof(value));
+        if (i == STACK_POINTER || !report_address(access->registers, name, &value) ||
+            value != pc)
             continue;
-        note_register(access, names[i], value);
+        note_register(access, name, value);
         return;
     }
 }

@@ -3,38 +3,19 @@
 
 #include <string.h>
 
+#include "base/register_name.h"
 #include "report/report.h"
-
-// The names of x86-64's registers by width.
-static const struct {
-    const char *by_width[4]; // 8, 4, 2 and 1 bytes
-} names[] = {
-    { { "rax", "eax", "ax", "al" } },      { { "rdx", "edx", "dx", "dl" } },
-    { { "rcx", "ecx", "cx", "cl" } },      { { "rbx", "ebx", "bx", "bl" } },
-    { { "rsi", "esi", "si", "sil" } },     { { "rdi", "edi", "di", "dil" } },
-    { { "rbp", "ebp", "bp", "bpl" } },     { { "rsp", "esp", "sp", "spl" } },
-    { { "r8", "r8d", "r8w", "r8b" } },     { { "r9", "r9d", "r9w", "r9b" } },
-    { { "r10", "r10d", "r10w", "r10b" } }, { { "r11", "r11d", "r11w", "r11b" } },
-    { { "r12", "r12d", "r12w", "r12b" } }, { { "r13", "r13d", "r13w", "r13b" } },
-    { { "r14", "r14d", "r14w", "r14b" } }, { { "r15", "r15d", "r15w", "r15b" } },
-};
-
-static const uint64_t masks[] = { UINT64_MAX, UINT32_MAX, UINT16_MAX, UINT8_MAX };
 
 bool instruction_register(const json_t *registers, const char *name, uint64_t *out)
 {
+    size_t number;
+    size_t size;
     uint64_t value;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        for (size_t width = 0; width < 4; width++) {
-            if (strcmp(names[i].by_width[width], name) != 0)
-                continue;
-            if (!report_address(registers, names[i].by_width[0], &value))
-                return false;
-            *out = value & masks[width];
-            return true;
-        }
-    }
-    return false;
+    if (!register_find_amd64(name, &number, &size) ||
+        !report_address(registers, register_name_amd64(number, sizeof(value)), &value))
+        return false;
+    *out = value & UINT64_MAX >> (8 * (sizeof(value) - size));
+    return true;
 }
 
 bool instruction_address(const struct instruction_operand *operand,
