@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libc's own functions behind our interposed ones: for signals that are not ours, and
+// libc's own functions, which ours interpose: for signals that are not ours, and
 // to end the process. If a sanitizer's runtime comes next in the search order, its
 // functions are used.
 #pragma once
