@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/flight_source.h"
 
-#include <time.h>
-
-static uint64_t read_cycle_counter(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t value;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-#endif
-}
+#include "flight/counter.h"
 
 void flight_clock_now(struct flight_clock *clock)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    clock->now_tsc = read_cycle_counter();
-    clock->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    clock->now_tsc = counter_read();
+    clock->now_ns = counter_clock_ns();
 }
 
 int64_t flight_clock_ns(const struct flight_clock *clock, uint64_t tsc)

@@ -237,7 +237,7 @@ static int run_by_preload(const struct options *options, const struct session *s
 
 static int run_run(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session = { .spool = { -1 } };
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     const char *via = options_value(options, "via");
     if (export_options(options) != COMMAND_DONE)
         return COMMAND_FAILED;

@@ -21,7 +21,7 @@ FIRST = re.compile(r"\W*(?:(?:An?|The|Each|Every) )?(\w+)")
 
 FILE = re.compile(r"(?<![\w/.-])[\w/.-]*\w\.(?:c|h|py|md|cmake)\b")
 # A name in a comment: lower case with an underscore inside, and no part of a path.
-NAME = re.compile(r"(?<![\w/.<*-])[a-z]\w*_\w+\b(?![\w/.*])")
+NAME = re.compile(r"(?<![\w/.<*-])[a-z]\w*_\w+\b(?![\w/*]|\.\w)")
 COMMENT = re.compile(r"(?:^|\s)//(.*)")
 
 
@@ -79,7 +79,7 @@ def known(root):
                                          "CMakeLists.txt", ".S", ".map")):
         text = re.sub(r"(?m)//.*$", "", source_tree.read(root, path))
         words |= set(re.findall(r"\w+", text))
-    for line in source_tree.read(root, "tests/lint/comments.others").split("\n"):
+    for line in source_tree.read(os.path.dirname(__file__), "comments.others").split("\n"):
         if not line.startswith("#"):
             files |= set(line.split()[:1])
             words |= set(line.split()[:1])

@@ -46,6 +46,7 @@ EXTRA_EDGES = {
     ("agent", "handler/place_note.h"),  # how it is found without them
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
     ("agent", "flight/flight_state.h"),  # the rings that recorder and agent share
+    ("agent", "flight/counter.h"),  # and the clock of what is in them
     ("flight", "base/settings.h"),  # as the handler
     ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
     ("flight", "handler/place_note.h"),  # and what it tells without one

@@ -81,6 +81,14 @@ CASES = [
      "1 a fault\n    tests/no.py test_x\n", "there is no test_x"),
     ("fault_list", "tests/integration/faults.txt", "2 a fault\n", "where 1 is due"),
     ("fault_list", "tests/integration/faults.txt", "1 a fault\n", "names no test"),
+    ("counts", "base/a.c", function("f", lines(4)) + function("g", lines(4)),
+     "copied body: base/a.c:2 = base/a.c:10"),
+    ("comments", "base/a.c", SPDX + "\n// It adds.\n" + function("f", ""),
+     "does not begin with 'f'"),
+    ("comments", "base/a.c", SPDX + "\n// f is in gone.c.\n" + function("f", ""),
+     "there is no file 'gone.c'"),
+    ("comments", "base/a.c", SPDX + "\n// f calls gone_away.\n" + function("f", ""),
+     "there is no 'gone_away'"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
@@ -134,7 +142,8 @@ def clean_passes(style, lint):
 def main(root):
     results = [case_fails(root, *case) for case in CASES]
     results += [clean_passes(root, lint)
-                for lint in ("include_rules", "shape", "source_rules", "format")]
+                for lint in ("include_rules", "shape", "source_rules", "counts", "comments",
+                             "format")]
     print(f"selftest: {results.count(True)} of {len(results)} as expected")
     sys.exit(0 if all(results) else 1)
 
