@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -15,6 +16,8 @@
 #include "agent/images/read_file.h"
 #include "agent/trace_state.h"
 #include "report/signal_name.h"
+
+enum { STATUS_LIMIT_BYTES = 16 << 10 };
 
 bool trace_keeps_privileges(void)
 {
@@ -67,15 +70,37 @@ void trace_unreported(const struct trace_report *report, const char *why)
     text_deinit(&path);
 }
 
-// exec_gains_privileges is whether the program at path runs as another user or group,
-// or with more capabilities, than its caller.
-static bool exec_gains_privileges(const char *path)
+// effective_id is the second number of a line of /proc/PID/status, UINT64_MAX if there
+// is no such line.
+static uint64_t effective_id(const char *status, const char *line)
+{
+    char *end = NULL;
+    const char *at = strstr(status, line);
+    if (at == NULL)
+        return UINT64_MAX;
+    (void)strtoull(at + strlen(line), &end, 10); // the real one
+    return strtoull(end, NULL, 10);
+}
+
+// exec_lost_privileges is whether the file of the program that tid has become gives an
+// identity that tid does not have, or capabilities. A tracee with CAP_SETUID gets the
+// identity even so (security/commoncap.c), and root had the capabilities before.
+static bool exec_lost_privileges(pid_t tid, const char *path)
 {
     struct stat file;
-    return stat(path, &file) == 0 &&
-           ((file.st_mode & S_ISUID) != 0 ||
-            (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
-            getxattr(path, "security.capability", NULL, 0) > 0);
+    struct text status = { 0 };
+    bool lost = false;
+    if (stat(path, &file) == 0 &&
+        read_process_file(tid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK) {
+        uint64_t user = effective_id(status.bytes, "\nUid:");
+        uint64_t group = effective_id(status.bytes, "\nGid:");
+        bool setgid = (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+        lost = ((file.st_mode & S_ISUID) != 0 && user != file.st_uid) ||
+               (setgid && group != file.st_gid) ||
+               (user != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+    }
+    text_deinit(&status);
+    return lost;
 }
 
 void trace_exec_stop(struct trace *trace, pid_t tid)
@@ -85,7 +110,7 @@ void trace_exec_stop(struct trace *trace, pid_t tid)
     if (trace->keeps_privileges || trace->told)
         return;
     snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-    if (!exec_gains_privileges(path))
+    if (!exec_lost_privileges(tid, path))
         return;
     if (read_process_link(tid, "exe", &name) == CH_OK) {
         trace->told = true;

@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "agent/trace.h"
 #include "cli/installed.h"
 #include "cli/run_program.h"
+
+// gains_nothing_from_exec is whether exec can take nothing from a traced program: root
+// in a container, say, has CAP_SETUID and every capability that any program there can
+// get, so that it has what a file gives, traced or not (security/commoncap.c).
+static bool gains_nothing_from_exec(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+    if (syscall(SYS_capget, &header, data) != 0)
+        return false;
+    for (unsigned i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++) {
+        if (prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1 &&
+            (data[CAP_TO_INDEX(i)].permitted & CAP_TO_MASK(i)) == 0)
+            return false;
+    }
+    return (data[CAP_TO_INDEX(CAP_SETUID)].effective & CAP_TO_MASK(CAP_SETUID)) != 0;
+}
 
 enum run_way run_way_of(const struct program *program)
 {
@@ -14,7 +36,9 @@ enum run_way run_way_of(const struct program *program)
     case PROGRAM_HAS_HANDLER:
         return RUN_WAY_PRELOAD;
     case PROGRAM_PRIVILEGED:
-        return trace_keeps_privileges() ? RUN_WAY_TRACE : RUN_WAY_UNWATCHED;
+        return trace_keeps_privileges() || gains_nothing_from_exec()
+                   ? RUN_WAY_TRACE
+                   : RUN_WAY_UNWATCHED;
     default:
         return RUN_WAY_TRACE;
     }

@@ -18,6 +18,7 @@ import unittest
 import harness
 from harness import (AGENT, CRASHHOOK, SOURCE, Scene, cores_land_in_folder, crashed_thread,
                      crash_line, frames_of, names_of)
+from place import needs_root
 
 SOURCE_OF = "tests/integration/programs/watched.c"
 SECONDS = 20 # no crash takes a tenth of it, but the machine may be busy
@@ -397,6 +398,20 @@ class Traced(Case):
             ended = scene.run([*drop, *run, "--", path, "-u"], HOME=scene.folder)
             self.assertEqual(ended.stdout, "0\n")
             self.assertIn("runs without being watched", ended.stderr)
+
+    @needs_root
+    def test_root_without_cap_sys_ptrace_loses_nothing_by_exec(self):
+        with Scene() as scene:
+            scene.preload = None
+            path = os.path.join(scene.folder, "setuid_id")
+            shutil.copy(shutil.which("id"), path)
+            os.chown(path, harness.NOBODY, harness.NOBODY)
+            os.chmod(path, 0o4755)
+            for command in ([path, "-u"], ["sh", "-c", f"{path} -u"]):
+                ended = scene.run(["setpriv", "--bounding-set", "-sys_ptrace", CRASHHOOK, "run",
+                                   *(["--via", "trace"] if command[0] == "sh" else []),
+                                   "--", *command])
+                self.assertEqual((ended.stdout, said(ended)), (f"{harness.NOBODY}\n", []))
 
 
 class Transparent(Case):

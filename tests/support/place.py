@@ -46,6 +46,12 @@ def no_root():
     return "" if os.geteuid() == 0 else "not root"
 
 
+def no_sys_ptrace():
+    with open("/proc/self/status", encoding="ascii") as file:
+        effective = next(line for line in file if line.startswith("CapEff:")).split()[1]
+    return "" if int(effective, 16) >> 19 & 1 else "no CAP_SYS_PTRACE"
+
+
 def no_rust():
     # Its version manager has a rustc without a compiler where HOME is another.
     return refusal("rustc", "--version")

@@ -227,9 +227,11 @@ int main(int argc, char **argv)
         return sleep_undisturbed();
     if (strcmp(what, "passed") == 0)
         return passed((int)strtol(argv[2], NULL, 10));
-    if (strcmp(what, "leak") == 0)
-        return *(volatile char *)memset(malloc(7), 0,
-                                        7); // NOLINT: the leak is the point
+    for (int i = 0; strcmp(what, "leak") == 0 && i < 64; i++) {
+        // A pointer to the last may be left in a register or on the stack.
+        if (*(volatile char *)memset(malloc(7), 0, 7) != 0 || i == 63)
+            return 0;
+    }
     puts("healthy");
     return 3;
 }
