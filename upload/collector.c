@@ -23,9 +23,18 @@ void collector_judge(const struct http_reply *reply, const char *id,
         verdict_down(out, "its answer is not a collector's; is the address right?");
 }
 
-void collector_write_url(const struct target *target, struct text *out)
+static void write_report_url(const struct target *target, struct text *out)
 {
     text_appendf(out, "%s/api/v1/reports", target->url);
+}
+
+void collector_ask(const struct target *target, const struct shipment *shipment,
+                   struct shipment_question *out)
+{
+    write_report_url(target, &out->url);
+    text_append_string(&out->body, "{}");
+    out->content_type = "application/json";
+    out->token = shipment->token;
 }
 
 // send_body posts size bytes of JSON. It returns CH_ERR_NO_MEMORY, or what http_send
@@ -36,7 +45,7 @@ static enum ch_status send_body(const struct target *target,
 {
     struct text CH_CLEANUP(text_deinit) packed = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    collector_write_url(target, &url);
+    write_report_url(target, &url);
     if (packing_zstd(bytes, size, &packed) != CH_OK || !text_ok(&url))
         return CH_ERR_NO_MEMORY;
     const struct http_request request = { .url = url.bytes,

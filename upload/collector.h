@@ -11,8 +11,10 @@
 void collector_send(const struct target *target, const struct shipment *shipment,
                     struct verdict *out);
 
-// collector_write_url appends the URL to which target's reports are posted.
-void collector_write_url(const struct target *target, struct text *out);
+// collector_ask asks by an empty object, which is refused for what it is only after the
+// token was accepted.
+void collector_ask(const struct target *target, const struct shipment *shipment,
+                   struct shipment_question *out);
 
 // collector_judge judges an answer to the report called id.
 void collector_judge(const struct http_reply *reply, const char *id,

@@ -43,14 +43,24 @@ void otlp_judge(const struct http_reply *reply, struct verdict *out)
         verdict_refused(reply, "the report", report_string(answer, "message"), out);
 }
 
-// otlp_write_url leaves a URL alone that already ends in the intake's path.
-void otlp_write_url(const struct target *target, struct text *out)
+// write_intake_url leaves a URL alone that already ends in the intake's path.
+static void write_intake_url(const struct target *target, struct text *out)
 {
     const char *base = target->url;
     size_t length = strlen(base);
     size_t suffix = strlen(INTAKE);
     bool whole = length > suffix && strcmp(base + length - suffix, INTAKE) == 0;
     text_appendf(out, "%s%s", base, whole ? "" : INTAKE);
+}
+
+void otlp_ask(const struct target *target, const struct shipment *shipment,
+              struct shipment_question *out)
+{
+    write_intake_url(target, &out->url);
+    text_append_string(&out->body, "{\"resourceLogs\":[]}");
+    if (shipment->otlp_headers != NULL)
+        text_append_string(&out->headers, shipment->otlp_headers);
+    out->content_type = "application/json";
 }
 
 void otlp_send(const struct target *target, const struct shipment *shipment,
@@ -66,7 +76,7 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
                                     .progress = shipment->progress,
                                     .context = shipment->context };
     verdict_begin(out);
-    otlp_write_url(target, &url);
+    write_intake_url(target, &url);
     enum ch_status status =
         otlp_logs_write(shipment->report, (int64_t)time(NULL) * 1000, &body);
     if (status == CH_OK)

@@ -11,8 +11,9 @@
 void otlp_send(const struct target *target, const struct shipment *shipment,
                struct verdict *out);
 
-// otlp_write_url appends the URL to which target's records are posted.
-void otlp_write_url(const struct target *target, struct text *out);
+// otlp_ask asks by a request without a record.
+void otlp_ask(const struct target *target, const struct shipment *shipment,
+              struct shipment_question *out);
 
 // otlp_judge judges an answer.
 void otlp_judge(const struct http_reply *reply, struct verdict *out);

@@ -14,21 +14,10 @@
 #include "base/file.h"
 #include "report/report.h"
 #include "report/spool_state.h"
-#include "upload/collector.h"
-#include "upload/otlp.h"
+#include "upload/protocol.h"
 #include "upload/retry.h"
-#include "upload/sentry.h"
 
 enum { TROUBLE_S = 60 };
-
-// send_fn sends a report to one kind of target.
-typedef void send_fn(const struct target *target, const struct shipment *shipment,
-                     struct verdict *out);
-static send_fn *const senders[] = {
-    [TARGET_KIND_COLLECTOR] = collector_send,
-    [TARGET_KIND_SENTRY] = sentry_send,
-    [TARGET_KIND_OTLP] = otlp_send,
-};
 
 // parcel is one report on its way.
 struct parcel {
@@ -137,7 +126,7 @@ static enum ch_status send_to(struct queue *queue, struct target *target,
         .progress = queue->progress != NULL ? tell_bytes : NULL,
         .context = queue,
     };
-    senders[target->kind](target, &shipment, &verdict);
+    protocol_of(target->kind)->send(target, &shipment, &verdict);
     return apply_verdict(queue, target, parcel, waiting, &verdict);
 }
 

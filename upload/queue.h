@@ -19,7 +19,7 @@
 #include "report/report_id.h"
 #include "report/spool.h"
 #include "report/spool_counts.h"
-#include "upload/target.h"
+#include "upload/target_list.h"
 
 // queue_say_fn gets one line about something that failed or was done.
 typedef void queue_say_fn(void *context, const char *line);

@@ -50,7 +50,9 @@ void sentry_judge(const struct http_reply *reply, const char *id, struct verdict
         out->wait_s = WAIT_UNSAID_S;
 }
 
-void sentry_write_request(const struct target *target, struct text *out_url,
+// write_request appends the URL to which envelopes are posted, and the header that
+// lets one in.
+static void write_request(const struct target *target, struct text *out_url,
                           struct text *out_headers)
 {
     text_appendf(out_url, "%s/api/%s/envelope/", target->url, target->project);
@@ -73,7 +75,7 @@ static enum ch_status post(const struct target *target, const struct shipment *s
                                     .timeout_ms = shipment->timeout_ms,
                                     .progress = shipment->progress,
                                     .context = shipment->context };
-    sentry_write_request(target, &url, &key);
+    write_request(target, &url, &key);
     enum ch_status status =
         sentry_envelope_write(shipment->report, attach ? shipment->json : NULL,
                               shipment->size, (int64_t)time(NULL) * 1000, &envelope);
@@ -84,6 +86,18 @@ static enum ch_status post(const struct target *target, const struct shipment *s
     request.url = url.bytes;
     request.headers = key.bytes;
     return http_send(&request, reply);
+}
+
+void sentry_ask(const struct target *target, const struct shipment *shipment,
+                struct shipment_question *out)
+{
+    (void)shipment;
+    write_request(target, &out->url, &out->headers);
+    text_appendf(&out->body,
+                 "{}\n{\"type\":\"client_report\"}\n"
+                 "{\"timestamp\":%lld,\"discarded_events\":[]}\n",
+                 (long long)time(NULL));
+    out->content_type = "application/x-sentry-envelope";
 }
 
 void sentry_send(const struct target *target, const struct shipment *shipment,

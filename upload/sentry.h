@@ -12,10 +12,9 @@
 void sentry_send(const struct target *target, const struct shipment *shipment,
                  struct verdict *out);
 
-// sentry_write_request appends the URL to which target's envelopes are posted, and the
-// header that authorizes them.
-void sentry_write_request(const struct target *target, struct text *out_url,
-                          struct text *out_headers);
+// sentry_ask asks by an envelope that says that no event was discarded.
+void sentry_ask(const struct target *target, const struct shipment *shipment,
+                struct shipment_question *out);
 
 // sentry_judge judges an answer to the report called id.
 void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out);

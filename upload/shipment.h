@@ -29,6 +29,16 @@ struct shipment {
     void *context;
 };
 
+// shipment_question carries what a report carries to be let in, and no report. Its
+// texts must be deinited.
+struct shipment_question {
+    struct text url;
+    struct text body;
+    struct text headers;
+    const char *content_type;
+    const char *token; // NULL: none
+};
+
 struct verdict {
     enum spool_target_state state;
     bool target_down;           // the failure is due to the target, not to this report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/target.h"
+#include "upload/target_list.h"
 
 #include <stdbool.h>
 #include <stdio.h>

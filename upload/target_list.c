@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/target.h"
+#include "upload/target_list.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/sanitize.h"
+#include "upload/protocol.h"
 
 enum { TARGETS_MAX = 16 };
-
-static const struct {
-    const char *prefix;
-    enum target_kind kind;
-} kinds[] = {
-    { "", TARGET_KIND_COLLECTOR },
-    { "sentry+", TARGET_KIND_SENTRY },
-    { "otlp+", TARGET_KIND_OTLP },
-};
 
 // match_url returns the http(s) URL that follows prefix in word, or NULL.
 static const char *match_url(const char *word, const char *prefix)
@@ -100,11 +92,11 @@ static enum ch_status split_dsn(struct target *target)
 // CH_ERR_MALFORMED: the word is not a target.
 static enum ch_status parse_word(const char *word, struct target *out)
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const char *url = match_url(word, kinds[i].prefix);
+    for (int kind = 0; kind < TARGET_KINDS; kind++) {
+        const char *url = match_url(word, protocol_of((enum target_kind)kind)->prefix);
         if (url == NULL)
             continue;
-        out->kind = kinds[i].kind;
+        out->kind = (enum target_kind)kind;
         out->url = without_slash(url);
         if (out->url == NULL)
             return CH_ERR_NO_MEMORY;

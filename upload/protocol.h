@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What there is to say about each kind of target, in one table: how its URLs begin, how
+// a report is sent to it, and how it is asked whether it would take one. To add a kind
+// is to add a file like sentry.c and a row here.
+//
+// Users: target (URLs), queue (sending), probe (asking).
+#pragma once
+#include <stdbool.h>
+
+#include "upload/shipment.h"
+#include "upload/target.h"
+
+// A protocol_send_fn sends the report and judges the answer.
+typedef void protocol_send_fn(const struct target *target,
+                              const struct shipment *shipment, struct verdict *out);
+
+// A protocol_ask_fn fills the question; of shipment it takes token and otlp_headers.
+typedef void protocol_ask_fn(const struct target *target,
+                             const struct shipment *shipment,
+                             struct shipment_question *out);
+
+struct protocol {
+    const char *prefix; // of its URLs: "sentry+"
+    const char *name;   // as messages say it: "Sentry"
+    const char *words;  // the member of an answer that says why: "detail"
+    protocol_send_fn *send;
+    protocol_ask_fn *ask;
+    bool takes_questions;   // a question is answered with 2xx
+    bool refuses_questions; // ... or with 400 and words, once the sender is let in
+};
+
+// protocol_of is the row of that kind.
+const struct protocol *protocol_of(enum target_kind kind);
