@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/images/image_frames.h"
 #include "agent/images/image_symbol.h"
 #include "base/cursor.h"
 
@@ -18,10 +19,37 @@ enum {
 
 static const char library[] = "/libstdc++.so";
 
+static bool image_has_path(const struct target_image *image, const char *part)
+{
+    return memmem(image->path, image->path_size, part, strlen(part)) != NULL;
+}
+
+// find_in_static_program is the address of a symbol of a static program, which alone
+// its file tells; 0: the program is not static, or is stripped.
+static uint64_t find_in_static_program(const struct capture *capture, const char *name)
+{
+    struct target_image *program = NULL;
+    struct elf_view file;
+    if (!capture_is_process(capture) || capture->narrow)
+        return 0;
+    for (size_t i = 0; i < capture->images.count; i++) {
+        struct target_image *image = &capture->images.images[i];
+        if (image_has_path(image, "/libc.so") || image_has_path(image, "/ld-"))
+            return 0;
+        if (program == NULL && image->path_size != 0 && image->path[0] == '/')
+            program = image;
+    }
+    if (program == NULL || image_frames_open(program, &file) != CH_OK)
+        return 0;
+    uint64_t vaddr = image_symbol_in_file(&file, name);
+    return vaddr != 0 ? program->bias + vaddr : 0;
+}
+
 uint64_t runtime_find_abort_message(const struct capture *capture)
 {
-    return image_symbol_find_in(&capture->reader, &capture->images, "/libc.so",
-                                "__abort_msg");
+    uint64_t found = image_symbol_find_in(&capture->reader, &capture->images,
+                                          "/libc.so", "__abort_msg");
+    return found != 0 ? found : find_in_static_program(capture, "__abort_msg");
 }
 
 uint64_t runtime_find_assert_fail(const struct capture *capture)
@@ -31,7 +59,7 @@ uint64_t runtime_find_assert_fail(const struct capture *capture)
     for (size_t i = 0; found == 0 && i < sizeof(libraries) / sizeof(libraries[0]); i++)
         found = image_symbol_find_in(&capture->reader, &capture->images, libraries[i],
                                      "__assert_fail");
-    return found;
+    return found != 0 ? found : find_in_static_program(capture, "__assert_fail");
 }
 
 // A pattern is the bytes of an instruction before its 32-bit operand.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/images/image_frames.h"
+#include "agent/images/image_symbol.h"
 #include "formats/elf.h"
 
 // FILE_LIMIT_BYTES bounds the files whose sections are read; larger ones go without.
@@ -58,28 +59,6 @@ void core_sections_add(struct core_images *all)
     }
 }
 
-// find_core_symbol looks a name up in one symbol table; 0: it is not there.
-static uint64_t find_core_symbol(const struct elf_view *view, const char *table,
-                                 const char *name)
-{
-    struct elf_section section;
-    struct elf_section names;
-    struct elf_symbol symbol;
-    if (elf_view_find_section(view, table, &section, NULL) != CH_OK ||
-        elf_view_section(view, section.link, &names) != CH_OK)
-        return 0;
-    struct cursor symbols = elf_section_cursor(view, &section);
-    while (elf_next_symbol(view, &symbols, &symbol) == CH_OK) {
-        struct cursor text = elf_section_cursor(view, &names);
-        cursor_seek(&text, symbol.name);
-        size_t size = strlen(name) + 1;
-        const uint8_t *bytes = cursor_take(&text, size);
-        if (bytes != NULL && symbol.section != 0 && memcmp(bytes, name, size) == 0)
-            return symbol.value;
-    }
-    return 0;
-}
-
 uint64_t core_sections_symbol(struct core_images *all, const char *name)
 {
     for (size_t i = 0; i < all->images->count; i++) {
@@ -88,7 +67,7 @@ uint64_t core_sections_symbol(struct core_images *all, const char *name)
         struct elf_view view;
         if (file == NULL || image->dynamic != 0 || !view_file(file, &view))
             continue;
-        uint64_t vaddr = find_core_symbol(&view, ".symtab", name);
+        uint64_t vaddr = image_symbol_in_file(&view, name);
         if (vaddr != 0)
             return image->bias + vaddr;
     }

@@ -72,20 +72,26 @@ void image_frames_take(const struct elf_view *file, const struct target_image *i
     unwind->debug_frame_size = unwind->debug_frame != NULL ? size : 0;
 }
 
+enum ch_status image_frames_open(struct target_image *image, struct elf_view *out)
+{
+    char path[4096];
+    if (image->deleted || image->path_size == 0 || image->path[0] != '/' ||
+        image->path_size >= sizeof(path))
+        return CH_ERR_NOT_FOUND;
+    memcpy(path, image->path, image->path_size);
+    path[image->path_size] = 0;
+    if (image->file == NULL)
+        image->file = read_regular(path, &image->file_size);
+    if (image->file == NULL)
+        return CH_ERR_NOT_FOUND;
+    enum ch_status status = elf_view_init(out, image->file, image->file_size);
+    return status != CH_OK || same_build(out, image) ? status : CH_ERR_NOT_FOUND;
+}
+
 static void find_one(struct target_image *image, struct unwind_image *unwind)
 {
     struct elf_view file;
-    char path[4096];
-    size_t size;
-    if (image->eh_frame_hdr_size != 0 || image->deleted || image->path_size == 0 ||
-        image->path[0] != '/' || image->path_size >= sizeof(path))
-        return;
-    memcpy(path, image->path, image->path_size);
-    path[image->path_size] = 0;
-    free(image->file);
-    image->file = read_regular(path, &size);
-    if (image->file != NULL && elf_view_init(&file, image->file, size) == CH_OK &&
-        same_build(&file, image))
+    if (image->eh_frame_hdr_size == 0 && image_frames_open(image, &file) == CH_OK)
         image_frames_take(&file, image, unwind);
 }
 

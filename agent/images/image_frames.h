@@ -12,6 +12,12 @@
 
 enum { IMAGE_FRAMES_FILE_MAX = 64 << 20 }; // larger files are not read
 
+// image_frames_open views the file of an image on this machine, which it reads on first
+// use; the bytes stay until images_deinit. CH_ERR_NOT_FOUND: there is none, it is too
+// large, or it is of another build.
+CH_CHECKED enum ch_status image_frames_open(struct target_image *image,
+                                            struct elf_view *out);
+
 // image_frames_find adds what the files of images on this machine have to
 // images->unwind. The bytes stay until images_deinit.
 void image_frames_find(struct target_images *images);

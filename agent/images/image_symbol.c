@@ -150,3 +150,23 @@ uint64_t image_symbol_find_in(const struct memory_reader *reader,
     }
     return 0;
 }
+
+uint64_t image_symbol_in_file(const struct elf_view *view, const char *name)
+{
+    struct elf_section section;
+    struct elf_section names;
+    struct elf_symbol symbol;
+    if (elf_view_find_section(view, ".symtab", &section, NULL) != CH_OK ||
+        elf_view_section(view, section.link, &names) != CH_OK)
+        return 0;
+    struct cursor symbols = elf_section_cursor(view, &section);
+    while (elf_next_symbol(view, &symbols, &symbol) == CH_OK) {
+        struct cursor text = elf_section_cursor(view, &names);
+        cursor_seek(&text, symbol.name);
+        size_t size = strlen(name) + 1;
+        const uint8_t *bytes = cursor_take(&text, size);
+        if (bytes != NULL && symbol.section != 0 && memcmp(bytes, name, size) == 0)
+            return symbol.value;
+    }
+    return 0;
+}

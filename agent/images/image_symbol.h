@@ -4,6 +4,7 @@
 // or core by the image's own hash table (formats/elf_hash.h). No file is opened.
 #pragma once
 #include "agent/images/images.h"
+#include "formats/elf.h"
 
 // image_symbol_find finds the address of the symbol name. CH_ERR_NOT_FOUND: the image
 // does not define it, or has no such table. CH_ERR_FAULT: the table cannot be read.
@@ -17,3 +18,7 @@ CH_CHECKED enum ch_status image_symbol_find(const struct memory_reader *reader,
 uint64_t image_symbol_find_in(const struct memory_reader *reader,
                               const struct target_images *images, const char *library,
                               const char *name);
+
+// image_symbol_in_file is the vaddr of a symbol of the file's .symtab, which programs
+// have that are not stripped, also static ones; 0: it has no such symbol.
+uint64_t image_symbol_in_file(const struct elf_view *view, const char *name);

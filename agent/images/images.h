@@ -53,7 +53,8 @@ struct target_image {
     uint64_t sframe;
     uint64_t sframe_size;                   // 0: there is none
     struct image_place places[PLACE_KINDS]; // of our libraries in it
-    void *file; // the file that image_frames_find read; NULL: none
+    void *file; // the file that image_frames_open read; NULL: none
+    size_t file_size;
 };
 
 struct target_images {

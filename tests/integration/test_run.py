@@ -297,11 +297,18 @@ class Traced(Case):
                            "write_through")
 
     def test_an_assertion_is_quoted(self):
-        for kind in ("dynamic", "musl"):
+        for kind in ("dynamic", *TRACED): # of static ones by the symbols in their files
             with self.subTest(kind):
                 report = self.crash([PROGRAMS.compiled(kind), "assert"], signal.SIGABRT,
                                     "main", via="trace")
                 self.assertIn("argc > 100", report["crash"]["message"])
+
+    def test_a_stripped_static_program_that_aborts_is_reported_without_a_message(self):
+        with Scene() as scene:
+            path = scene.copy(PROGRAMS.compiled("static"))
+            subprocess.run(["strip", path], check=True)
+            report = self.crash([path, "assert"], signal.SIGABRT, None)
+            self.assertNotIn("message", report["crash"])
 
     def test_a_core_file_is_left_as_without(self):
         if not cores_land_in_folder():
