@@ -17,6 +17,7 @@
 #include "agent/live/stop.h"
 #include "agent/live/target_memory.h"
 #include "base/settings.h"
+#include "handler/request_page.h"
 #include "unwind/unwind.h"
 
 // A target_crash is what the handler reported of the crash.
@@ -27,25 +28,18 @@ struct target_crash {
     uint64_t monotonic_ns;
     struct unwind_registers registers;
     uint64_t flags;
-    uint64_t fault_error;       // x86-64: the page fault's error code
-    uint64_t fault_trap;        // x86-64: the exception's vector number
-    bool dies;                  // the process dies whatever its handlers do
-    bool narrow;                // a 32-bit program: see narrow_walk.h
-    bool signal_only;           // only the signal number in info is known
-    uint64_t abort_message;     // address of glibc's __abort_msg; 0: not known
-    uint64_t exception_globals; // address of libstdc++'s for the thread; 0: not known
-    uint64_t terminate;         // address of std::terminate; 0: not known
-    uint64_t set_terminate;     // address of std::set_terminate; 0: not known
-    uint64_t context_page;      // address of the program's context page; 0: none
-    uint64_t flight_state;      // address of libcrashhook-flight's rings; 0: none
-    uint64_t exception_slot;    // address of a pointer to libc++abi's; 0: not known
-    uint64_t get_terminate;     // std::get_terminate; 0: not known
-    uint64_t get_globals;       // __cxa_get_globals; 0: not known
-    uint64_t assert_fail;       // address of __assert_fail; 0: not known
-    uint64_t sanitizer_report;  // the text of AddressSanitizer's report; 0: none
-    uint64_t thread_pointer;    // the thread's; 0: not known
-    int channel;                // to the waiting handler; 0: none waits
-    uint64_t watches;           // address of the table of watched objects; 0: none
+    uint64_t fault_error;  // x86-64: the page fault's error code
+    uint64_t fault_trap;   // x86-64: the exception's vector number
+    bool dies;             // the process dies whatever its handlers do
+    bool narrow;           // a 32-bit program: see narrow_walk.h
+    bool signal_only;      // only the signal number in info is known
+    uint64_t context_page; // address of the program's context page; 0: none
+    uint64_t flight_state; // address of libcrashhook-flight's rings; 0: none
+    struct runtime_places places;
+    uint64_t get_globals;    // __cxa_get_globals; 0: not known
+    uint64_t thread_pointer; // the thread's; 0: not known
+    int channel;             // to the waiting handler; 0: none waits
+    uint64_t watches;        // address of the table of watched objects; 0: none
 
     // What one of the program's own handlers did about the crash: the signal that it
     // raised (si_signo 0: none), or the status that it was exiting with.

@@ -86,10 +86,10 @@ static bool dumps_core(int number)
 static void find_words(struct core_capture *all)
 {
     struct target_crash *crash = &all->crash;
-    crash->abort_message = core_sections_symbol(&all->images, "__abort_msg");
-    crash->assert_fail = core_sections_symbol(&all->images, "__assert_fail");
-    crash->terminate = core_sections_symbol(&all->images, "_ZSt9terminatev");
-    crash->set_terminate =
+    crash->places.abort_message = core_sections_symbol(&all->images, "__abort_msg");
+    crash->places.assert_fail = core_sections_symbol(&all->images, "__assert_fail");
+    crash->places.terminate = core_sections_symbol(&all->images, "_ZSt9terminatev");
+    crash->places.set_terminate =
         core_sections_symbol(&all->images, "_ZSt13set_terminatePFvvE");
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }

@@ -161,8 +161,8 @@ static void read_assertion(const struct capture *capture, struct crash_examinati
 {
     const struct target_crash *crash = capture->crash;
     const struct assert_place place = {
-        .function = crash->assert_fail != 0 ? crash->assert_fail
-                                            : runtime_find_assert_fail(capture),
+        .function = crash->places.assert_fail != 0 ? crash->places.assert_fail
+                                                   : runtime_find_assert_fail(capture),
         .sp = crash->registers.value[capture->arch->sp],
         .is_code = images_is_code,
         .context = (void *)(uintptr_t)&capture->images,
@@ -170,6 +170,15 @@ static void read_assertion(const struct capture *capture, struct crash_examinati
     if (capture->arch->id != UNWIND_ARCH_AMD64 ||
         assert_call_read(&capture->reader, &place, out->message) != CH_OK)
         out->message[0] = 0;
+}
+
+// in_thread is the address of what lies at offset from the crashed thread's pointer; 0:
+// not known.
+static uint64_t in_thread(const struct target_crash *crash, int64_t offset)
+{
+    return crash->thread_pointer != 0 && offset != 0
+               ? crash->thread_pointer + (uint64_t)offset
+               : 0;
 }
 
 // read_stack_words fills in what the target's libraries reported before it aborted; a
@@ -180,25 +189,25 @@ static void read_stack_words(const struct capture *capture,
     const struct target_crash *crash = capture->crash;
     if (crash->info.si_signo != SIGABRT)
         return;
-    if (sanitizer_words_read(&capture->reader, crash->sanitizer_report, out->message) ==
-        CH_OK)
+    if (sanitizer_words_read(&capture->reader, crash->places.sanitizer_report,
+                             out->message) == CH_OK)
         return;
-    uint64_t message = crash->abort_message != 0 ? crash->abort_message
-                                                 : runtime_find_abort_message(capture);
+    uint64_t message = crash->places.abort_message != 0
+                           ? crash->places.abort_message
+                           : runtime_find_abort_message(capture);
     if (abort_message_read(&capture->reader, message, out->message) != CH_OK)
         out->message[0] = 0;
     if (out->message[0] == 0)
         read_assertion(capture, out);
     struct exception_place place = {
-        .globals = crash->exception_globals,
-        .terminate = crash->terminate,
-        .set_terminate = crash->set_terminate,
-        .get_terminate = crash->get_terminate,
+        .globals = in_thread(crash, crash->places.exception_globals),
+        .terminate = crash->places.terminate,
+        .set_terminate = crash->places.set_terminate,
+        .get_terminate = crash->places.get_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
-    if (crash->exception_slot != 0 &&
-        memory_read_word(&capture->reader, crash->exception_slot, &place.globals) !=
-            CH_OK)
+    uint64_t slot = in_thread(crash, crash->places.exception_slot);
+    if (slot != 0 && memory_read_word(&capture->reader, slot, &place.globals) != CH_OK)
         place.globals = 0;
     if (place.globals == 0)
         runtime_find_exceptions(capture, &place);

@@ -79,21 +79,11 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .realtime_ns = page->crash_realtime_ns,
         .monotonic_ns = page->crash_monotonic_ns,
         .dies = page->dies != 0,
-        .abort_message = page->abort_message,
-        .terminate = page->terminate,
-        .set_terminate = page->set_terminate,
-        .get_terminate = page->get_terminate,
-        .assert_fail = page->assert_fail,
-        .sanitizer_report = page->sanitizer_report,
+        .places = page->places,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
         .watches = page->watches,
     };
-    if (page->thread_pointer != 0 && page->exception_slot != 0)
-        out->exception_slot = page->thread_pointer + (uint64_t)page->exception_slot;
-    if (page->thread_pointer != 0 && page->exception_globals != 0)
-        out->exception_globals =
-            page->thread_pointer + (uint64_t)page->exception_globals;
     memcpy(&out->info, page->siginfo, sizeof(out->info));
     memcpy(&out->then, page->then, sizeof(out->then));
     out->exits = page->exit_status >= 0;

@@ -193,7 +193,7 @@ bool crash_put_contents(int fd, enum record_reason reason)
                   sizeof(struct context_page));
     uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
     put_frames(w, machine_frame_pointer(registers), stack_end);
-    put_message(w, crash_plan->page->abort_message);
+    put_message(w, crash_plan->page->places.abort_message);
     put_file(w, RECORD_AUXV, "/proc/thread-self/auxv");
     sys_truncate(w->fd, w->at);
     return true;

@@ -155,7 +155,7 @@ static int install(char *const *environment, const struct crashhook_options *opt
                                   .reports_first = settings.handlers == HANDLERS_LAST,
                                   .keep_stderr = stderr_is_wanted(&settings),
                                   .context = context_map() };
-    message_places_find(&wishes.messages);
+    message_places_find(&wishes.places);
     struct crash_plan *plan = plan_create(&wishes);
     if (plan == NULL)
         return ENOMEM;

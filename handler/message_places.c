@@ -46,9 +46,9 @@ static int64_t find_thread_slot(uint64_t pointer, uint64_t globals)
     return 0;
 }
 
-void message_places_find(struct message_places *out)
+void message_places_find(struct runtime_places *out)
 {
-    *out = (struct message_places){ .abort_message = (uintptr_t)abort_message_place() };
+    *out = (struct runtime_places){ .abort_message = (uintptr_t)abort_message_place() };
     out->sanitizer_report = sanitizer_report_place();
 #if !defined(__GLIBC__)
     out->assert_fail = (uintptr_t)__assert_fail;

@@ -10,19 +10,10 @@
 #pragma once
 #include <stdint.h>
 
-struct message_places {
-    uint64_t abort_message;    // address of __abort_msg, a pointer; 0: not known
-    int64_t exception_globals; // offset from the thread pointer; 0: not known
-    uint64_t terminate;        // std::terminate; 0: not known
-    uint64_t set_terminate;    // std::set_terminate; 0: not known
-    int64_t exception_slot;    // offset of a pointer to libc++abi's; 0: not known
-    uint64_t get_terminate;    // std::get_terminate; 0: not known
-    uint64_t sanitizer_report; // a text, empty until AddressSanitizer reports; 0: none
-    uint64_t assert_fail; // musl's __assert_fail, which stores no message; 0: not known
-};
+#include "handler/request_page.h"
 
 // message_places_find fills out with this process's addresses.
-void message_places_find(struct message_places *out);
+void message_places_find(struct runtime_places *out);
 
 // sanitizer_report_place has AddressSanitizer's report kept from now on, and gives the
 // address of the copy; 0: the program is built without it.

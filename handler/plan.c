@@ -146,14 +146,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     page->version = REQUEST_VERSION;
     page->size = sizeof(*page);
     page->keep_stderr = wishes->keep_stderr;
-    page->abort_message = wishes->messages.abort_message;
-    page->exception_globals = wishes->messages.exception_globals;
-    page->terminate = wishes->messages.terminate;
-    page->set_terminate = wishes->messages.set_terminate;
-    page->sanitizer_report = wishes->messages.sanitizer_report;
-    page->exception_slot = wishes->messages.exception_slot;
-    page->get_terminate = wishes->messages.get_terminate;
-    page->assert_fail = wishes->messages.assert_fail;
+    page->places = wishes->places;
     page->context_page = (uintptr_t)wishes->context;
     page->watches = (uintptr_t)watch_slots;
     return plan;

@@ -29,7 +29,7 @@ struct plan_wishes {
     uint64_t timeout_ns;
     bool keep_stderr;
     bool reports_first; // before a handler of the program is asked
-    struct message_places messages;
+    struct runtime_places places;
     const struct context_page *context; // NULL: none
 };
 

@@ -58,6 +58,19 @@ struct request_message {
     uint32_t unused;
 };
 
+// runtime_places is where the runtimes in the process keep what they said last. The
+// handler finds it at install; in a core the agent does.
+struct runtime_places {
+    uint64_t abort_message;    // address of __abort_msg, a pointer; 0: not known
+    int64_t exception_globals; // offset from the thread pointer; 0: not known
+    uint64_t terminate;        // std::terminate; 0: not known
+    uint64_t set_terminate;    // std::set_terminate; 0: not known
+    int64_t exception_slot;    // offset of a pointer to libc++abi's; 0: not known
+    uint64_t get_terminate;    // std::get_terminate; 0: not known
+    uint64_t assert_fail; // __assert_fail, which may store no message; 0: not known
+    uint64_t sanitizer_report; // a text, empty until AddressSanitizer reports; 0: none
+};
+
 struct request_page {
     uint64_t magic;
     uint32_t version;
@@ -76,17 +89,10 @@ struct request_page {
     uint64_t context_address; // address of the ucontext_t in the crashed process
     uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
-    uint64_t thread_pointer;   // the crashed thread's; 0: not known
-    uint64_t abort_message;    // address of glibc's __abort_msg; 0: none
-    int64_t exception_globals; // offset of libstdc++'s from the thread pointer; 0: none
-    uint64_t terminate;        // std::terminate; 0: none
-    uint64_t set_terminate;    // std::set_terminate; 0: none
-    int64_t exception_slot;    // offset of a pointer to libc++abi's from there; 0: none
-    uint64_t get_terminate;    // std::get_terminate; 0: none
-    uint64_t assert_fail;      // musl's __assert_fail; 0: none
-    uint64_t sanitizer_report; // the text of AddressSanitizer's report; 0: none
-    uint64_t context_page;     // address of struct context_page; 0: none
-    uint64_t watches;          // address of the table of watch_page.h
+    uint64_t thread_pointer; // the crashed thread's; 0: not known
+    struct runtime_places places;
+    uint64_t context_page; // address of struct context_page; 0: none
+    uint64_t watches;      // address of the table of watch_page.h
     // What the program's handler did about the crash: the siginfo of the signal that it
     // raised (si_signo 0: none), or the status that it exits with (-1: it does not).
     uint8_t then[128];
