@@ -84,6 +84,9 @@ static long clone_blocked(void)
 static bool helper_start(int channel, char *const *argv)
 {
     struct crash_helper *helper = &crash_state.helper;
+    // After a vfork child's crash, its helper may still be ending, on this very stack.
+    if (helper_load(&helper->state) != CRASH_HELPER_GONE)
+        (void)helper_await_end(sys_clock_ns(CLOCK_MONOTONIC) + LOOK_EVERY_NS);
     helper->channel = channel;
     helper->argv = argv;
     helper->wrote = 0;
