@@ -87,8 +87,8 @@ static bool is_of_library(const json_t *frame)
     static const char *const spaces[] = { "core::", "std::", "alloc::", "__rustc::" };
     const char *function = report_string(frame, "function");
     const char *file = report_string(frame, "file");
-    if (file != NULL)
-        return words_begins(file, "/rustc/");
+    if (file != NULL) // of the Rust project's builds, or of Debian's
+        return words_begins(file, "/rustc/") || words_begins(file, "/usr/src/rustc-");
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         if (function != NULL && words_begins(function, spaces[i]))
             return true;

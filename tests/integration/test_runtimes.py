@@ -35,7 +35,7 @@ import unittest
 
 import harness
 from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of
-from place import no_rust, no_sys_ptrace
+from place import no_rust, no_sys_ptrace, not_for_others
 
 WAYS = ("preload", "trace")
 PRELOAD = ("preload",) # what `run --via auto` does not trace
@@ -197,9 +197,11 @@ ROWS += [
         prepare=compiled("rustc", "-g", "-O", "-Clink-arg=-Wl,-u,crashhook_install",
                          "-Clink-arg={build}/lib/libcrashhook.a", "-o", "{folder}/overflow",
                          "{programs}/overflow.rs")),
-    Row("postgres", ["runuser", "-u", "postgres", "--preserve-environment", "--",
+    # setpriv is the program itself after its exec, so that it can be killed.
+    Row("postgres", ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
                      "{postgres}/postgres", "--single", "-D", "{folder}/data", "postgres"],
-        needs=["runuser", "{postgres}/initdb"], frame="faulty_thread_bug",
+        needs=["setpriv", "runuser", "{postgres}/initdb"], frame="faulty_thread_bug",
+        lacks=lambda: not_for_others(harness.BUILD),
         variables={"LD_PRELOAD": "{faulty}", "FAULT_IN": "postgres",
                    "CRASHHOOK_MODE": "daemon"},
         prepare=lambda folder: prepare_postgres(folder)),

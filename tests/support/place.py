@@ -52,9 +52,22 @@ def no_sys_ptrace():
     return "" if int(effective, 16) >> 19 & 1 else "no CAP_SYS_PTRACE"
 
 
+def not_for_others(folder):
+    """Nobody but the owner may use what is in the folder, as below a home of mode 0700."""
+    return refusal("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                   "ls", folder)
+
+
 def no_rust():
-    # Its version manager has a rustc without a compiler where HOME is another.
-    return refusal("rustc", "--version")
+    # Its version manager has a rustc without a compiler where HOME is another. Walks
+    # through the library of Debian 12's rustc 1.63 end in its abort function.
+    why = refusal("rustc", "--version")
+    if why:
+        return why
+    said = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    minor = int(said.split()[1].split(".")[1])
+    return "" if minor >= 70 else f"{said.strip()} is older than 1.70"
 
 
 needs_namespaces = _needs(no_namespaces)

@@ -3,7 +3,7 @@
 // overflow thread|main|abort: a Rust program that uses up a stack, or aborts.
 #[inline(never)]
 fn overflow(depth: u64) -> u64 {
-    let room = std::hint::black_box([depth; 64]);
+    let room = unsafe { std::ptr::read_volatile(&[depth; 64]) };
     overflow(depth + 1) + room[(depth % 64) as usize]
 }
 
