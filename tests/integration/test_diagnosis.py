@@ -8,6 +8,7 @@ import json
 import os
 import select
 import signal
+import time
 import unittest
 
 import jsonschema
@@ -104,6 +105,19 @@ GROUPS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 # What a deep recursion is seen in.
 SEEN_IN = {"stack_main": "deeper", "stack_thread": "deeper"}
 
+def remove_group(folder):
+    """Removes a control group once the last of its processes is gone, which nothing tells."""
+    until = time.monotonic() + 30
+    while True:
+        try:
+            os.rmdir(folder)
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
 class Diagnosis(unittest.TestCase):
     def crash(self, how, number):
         """The one report of faults.c's crash by how, which the signal ended."""
@@ -152,7 +166,7 @@ class Diagnosis(unittest.TestCase):
             try:
                 yield folder
             finally:
-                os.rmdir(folder)
+                remove_group(folder)
             return
         yield None
 
