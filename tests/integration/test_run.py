@@ -426,12 +426,13 @@ class Transparent(Case):
 
     def start(self, scene, via, *command, preexec_fn=None):
         """Starts a program; a script of Python's takes its signals by sigwait, for between
-        looking at what came and blocking again a handler may miss one."""
+        looking at what came and blocking again a handler may miss one. A group of its own
+        is never orphaned, as ours may be, and so can be stopped by SIGTSTP."""
         return subprocess.Popen(
             [CRASHHOOK, "run", "--via", via, "--", *command],
             env=scene.environment({"LD_PRELOAD": ""}), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=preexec_fn)
+            preexec_fn=preexec_fn, process_group=0)
 
     def ends(self, process, expected):
         process.stdin.close()
