@@ -16,6 +16,11 @@ CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
 CASES = os.path.join(SOURCE, "tests", "cases", "report")
 SANITIZED = bool(os.environ.get("SANITIZER"))
 
+# For a build with AddressSanitizer; another ignores them. Its runtime takes SIGSEGV before
+# our handler can, and its check for leaks ends a process that is traced with 1.
+OWN_SIGSEGV = {"ASAN_OPTIONS": "handle_segv=0"}
+TRACED = {"ASAN_OPTIONS": "detect_leaks=0"}
+
 
 def case(name):
     return os.path.join(CASES, name)

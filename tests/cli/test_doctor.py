@@ -248,7 +248,7 @@ class Programs(Doctor):
                 shutil.copy(os.path.join(BUILD, part), os.path.join(copied, part))
             done = subprocess.run(
                 [os.path.join(copied, "bin/crashhook"), "doctor", "--json", "--", path],
-                cwd="/", env=scene.environment({}), timeout=60,
+                cwd="/", env=scene.environment(cli_scene.OWN_SIGSEGV), timeout=60,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 user=NOBODY, group=NOBODY, extra_groups=[], check=False)
             checks = {c["name"]: c for c in json.loads(done.stdout)["checks"]}
@@ -285,7 +285,7 @@ class Users(Doctor):
             scene.admit_everybody()
             os.chown(scene.spool, NOBODY, NOBODY)
             name = pwd.getpwuid(NOBODY).pw_name
-            found = self.found(scene, "--user", name)
+            found = self.found(scene, "--user", name, **cli_scene.OWN_SIGSEGV)
         self.assertEqual(found["user"][:2], ("ok", f"{name}: reports go to '{scene.spool}'"))
         self.assertEqual(found["test crash"][0], "ok")
         self.assertIn(f"became {name} crashed and was reported", found["test crash"][1])

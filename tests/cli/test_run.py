@@ -55,7 +55,8 @@ class Run(unittest.TestCase):
     def ends_with(self, expected, *command):
         for way in (["--via", "preload"], ["--via", "trace"], ["--enable", "no"]):
             with self.subTest(way=way, command=command), Scene() as scene:
-                done = scene.run("run", *way, "--print", "no", "--", *command)
+                done = scene.run("run", *way, "--print", "no", "--", *command,
+                                 **(cli_scene.TRACED if "trace" in way else {}))
                 self.assertEqual(done.returncode, expected)
 
     def test_it_ends_as_the_program_did(self):
