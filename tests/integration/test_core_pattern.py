@@ -138,6 +138,12 @@ def wait_for(condition, seconds=60):
     raise AssertionError("it did not come")
 
 
+def run_where_all_may_read(scene):
+    """Crashes a copy of the program that the core's reader, who owns nothing, may open."""
+    os.chmod(scene.folder, 0o755)
+    return scene.run([shutil.copy(program("core_threads_pie"), scene.folder), "3"], core=True)
+
+
 class StoredCores(unittest.TestCase):
     def check(self, scene, pid):
         reports = scene.reports()
@@ -153,7 +159,7 @@ class StoredCores(unittest.TestCase):
     def test_a_piped_core_is_stored_and_finished_like_a_crash(self):
         with Scene() as scene:
             scene.preload = None
-            ended = scene.run([program("core_threads_pie"), "3"], core=True)
+            ended = run_where_all_may_read(scene)
             with open(scene.core(ended.pid), "rb") as core:
                 # As the kernel starts it: no stdout, no stderr.
                 done = subprocess.run(
@@ -194,7 +200,7 @@ class StoredCores(unittest.TestCase):
                  ({"preexec_fn": lambda: os.setresuid(4711, 0, 0)}, (*nobody, ""))]
         with Scene() as scene:
             scene.preload = None
-            ended = scene.run([program("core_threads_pie"), "3"], core=True)
+            ended = run_where_all_may_read(scene)
             for number, (identity, wanted) in enumerate(cases):
                 with self.subTest(identity):
                     status = self.read_core_of(scene, scene.core(ended.pid), **identity)

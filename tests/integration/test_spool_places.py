@@ -37,6 +37,12 @@ def entries(folder):
                   if name != ".filled") if os.path.isdir(folder) else []
 
 
+def setUpModule():
+    # The machine's /tmp is replaced by a folder of the test's own.
+    if harness.BUILD.startswith("/tmp/"):
+        raise unittest.SkipTest("the build is below /tmp, which the tests put another over")
+
+
 class Machine(harness.Scene):
     """A machine with the package installed, or without it."""
 
