@@ -2,26 +2,10 @@
 #include "backtrace/named.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "backtrace/frame_list.h"
 #include "backtrace/symbol.h"
-
-static bool grow_named_list(void *array, size_t count, size_t *capacity,
-                            size_t item_size)
-{
-    if (count < *capacity)
-        return true;
-    void *items;
-    size_t larger = *capacity != 0 ? *capacity * 2 : 64;
-    memcpy(&items, array, sizeof(items));
-    items = realloc(items, larger * item_size);
-    if (items == NULL)
-        return false;
-    memcpy(array, &items, sizeof(items));
-    *capacity = larger;
-    return true;
-}
+#include "base/array.h"
 
 enum ch_status named_create(const struct crashhook_backtrace *backtrace,
                             struct crashhook_images *images,
@@ -45,8 +29,7 @@ enum ch_status named_create(const struct crashhook_backtrace *backtrace,
 enum ch_status named_add_frame(struct crashhook_symbolicated_backtrace *named,
                                const struct crashhook_symbolicated_frame *frame)
 {
-    if (!grow_named_list(&named->frames, named->count, &named->capacity,
-                         sizeof(*frame)))
+    if (!array_reserve(&named->frames, &named->capacity, named->count, sizeof(*frame)))
         return CH_ERR_NO_MEMORY;
     named->frames[named->count++] = *frame;
     return CH_OK;
@@ -55,8 +38,8 @@ enum ch_status named_add_frame(struct crashhook_symbolicated_backtrace *named,
 enum ch_status named_add_symbol(struct crashhook_symbolicated_backtrace *named,
                                 struct crashhook_symbol *symbol)
 {
-    if (!grow_named_list(&named->symbols, named->symbol_count, &named->symbol_capacity,
-                         sizeof(struct crashhook_symbol *))) {
+    if (!array_reserve(&named->symbols, &named->symbol_capacity, named->symbol_count,
+                       sizeof(struct crashhook_symbol *))) {
         crashhook_symbol_destroy(symbol);
         return CH_ERR_NO_MEMORY;
     }

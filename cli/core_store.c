@@ -14,6 +14,7 @@
 #include "agent/images/read_file.h"
 #include "agent/raw_report.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/delivery.h"
@@ -130,17 +131,6 @@ static enum ch_status read_core_report(struct core_work *work, struct text *raw,
     return status;
 }
 
-static bool write_core_report(int fd, const char *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t count = write(fd, bytes + done, size - done);
-        if (count < 0 && errno != EINTR)
-            return false;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 // core_in_child returns the report with its names.
 static enum ch_status core_in_child(void *context, int to_parent)
 {
@@ -166,7 +156,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     (void)json_object_set_new(report, "revision", json_integer(1));
     status = report_print_kept(report, &named);
     const struct text *best = status == CH_OK ? &named : &raw;
-    return write_core_report(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
+    return file_write_all(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
 }
 
 static const char *core_why(enum ch_status status)

@@ -308,21 +308,6 @@ enum ch_status spool_adopt(const struct spool *spool, const char *id, int fd)
     return CH_OK;
 }
 
-static enum ch_status write_whole_file(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size != 0) {
-        ssize_t count = write(fd, at, size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return CH_ERR_IO;
-        at += count;
-        size -= (size_t)count;
-    }
-    return CH_OK;
-}
-
 // replace_spool_file writes temporary, locked and synced, renames it to name, and
 // returns its lock.
 static enum ch_status replace_spool_file(const struct spool *spool,
@@ -339,9 +324,8 @@ static enum ch_status replace_spool_file(const struct spool *spool,
     if (status != CH_OK)
         return status;
 
-    status = write_whole_file(fd, content->iov_base, content->iov_len);
-    if (status == CH_OK && fsync(fd) != 0)
-        status = CH_ERR_IO;
+    bool written = file_write_all(fd, content->iov_base, content->iov_len);
+    status = written && fsync(fd) == 0 ? CH_OK : CH_ERR_IO;
     if (status == CH_OK)
         status = publish(spool, temporary, name);
     if (status != CH_OK) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/images/read_file.h"
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/sorted.h"
 #include "formats/elf.h"
@@ -17,20 +18,6 @@ enum {
     PAGE_BYTES = 4096,
 };
 
-static bool grow_image_list(void **array, size_t count, size_t *capacity,
-                            size_t item_size)
-{
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity != 0 ? *capacity * 2 : 64;
-    void *items = realloc(*array, larger * item_size);
-    if (items == NULL)
-        return false;
-    *array = items;
-    *capacity = larger;
-    return true;
-}
-
 enum ch_status images_parse_maps(struct target_images *out)
 {
     size_t capacity = 0;
@@ -42,8 +29,8 @@ enum ch_status images_parse_maps(struct target_images *out)
             return CH_OK;
         if (line != CH_OK)
             continue;
-        if (!grow_image_list((void **)&out->mappings, out->mapping_count, &capacity,
-                             sizeof(*out->mappings)))
+        if (!array_reserve(&out->mappings, &capacity, out->mapping_count,
+                           sizeof(*out->mappings)))
             return CH_ERR_NO_MEMORY;
         out->mappings[out->mapping_count++] = (struct target_mapping){
             .start = entry.start,
@@ -258,8 +245,7 @@ static enum ch_status append_image(struct target_images *out,
 {
     if (out->count == IMAGES_MAX)
         return CH_ERR_LIMIT;
-    if (!grow_image_list((void **)&out->images, out->count, &out->capacity,
-                         sizeof(*out->images)))
+    if (!array_reserve(&out->images, &out->capacity, out->count, sizeof(*out->images)))
         return CH_ERR_NO_MEMORY;
     out->images[out->count++] = *image;
     return CH_OK;
