@@ -82,7 +82,7 @@ static bool reaches(const struct target_mapping *mapping, uint64_t sp, uint64_t 
            (sp >= mapping->start || mapping->start - sp <= reach);
 }
 
-static bool function_is_called(const struct target_mapping *mapping, const char *path)
+static bool mapping_has_path(const struct target_mapping *mapping, const char *path)
 {
     return mapping->path_size == strlen(path) &&
            memcmp(mapping->path, path, mapping->path_size) == 0;
@@ -104,7 +104,7 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
         return own;
     for (size_t i = 0; i < images->mapping_count; i++) {
         const struct target_mapping *mapping = &images->mappings[i];
-        bool first = function_is_called(mapping, "[stack]");
+        bool first = mapping_has_path(mapping, "[stack]");
         if (reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
             return mapping;
     }

@@ -68,7 +68,7 @@ static uint64_t find_context(const struct fault_search *search, uint64_t pc,
     return 0;
 }
 
-static bool is_first_fault(int number, int code)
+static bool is_kernel_fault(int number, int code)
 {
     bool by_kernel = code > 0 && code <= SI_KERNEL;
     return by_kernel && (number == SIGSEGV || number == SIGBUS || number == SIGILL ||
@@ -80,7 +80,7 @@ static bool is_first_fault(int number, int code)
 static bool has_siginfo(const struct fault_search *search, uint64_t at, siginfo_t *out)
 {
     return memory_read(&search->capture->reader, at, out, sizeof(*out)) == CH_OK &&
-           out->si_errno == 0 && is_first_fault(out->si_signo, out->si_code);
+           out->si_errno == 0 && is_kernel_fault(out->si_signo, out->si_code);
 }
 
 // is_after_call is whether the instruction before pc is a system call, as it is where a

@@ -67,7 +67,7 @@ static void print_list(const char *group, FILE *to)
     }
 }
 
-static void print_help_of_command(FILE *to)
+static void print_overview(FILE *to)
 {
     fputs("usage: crashhook COMMAND [OPTION...] [ARGUMENT...]\n\n"
           "Crash reports for Linux programs.\n\ncommands:\n",
@@ -162,11 +162,11 @@ int main(int argc, char **argv)
     int result = COMMAND_DONE;
     standard_files_hold();
     if (argc < 2) {
-        print_help_of_command(stderr);
+        print_overview(stderr);
         return COMMAND_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
-        print_help_of_command(stdout);
+        print_overview(stdout);
     else if (strcmp(argv[1], "--version") == 0)
         puts("crashhook " CRASHHOOK_VERSION);
     else

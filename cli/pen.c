@@ -26,9 +26,9 @@ void pen_plain(const struct pen *pen, const char *format, ...)
     va_end(arguments);
 }
 
-// decode_color decodes one character of UTF-8 and returns its number of bytes; an
+// decode_character decodes one character of UTF-8 and returns its number of bytes; an
 // invalid byte counts as one character above Unicode's range.
-static size_t decode_color(const char *text, uint32_t *out)
+static size_t decode_character(const char *text, uint32_t *out)
 {
     size_t size = utf8_decode(text, strnlen(text, 4), out);
     if (size == 0)
@@ -63,7 +63,7 @@ void pen_escape(const char *text, struct text *out)
 {
     while (*text != 0) {
         uint32_t character;
-        size_t size = decode_color(text, &character);
+        size_t size = decode_character(text, &character);
         if (!steers(character))
             text_append(out, text, size);
         else if (character == '\n')

@@ -114,8 +114,8 @@ static enum ch_status add_source(struct packing *packing, const char *path)
     return CH_OK;
 }
 
-// join_source_path writes the bundle: the index, then the contents.
-static enum ch_status join_source_path(struct packing *packing)
+// write_source_bundle writes the bundle: the index, then the contents.
+static enum ch_status write_source_bundle(struct packing *packing)
 {
     struct symbol_sources *sources = packing->sources;
     char part[1 << 16];
@@ -161,7 +161,7 @@ enum ch_status symbol_sources_pack(const char *path, int64_t changed_s,
     source_bundle_write_end(&packing.index);
     if (status == CH_OK)
         status =
-            text_ok(&packing.index) ? join_source_path(&packing) : CH_ERR_NO_MEMORY;
+            text_ok(&packing.index) ? write_source_bundle(&packing) : CH_ERR_NO_MEMORY;
     if (status == CH_OK)
         *out = sources;
     else

@@ -94,7 +94,7 @@ void api_list_groups(struct http_request *request)
     api_fail_store(request, status, "group");
 }
 
-static void take_group_path(void *context, const struct store_group *group)
+static void take_one_group(void *context, const struct store_group *group)
 {
     json_t *json = group_json(group);
     json_t *trend = json_array();
@@ -119,7 +119,7 @@ void api_get_group(struct http_request *request)
 {
     json_t *group = NULL;
     enum ch_status status = store_find_group(collector_of(request)->store, request->id,
-                                             take_group_path, &group);
+                                             take_one_group, &group);
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;

@@ -45,9 +45,9 @@ static void print_collector_help(void)
     printf("  --help, --version\n");
 }
 
-// find_cli_option finds the option that argument begins with: `--name` or
+// find_collector_option finds the option that argument begins with: `--name` or
 // `--name=value`.
-static const struct row *find_cli_option(const char *argument)
+static const struct row *find_collector_option(const char *argument)
 {
     size_t length = strcspn(argument, "=");
     for (size_t i = 0; i < ROW_COUNT; i++) {
@@ -71,7 +71,7 @@ enum options_result options_parse(int argc, char **argv, struct options *out)
             printf("crashhook-collector %s\n", CRASHHOOK_VERSION);
             return OPTIONS_DONE;
         }
-        const struct row *row = find_cli_option(argument);
+        const struct row *row = find_collector_option(argument);
         const char *equals = strchr(argument, '=');
         const char *value = equals != NULL ? equals + 1 : argv[i + 1];
         if (row == NULL || value == NULL) {

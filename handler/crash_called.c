@@ -16,7 +16,7 @@
 
 enum { SEARCHED = 64 * 1024 }; // a handler's own frames are smaller
 
-static bool caller_is_mapped(uintptr_t address, size_t bytes)
+static bool range_is_mapped(uintptr_t address, size_t bytes)
 {
     size_t page = crash_plan->page_size;
     uintptr_t first = address & ~(uintptr_t)(page - 1);
@@ -30,9 +30,9 @@ static bool was_passed(int signal, const struct crash_called *called)
     uintptr_t context = (uintptr_t)called->context;
     if (((info | context) & 7) != 0)
         return false;
-    return caller_is_mapped(info, sizeof(siginfo_t)) &&
+    return range_is_mapped(info, sizeof(siginfo_t)) &&
            called->info->si_signo == signal &&
-           caller_is_mapped(context, sizeof(ucontext_t)) &&
+           range_is_mapped(context, sizeof(ucontext_t)) &&
            machine_is_context(called->context);
 }
 
@@ -44,7 +44,7 @@ static ucontext_t *find_frame(uintptr_t depth)
     uintptr_t mapped = at;
     for (; at < depth + SEARCHED; at += 8) {
         if (at + sizeof(ucontext_t) + sizeof(siginfo_t) > mapped) {
-            if (!caller_is_mapped(mapped, 1) || !caller_is_mapped(mapped + page, 1))
+            if (!range_is_mapped(mapped, 1) || !range_is_mapped(mapped + page, 1))
                 return NULL;
             mapped = (mapped & ~(uintptr_t)(page - 1)) + page;
         }

@@ -29,7 +29,7 @@ void naming_deinit(struct naming *naming)
     report_images_deinit(&naming->images);
 }
 
-static bool names_return_address(const json_t *frame)
+static bool frame_is_return_address(const json_t *frame)
 {
     const char *kind = json_string_value(json_object_get(frame, "kind"));
     return kind != NULL && strcmp(kind, "ra") == 0;
@@ -48,7 +48,7 @@ static int by_named_place(const void *left, const void *right)
 
 static enum ch_status collect_frame(struct naming *naming, const json_t *frame)
 {
-    struct naming_lookup lookup = { .after_call = names_return_address(frame) };
+    struct naming_lookup lookup = { .after_call = frame_is_return_address(frame) };
     if (report_frame_place(frame, &lookup.place) != CH_OK)
         return CH_OK;
     if (!array_reserve(&naming->lookups, &naming->lookup_capacity, naming->lookup_count,
@@ -284,7 +284,7 @@ void naming_write_caches(struct naming *naming)
 
 static const json_t *names_of(const struct naming *naming, const json_t *frame)
 {
-    struct naming_lookup key = { .after_call = names_return_address(frame) };
+    struct naming_lookup key = { .after_call = frame_is_return_address(frame) };
     if (report_frame_place(frame, &key.place) != CH_OK)
         return NULL;
     const struct naming_lookup *found = bsearch(

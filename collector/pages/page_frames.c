@@ -116,8 +116,8 @@ static void write_frame_value(struct text *out, const json_t *value)
     free(dumped);
 }
 
-// reason_of_end says why there is no value, in words where we have them.
-static const char *reason_of_end(const json_t *argument)
+// reason_of_no_value says why there is no value, in words where we have them.
+static const char *reason_of_no_value(const json_t *argument)
 {
     static const struct {
         const char *reason;
@@ -156,7 +156,7 @@ static void write_frame_arguments(struct text *out, const json_t *frame)
         if (value != NULL)
             write_frame_value(out, value);
         else
-            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of_end(argument));
+            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of_no_value(argument));
         if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");

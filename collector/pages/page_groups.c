@@ -19,7 +19,7 @@ struct listing {
     size_t count;
 };
 
-static void write_release_filter(struct text *out, const struct store_group *group)
+static void write_row_releases(struct text *out, const struct store_group *group)
 {
     for (size_t i = 0; i < group->release_count && i < RELEASES_IN_A_ROW; i++)
         html_write(out, "<span class=\"chip\">%.*s</span>", 60, group->releases[i]);
@@ -51,7 +51,7 @@ static void write_group_row(void *context, const struct store_group *group)
         page_write_number(out, group->held_back);
         html_write(out, " held back</span>");
     }
-    write_release_filter(out, group);
+    write_row_releases(out, group);
     html_write(out, "</div></div>");
     page_write_trend(out, group, false);
     html_write(out, "<div class=\"count\"><b>");

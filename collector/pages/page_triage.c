@@ -92,8 +92,8 @@ void page_triage_write(struct text *out, struct store *store,
                group->id);
 }
 
-// field_is_given is the value of a field that is not empty, or NULL.
-static const char *field_is_given(const struct form *form, const char *name)
+// given_field is the value of a field that is not empty, or NULL.
+static const char *given_field(const struct form *form, const char *name)
 {
     const char *value = form_value(form, name);
     return value != NULL && value[0] != 0 ? value : NULL;
@@ -108,12 +108,12 @@ void page_post_group(struct http_request *request)
         return;
     }
     struct triage triage = {
-        .decision = { .status = field_is_given(&form, "status"),
-                      .release = field_is_given(&form, "release"),
+        .decision = { .status = given_field(&form, "status"),
+                      .release = given_field(&form, "release"),
                       .note = form_value(&form, "note"),
                       .assignee = form_value(&form, "assignee") },
-        .merge_into = field_is_given(&form, "merge_into"),
-        .split = field_is_given(&form, "split"),
+        .merge_into = given_field(&form, "merge_into"),
+        .split = given_field(&form, "split"),
     };
     if (!triage_do(request, &triage, id))
         return;

@@ -13,9 +13,9 @@ static const char *const names[] = { "release", "environment", "tag", "signal",
                                      "since",   "until",       "q",   "group",
                                      "limit",   "status" };
 
-// filter_is_given is a parameter that has a value: an empty field of a form counts as
+// given_parameter is a parameter that has a value: an empty field of a form counts as
 // absent.
-static const char *filter_is_given(const struct http_request *request, const char *key)
+static const char *given_parameter(const struct http_request *request, const char *key)
 {
     const char *value = http_parameter_value(request, key);
     return value != NULL && value[0] != 0 ? value : NULL;
@@ -23,7 +23,7 @@ static const char *filter_is_given(const struct http_request *request, const cha
 
 static bool read_moment(struct http_request *request, const char *key, int64_t *out)
 {
-    const char *value = filter_is_given(request, key);
+    const char *value = given_parameter(request, key);
     if (value == NULL || moment_read(value, moment_now(), out) == CH_OK)
         return true;
     http_fail(request, 400,
@@ -34,7 +34,7 @@ static bool read_moment(struct http_request *request, const char *key, int64_t *
 static bool read_filter_limit(struct http_request *request, size_t fallback,
                               size_t *out)
 {
-    const char *value = filter_is_given(request, "limit");
+    const char *value = given_parameter(request, "limit");
     *out = fallback;
     if (value == NULL)
         return true;
@@ -52,7 +52,7 @@ static bool read_filter_limit(struct http_request *request, size_t fallback,
 // read_filter_signal accepts 11, SIGSEGV, or SEGV in either case.
 static void read_filter_signal(const struct http_request *request, struct filter *out)
 {
-    const char *value = filter_is_given(request, "signal");
+    const char *value = given_parameter(request, "signal");
     if (value == NULL)
         return;
     size_t digits = strspn(value, "0123456789");
@@ -112,7 +112,7 @@ static bool read_status(struct http_request *request, const char **out)
 {
     static const char *const statuses[] = { "open", "resolved", "ignored",
                                             "regressed" };
-    const char *value = filter_is_given(request, "status");
+    const char *value = given_parameter(request, "status");
     *out = value;
     for (size_t i = 0; value != NULL && i < sizeof(statuses) / sizeof(statuses[0]);
          i++) {
@@ -129,11 +129,11 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
     *out = (struct filter){ 0 };
     if (!is_utf8(request))
         return false;
-    out->store.release = filter_is_given(request, "release");
-    out->store.environment = filter_is_given(request, "environment");
-    out->store.group = filter_is_given(request, "group");
-    out->store.query = filter_is_given(request, "q");
-    out->store.cursor = filter_is_given(request, "cursor");
+    out->store.release = given_parameter(request, "release");
+    out->store.environment = given_parameter(request, "environment");
+    out->store.group = given_parameter(request, "group");
+    out->store.query = given_parameter(request, "q");
+    out->store.cursor = given_parameter(request, "cursor");
     read_filter_signal(request, out);
     return read_status(request, &out->store.status) &&
            read_moment(request, "since", &out->store.since_ms) &&

@@ -9,7 +9,7 @@
 
 enum { NAMING_TIMEOUT_MS = 20000, IMAGES_LOOKED_AT = 1024 };
 
-static bool group_is_nameless(const json_t *frame)
+static bool frame_is_nameless(const json_t *frame)
 {
     return report_frame_is_code(frame) && report_string(frame, "function") == NULL;
 }
@@ -22,7 +22,7 @@ static void mark_nameless(const json_t *thread, bool marks[IMAGES_LOOKED_AT])
     json_array_foreach(report_frames(thread), i, frame)
     {
         int64_t image = report_integer(frame, "image", -1);
-        if (image >= 0 && image < IMAGES_LOOKED_AT && group_is_nameless(frame))
+        if (image >= 0 && image < IMAGES_LOOKED_AT && frame_is_nameless(frame))
             marks[image] = true;
     }
 }
@@ -94,7 +94,7 @@ static json_t *merge_frames(const json_t *mine, const json_t *theirs)
         const json_t *last = json_array_get(mine, mine_end - 1);
         if (!same_place(last, json_array_get(theirs, theirs_end - 1)))
             break;
-        if (group_is_nameless(last))
+        if (frame_is_nameless(last))
             append_range(merged, theirs, j, theirs_end);
         else
             append_range(merged, mine, i, mine_end);

@@ -76,7 +76,7 @@ static void *retention_main(void *context)
     return NULL;
 }
 
-static void release_turn(struct retention *retention)
+static void free_retention(struct retention *retention)
 {
     pthread_cond_destroy(&retention->changed);
     pthread_mutex_destroy(&retention->lock);
@@ -100,7 +100,7 @@ enum ch_status retention_create(struct store *store,
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&retention->lock, NULL);
     if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
-        release_turn(retention);
+        free_retention(retention);
         return CH_ERR_IO;
     }
     *out = retention;
@@ -116,5 +116,5 @@ void retention_destroy(struct retention *retention)
     pthread_cond_signal(&retention->changed);
     pthread_mutex_unlock(&retention->lock);
     pthread_join(retention->thread, NULL);
-    release_turn(retention);
+    free_retention(retention);
 }

@@ -15,7 +15,7 @@ static bool is_status(const char *status)
            strcmp(status, "ignored") == 0;
 }
 
-static bool answer_fits(const char *value, size_t size)
+static bool field_fits(const char *value, size_t size)
 {
     return value == NULL || strlen(value) < size;
 }
@@ -26,9 +26,9 @@ static bool check(struct http_request *request, const struct triage *triage)
     const struct store_decision *decision = &triage->decision;
     if (decision->status != NULL && !is_status(decision->status))
         http_fail(request, 400, "status is not open, resolved or ignored");
-    else if (!answer_fits(decision->note, STORE_NOTE_SIZE) ||
-             !answer_fits(decision->assignee, STORE_ASSIGNEE_SIZE) ||
-             !answer_fits(decision->release, sizeof(((struct entry *)NULL)->release)))
+    else if (!field_fits(decision->note, STORE_NOTE_SIZE) ||
+             !field_fits(decision->assignee, STORE_ASSIGNEE_SIZE) ||
+             !field_fits(decision->release, sizeof(((struct entry *)NULL)->release)))
         http_fail(request, 400,
                   "a note has less than %d bytes, an assignee less than %d, a release"
                   " less than %zu",

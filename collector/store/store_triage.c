@@ -130,9 +130,9 @@ static enum ch_status merge(struct sql *sql, void *context)
     return store_move_begin(sql, from.number, into.number, "");
 }
 
-// begin_triage runs a job that moves reports, once no other move is in progress.
-static enum ch_status begin_triage(struct store *store, const struct store_job *job,
-                                   char error[STORE_ERROR_SIZE])
+// begin_move runs a job that moves reports, once no other move is in progress.
+static enum ch_status begin_move(struct store *store, const struct store_job *job,
+                                 char error[STORE_ERROR_SIZE])
 {
     enum ch_status status = store_move_for(store, MOVING_MS, error);
     return status == CH_OK ? store_transact(store, job, error) : status;
@@ -145,7 +145,7 @@ enum ch_status store_merge(struct store *store, const char *from, const char *in
     struct store_job job = {
         .what = "merge the groups", .alone = true, .work = merge, .context = &merging
     };
-    return begin_triage(store, &job, error);
+    return begin_move(store, &job, error);
 }
 
 static enum ch_status split_group(struct sql *sql, void *context)
@@ -174,5 +174,5 @@ enum ch_status store_split(struct store *store, const char *fingerprint,
                              .alone = true,
                              .work = split_group,
                              .context = (void *)(uintptr_t)fingerprint };
-    return begin_triage(store, &job, error);
+    return begin_move(store, &job, error);
 }
