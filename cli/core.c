@@ -59,18 +59,8 @@ static void command_deinit(struct core_command *command)
 // why_no_core says why a core could not be read.
 static const char *why_no_core(enum ch_status status)
 {
-    switch (status) {
-    case CH_ERR_MALFORMED:
-        return "not a core file";
-    case CH_ERR_UNSUPPORTED:
-        return "a core of a machine other than x86-64 and aarch64";
-    case CH_ERR_TRUNCATED:
-        return "it ends inside its header";
-    case CH_ERR_NO_MEMORY:
-        return strerror(ENOMEM);
-    default:
-        return strerror(errno);
-    }
+    const char *words = core_store_words(status);
+    return words != NULL ? words : strerror(errno);
 }
 
 // input_folder is where a core from a pipe is buffered.

@@ -159,7 +159,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     return file_write_all(to_parent, best->bytes, best->size) ? CH_OK : CH_ERR_IO;
 }
 
-static const char *core_why(enum ch_status status)
+const char *core_store_words(enum ch_status status)
 {
     switch (status) {
     case CH_ERR_MALFORMED:
@@ -168,15 +168,22 @@ static const char *core_why(enum ch_status status)
         return "a core of a machine other than x86-64 and aarch64";
     case CH_ERR_TRUNCATED:
         return "it ends inside its header";
-    case CH_ERR_FAULT:
-        return "reading it crashed";
-    case CH_ERR_LIMIT:
-        return "reading it took too long";
     case CH_ERR_NO_MEMORY:
         return strerror(ENOMEM);
     default:
-        return "it cannot be read";
+        return NULL;
     }
+}
+
+// core_why says why the child could not read a core.
+static const char *core_why(enum ch_status status)
+{
+    if (status == CH_ERR_FAULT)
+        return "reading it crashed";
+    if (status == CH_ERR_LIMIT)
+        return "reading it took too long";
+    const char *words = core_store_words(status);
+    return words != NULL ? words : "it cannot be read";
 }
 
 // become_finish prints and sends the report, as after any crash. It parses the report

@@ -23,3 +23,7 @@ struct core_store {
 // core_store_report stores the report. The result is a command's; it reports a failure
 // itself.
 int core_store_report(struct core_store *store);
+
+// core_store_words says what is wrong with a core that could not be read; NULL: the
+// fault is not the core's.
+const char *core_store_words(enum ch_status status);
