@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "report/json_tree.h"
+#include "report/tree_bytes.h"
 
 // Most of the address space is used by mapped debug files.
 #define CHILD_ADDRESS_SPACE (8ull << 30)
@@ -93,7 +93,7 @@ static enum ch_status guarded_end_child(pid_t child, enum ch_status status)
 enum ch_status guarded_child_answer(const json_t *value, int to_parent)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    enum ch_status status = json_tree_write(value, &text);
+    enum ch_status status = tree_bytes_write(value, &text);
     if (status != CH_OK)
         return status;
     for (size_t done = 0; done < text.size;) {
@@ -107,9 +107,10 @@ enum ch_status guarded_child_answer(const json_t *value, int to_parent)
 
 json_t *guarded_child_read(const struct text *answer)
 {
-    if (answer->size == 0)
+    json_t *value = NULL;
+    if (tree_bytes_read(answer->bytes, answer->size, &value) != CH_OK)
         return NULL;
-    return json_loadb(answer->bytes, answer->size, 0, NULL);
+    return value;
 }
 
 static _Noreturn void guarded_run_child(guarded_child_fn *work, void *context,

@@ -39,7 +39,7 @@ CH_CHECKED enum ch_status guarded_child_finish(struct guarded_child *child,
 CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *context,
                                             int64_t deadline_ms, struct text *result);
 
-// guarded_child_answer writes value as JSON to_parent, in large pieces.
+// guarded_child_answer writes value to_parent (tree_bytes.h), in large pieces.
 CH_CHECKED enum ch_status guarded_child_answer(const json_t *value, int to_parent);
 
 // guarded_child_read parses such an answer; NULL: it is invalid.

@@ -65,7 +65,7 @@ enum ch_status source_paths_read(const char *path, json_t **out)
                           guarded_child_now_ms() + SOURCE_PATHS_TIMEOUT_MS, &answer);
     if (status != CH_OK)
         return status;
-    json_t *paths = json_loadb(answer.bytes, answer.size, 0, NULL);
+    json_t *paths = guarded_child_read(&answer);
     if (!json_is_object(paths)) {
         json_decref(paths);
         return CH_ERR_MALFORMED;
