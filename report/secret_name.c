@@ -170,9 +170,12 @@ static bool words_next(struct words *words)
     return true;
 }
 
+// word_is compares the first letter before it calls anything: a name is compared with
+// some two hundred words. other is in lower case.
 static bool word_is(const struct words *words, const char *other)
 {
-    return strncasecmp(words->word, other, words->length) == 0 &&
+    return (*words->word | 0x20) == *other &&
+           strncasecmp(words->word, other, words->length) == 0 &&
            other[words->length] == 0;
 }
 

@@ -44,13 +44,14 @@ struct code {
 static bool entry_find_code(const struct argument_stack *stack, size_t index,
                             struct code *out)
 {
-    const struct argument_call *call = &stack->calls[index];
-    *out = (struct code){ .call = call };
+    struct argument_call *call = &stack->calls[index];
     if (stack->arch->id != UNWIND_ARCH_AMD64) // only x86-64 code is decoded
         return false;
-    if (!argument_entry_symbol(call, &out->symbol))
-        return false;
-    out->scan = argument_image_scan(call->image, out->symbol.vaddr, out->symbol.size);
+    if (!call->scanned && argument_entry_symbol(call, &call->symbol))
+        call->scan =
+            argument_image_scan(call->image, call->symbol.vaddr, call->symbol.size);
+    call->scanned = true;
+    *out = (struct code){ .call = call, .symbol = call->symbol, .scan = call->scan };
     return out->scan != NULL;
 }
 

@@ -9,6 +9,7 @@ enum {
     RED_ZONE = 128,
     BLOCKS_MAX = 8192,
     STEPS_MAX = 1 << 20, // instructions followed until the fixed point is reached
+    CALLS_KEPT = 16,
 };
 
 #define NO_BLOCK UINT32_MAX
@@ -183,6 +184,8 @@ struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
     if (scan != NULL &&
         argument_code_init(&scan->code, entry, size, bytes, context) == CH_OK)
         scan_look_at(scan);
+    if (scan != NULL && scan->usable)
+        scan->calls = calloc(CALLS_KEPT, sizeof(scan->calls[0]));
     return scan;
 }
 
@@ -194,6 +197,7 @@ void argument_scan_destroy(struct argument_scan *scan)
     free(scan->block);
     free(scan->states);
     free(scan->reached);
+    free(scan->calls);
     free(scan);
 }
 
@@ -247,9 +251,9 @@ static size_t find_around(const struct argument_scan *scan, uint64_t vaddr)
     return SIZE_MAX;
 }
 
-bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
-                        struct argument_point *out_before,
-                        struct argument_point *out_after, uint64_t *out_target)
+static bool scan_find_call(const struct argument_scan *scan, uint64_t vaddr,
+                           struct argument_point *out_before,
+                           struct argument_point *out_after, uint64_t *out_target)
 {
     size_t at = scan->usable ? find_around(scan, vaddr) : SIZE_MAX;
     const struct argument_step *step = at != SIZE_MAX ? &scan->code.steps[at] : NULL;
@@ -261,6 +265,28 @@ bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
     argument_flow_step(&out_after->state, &out_after->slots, &step->effects,
                        step->vaddr + step->effects.length);
     *out_target = step->effects.target;
+    return true;
+}
+
+bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
+                        struct argument_point *out_before,
+                        struct argument_point *out_after, uint64_t *out_target)
+{
+    if (scan->calls == NULL)
+        return scan_find_call(scan, vaddr, out_before, out_after, out_target);
+    struct argument_scanned_call *call =
+        &scan->calls[(vaddr * 0x9e3779b97f4a7c15) >> 60];
+    if (!call->known || call->vaddr != vaddr) {
+        call->found =
+            scan_find_call(scan, vaddr, &call->before, &call->after, &call->target);
+        call->vaddr = vaddr;
+        call->known = true;
+    }
+    if (!call->found)
+        return false;
+    *out_before = call->before;
+    *out_after = call->after;
+    *out_target = call->target;
     return true;
 }
 

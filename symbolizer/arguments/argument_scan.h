@@ -16,6 +16,23 @@
 #include "symbolizer/arguments/argument_code.h"
 #include "symbolizer/arguments/argument_flow.h"
 
+// An argument_point is the state at one point.
+struct argument_point {
+    struct argument_state state;
+    struct argument_slots slots;
+};
+
+// An argument_scanned_call is what was found of one call: threads that wait in one
+// place have the same calls.
+struct argument_scanned_call {
+    uint64_t vaddr; // of its last byte
+    bool known;     // this entry is used
+    bool found;
+    uint64_t target;
+    struct argument_point before;
+    struct argument_point after;
+};
+
 struct argument_scan {
     struct argument_code code;
     bool usable;
@@ -30,6 +47,7 @@ struct argument_scan {
     // after the frame was released.
     struct argument_state anywhere[2];
     bool jumps_anywhere[2];
+    struct argument_scanned_call *calls; // a table by remainder
 };
 
 // argument_scan_create scans the function of size bytes at entry. Code that cannot be
@@ -39,12 +57,6 @@ struct argument_scan *argument_scan_create(uint64_t entry, uint64_t size,
 
 // argument_scan_destroy frees a scan, or NULL.
 void argument_scan_destroy(struct argument_scan *scan);
-
-// An argument_point is the state at one point.
-struct argument_point {
-    struct argument_state state;
-    struct argument_slots slots;
-};
 
 // argument_scan_before gives the state before the instruction at vaddr. False: nothing
 // is known.

@@ -105,8 +105,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
 {
     const struct argument_call *caller = &site->stack->calls[site->index + 1];
     const struct argument_site next = { .stack = site->stack,
-                                        .index = site->index + 1,
-                                        .asked = site->asked + 1 };
+                                        .index = site->index + 1 };
     struct argument_location location;
     Dwarf_Attribute attribute = what->value;
     struct argument_context context = { .frame = &caller->frame,
@@ -143,7 +142,7 @@ static bool find_expression(Dwarf_Die *die, unsigned name, struct argument_passe
 }
 
 // calls_function says whether the call is one of the function that was entered;
-// out_always: whether that holds without evaluating anything.
+// out_always: whether the answer needed no evaluation.
 static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
                            bool *out_always)
 {
@@ -195,8 +194,9 @@ static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed
 }
 
 // site_find_passed gives what site's caller passed in the register: from the cache, or
-// found now. It is cached if it is the same in each frame of that call.
-static void site_find_passed(const struct argument_site *site, unsigned reg,
+// found now. It is cached, and the result true, if it is the same in each frame of that
+// call.
+static bool site_find_passed(const struct argument_site *site, unsigned reg,
                              struct argument_passed *out)
 {
     const struct argument_call *call = &site->stack->calls[site->index];
@@ -207,7 +207,7 @@ static void site_find_passed(const struct argument_site *site, unsigned reg,
     if (kept != NULL && kept->callee == call->function.addr &&
         kept->returns == returns && kept->reg == reg) {
         *out = *kept;
-        return;
+        return true;
     }
     Dwarf_Die function = caller->function;
     Dwarf_Die die;
@@ -219,14 +219,17 @@ static void site_find_passed(const struct argument_site *site, unsigned reg,
                 calls_function(site, &die, &always) && find_parameter(&die, reg, out);
     if (kept != NULL && always)
         *kept = *out;
+    return always;
 }
 
-enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
-                                   uint64_t *out)
+// site_find_value finds what was passed in the register; out_final: the result is the
+// same whoever asks, so it may be kept.
+static enum ch_status site_find_value(const struct argument_site *site, unsigned reg,
+                                      uint64_t *out, bool *out_final)
 {
-    const struct argument_site *site = context->entry_data;
     struct argument_passed passed;
-    if (site->index + 1 >= site->stack->count || site->asked >= ARGUMENT_SITES_MAX)
+    *out_final = true;
+    if (site->index + 1 >= site->stack->count)
         return CH_ERR_NOT_FOUND;
     const struct argument_call *call = &site->stack->calls[site->index];
     if (!call->has_function || call[1].frame.activation)
@@ -235,6 +238,30 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
         return CH_OK;
     if (!argument_stack_resolve(site->stack, site->index + 1))
         return CH_ERR_NOT_FOUND;
-    site_find_passed(site, reg, &passed);
-    return passed.said ? evaluate_site_value(site, &passed, out) : CH_ERR_NOT_FOUND;
+    bool always = site_find_passed(site, reg, &passed);
+    enum ch_status status =
+        passed.said ? evaluate_site_value(site, &passed, out) : CH_ERR_NOT_FOUND;
+    *out_final = status == CH_OK || always;
+    return status;
+}
+
+enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
+                                   uint64_t *out)
+{
+    const struct argument_site *site = context->entry_data;
+    struct argument_call *call = &site->stack->calls[site->index];
+    bool may_keep = reg < UNWIND_REGISTERS;
+    bool final;
+    // Each frame asks its caller, which asks its own, outwards to the end of the stack:
+    // what was found once is kept, or that would take time as the square of its depth.
+    if (may_keep && call->passed_status[reg] != 0) {
+        *out = call->passed[reg];
+        return (enum ch_status)(call->passed_status[reg] - 1);
+    }
+    enum ch_status status = site_find_value(site, reg, out, &final);
+    if (may_keep && final) {
+        call->passed[reg] = status == CH_OK ? *out : 0;
+        call->passed_status[reg] = (uint8_t)(status + 1);
+    }
+    return status;
 }

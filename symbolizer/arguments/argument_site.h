@@ -6,15 +6,11 @@
 #include "symbolizer/arguments/argument_expression.h"
 #include "symbolizer/arguments/argument_stack.h"
 
-// ARGUMENT_SITES_MAX is the number of callers that may be followed for one value.
-enum { ARGUMENT_SITES_MAX = 8 };
-
 // An argument_site is the site of call index of stack, which lies in the next outer
 // call.
 struct argument_site {
     const struct argument_stack *stack;
     size_t index;
-    int asked; // how many callers were followed already
 };
 
 // argument_site_name gives the linker's name of an entry's function, else its name in

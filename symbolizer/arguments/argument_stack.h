@@ -28,8 +28,15 @@ struct argument_call {
     bool based; // frame_base was looked up
     bool has_frame_base;
     uint64_t frame_base;
-    const json_t *from; // the report's frame
-    size_t index;       // its index in the backtrace
+    // What was passed in each register, as far as it was looked up: one more than the
+    // status of looking it up, and the value.
+    uint8_t passed_status[UNWIND_REGISTERS];
+    uint64_t passed[UNWIND_REGISTERS];
+    bool scanned; // the members below were looked up
+    struct argument_symbol symbol;
+    const struct argument_scan *scan; // of the function's code; NULL: none
+    const json_t *from;               // the report's frame
+    size_t index;                     // its index in the backtrace
 };
 
 struct argument_stack {
