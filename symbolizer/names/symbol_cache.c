@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
+#include "base/crc32c.h"
 #include "base/cursor.h"
 
 enum { PAGE_CHECKSUM_SIZE = 4, FUNCTION_SIZE = 8, FILE_SIZE = 4, NODE_SIZE_MAX = 64 };
@@ -19,11 +19,6 @@ struct row {
     int64_t line;
     uint64_t column;
 };
-
-static uint32_t checksum(const uint8_t *bytes, size_t size)
-{
-    return (uint32_t)crc32(0, bytes, (uInt)size);
-}
 
 // symbol_cache_read_header reads what symbol-cache.md describes under Header.
 static enum ch_status symbol_cache_read_header(struct symbol_cache *cache,
@@ -55,8 +50,8 @@ static enum ch_status symbol_cache_read_header(struct symbol_cache *cache,
     if (sums == NULL || size != cache->size)
         return CH_ERR_TRUNCATED;
     size_t end = cursor_offset(&c);
-    if (checksum(cache->bytes + SYMBOL_CACHE_CHECKED_FROM,
-                 end - SYMBOL_CACHE_CHECKED_FROM) != sum)
+    if (crc32c(cache->bytes + SYMBOL_CACHE_CHECKED_FROM,
+               end - SYMBOL_CACHE_CHECKED_FROM) != sum)
         return CH_ERR_MALFORMED;
     if (its_id.size > BUILD_ID_MAX || cache->text[0] >= cache->text[1])
         return CH_ERR_MALFORMED;
@@ -138,7 +133,7 @@ static bool check_page(struct symbol_cache *cache, size_t page)
     size_t size = cache->size - begin;
     if (size > SYMBOL_CACHE_PAGE)
         size = SYMBOL_CACHE_PAGE;
-    if (checksum(cache->bytes + begin, size) !=
+    if (crc32c(cache->bytes + begin, size) !=
         cursor_u32_at(&sums, page * PAGE_CHECKSUM_SIZE))
         return false;
     cache->checked[page / 8] |= bit;

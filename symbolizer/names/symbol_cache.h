@@ -17,7 +17,7 @@
 #include "symbolizer/names/symbol_frame.h"
 
 enum {
-    SYMBOL_CACHE_VERSION = 2,
+    SYMBOL_CACHE_VERSION = 3,
     SYMBOL_CACHE_HEADER_SIZE = 176,
     SYMBOL_CACHE_PAGE = 4096,
     SYMBOL_CACHE_BLOCK_ROWS = 32, // rows that are decoded in sequence

@@ -4,8 +4,8 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "base/crc32c.h"
 #include "symbolizer/names/intern.h"
 #include "symbolizer/names/symbol_cache.h"
 
@@ -243,8 +243,7 @@ static void append_checksums(const struct text *data, struct text *out)
     for (size_t at = 0; at < data->size; at += SYMBOL_CACHE_PAGE) {
         size_t size = data->size - at;
         size = size < SYMBOL_CACHE_PAGE ? size : SYMBOL_CACHE_PAGE;
-        append_u32(out,
-                   (uint32_t)crc32(0, (const Bytef *)data->bytes + at, (uInt)size));
+        append_u32(out, crc32c(data->bytes + at, size));
     }
 }
 
@@ -292,7 +291,7 @@ static enum ch_status cache_append_file(const struct writer *writer,
         return CH_ERR_NO_MEMORY;
     text_append(out, SYMBOL_CACHE_MAGIC, SYMBOL_CACHE_MAGIC_SIZE);
     append_u32(out, SYMBOL_CACHE_VERSION);
-    append_u32(out, (uint32_t)crc32(0, (const Bytef *)fields.bytes, (uInt)fields.size));
+    append_u32(out, crc32c(fields.bytes, fields.size));
     text_append(out, fields.bytes, fields.size);
     size_t part = (SYMBOL_CACHE_CHECKED_FROM + fields.size) % SYMBOL_CACHE_PAGE;
     if (part != 0)
