@@ -3,7 +3,8 @@
 # crash.py BUILD [RUNS]: from the crash to the process being gone and to its report being
 # complete: without a reporter, with those that Debian has, and with crashhook, in turn.
 # Prints the tables of docs/performance.md: medians, what the handler costs to install, its
-# size, and the agent's peak memory.
+# size, and the agent's peak memory. Turns in which the machine was slow are repeated
+# (phase.py).
 
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import figures
 import many
 import peers
+import phase
 
 # Targets: gone and complete in ms, the agent's memory while it holds the process in MB,
 # and how long after the crash the agent may start, in ms.
@@ -117,9 +119,9 @@ def one_turn(build, command, spool, reporters):
     return turn
 
 
-def measure(build, folder, command, runs, reporters):
+def measure(build, folder, command, runs, reporters, now):
     spool = os.path.join(folder, "spool")
-    turns = [one_turn(build, command, spool, reporters) for _ in range(runs)]
+    turns = now.measure(lambda: one_turn(build, command, spool, reporters), runs)
     ours = [turn["crashhook"] for turn in turns]
     return {
         "others": {name: medians([turn[name] for turn in turns], "gone_us") / 1000
@@ -212,6 +214,7 @@ def main(build, runs):
           "| complete (ms) | report (KB) | agent held (MB) | agent free (MB) |")
     print("|---|---|---|---|---|---|---|---|---|")
     rows = []
+    now = phase.Phase()
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as folder:
         for row, threads, depth, heap, libraries, what in ROWS:
             target = os.path.join(build, "bench", "crash_target")
@@ -221,8 +224,9 @@ def main(build, runs):
             command += many.libraries(made, libraries)
             large = heap >= LARGE_MB
             rows.append((row, measure(build, folder, command, min(runs, 3) if large else runs,
-                                      {} if large else reporters)))
+                                      {} if large else reporters, now)))
             print_row(row, what, rows[-1][1])
+    print(f"\nmachine: {now.text()}")
     print_others(rows)
     print_handler(build, runs)
 

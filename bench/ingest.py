@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# ingest.py BUILD [COUNT]: durable ingest of 20 KB reports by the collector, beside the
+# ingest.py BUILD [COUNT]: durable ingest of 20 KB reports of version 2 by the collector,
+# for SQLite also of as many bytes of version 1, which earlier releases send, beside the
 # same bytes inserted into a bare SQLite table with the same durability, and by pgbench
 # into PostgreSQL, in one run; one and two collectors over one PostgreSQL; and how long
 # lists take over stores of 1,000,000 reports with `--lists`. Everything takes turns;
@@ -31,15 +32,26 @@ SIZE = 20 * 1024
 ID = "00000000-0000-7000-8000-000000000000"
 
 
-def body():
-    """A report of 20 KB with the id that ingest_load replaces."""
-    report = sample_reports.null_write(1)
+def padded(report):
+    """The report as SIZE bytes, with the id that ingest_load replaces."""
     report["id"] = ID
-    while len(json.dumps(report)) > SIZE:
-        report["threads"].pop()
     report["breadcrumbs"] = [{"time": report["time"], "message": ""}]
     report["breadcrumbs"][0]["message"] = "x" * (SIZE - len(json.dumps(report)))
     return json.dumps(report).encode()
+
+
+def body():
+    """A report of version 2, with the values of its frames."""
+    path = os.path.join(ROOT, "tests", "cases", "report", "version2", "values.json")
+    with open(path, encoding="utf-8") as file:
+        return padded(json.load(file))
+
+
+def body_of_version_1():
+    report = sample_reports.null_write(1)
+    while len(json.dumps(report)) > SIZE - 256:
+        report["threads"].pop()
+    return padded(report)
 
 
 def bare(folder, data, batch, count):
@@ -229,10 +241,12 @@ def report(store, rounds, count, one, many):
 
 
 def sqlite_round(build, folder, path, data, count):
+    """One round; path and path.version1 hold the reports that are sent."""
     result = {f"bare, {batch} a commit": bare(folder, data, batch, count)
               for batch in (1, 64)}
     for clients in (1, 8, 64, 512):
         result[f"{clients} clients"] = collect(build, path, clients, count)
+    result["64 clients, version 1"] = collect(build, f"{path}.version1", 64, count)
     return result
 
 
@@ -271,6 +285,8 @@ def main():
         path = os.path.join(folder, "report.json")
         with open(path, "wb") as file:
             file.write(data)
+        with open(f"{path}.version1", "wb") as file:
+            file.write(body_of_version_1())
         print(f"{count} reports of {len(data)} bytes, {os.cpu_count()} processors, which"
               f" the load shares")
         report("SQLite", [sqlite_round(build, folder, path, data, count)
