@@ -2,38 +2,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/slips.h"
 #include "cli/doctor.h"
 
 #define OURS "CRASHHOOK_"
 
-enum { NAME_BYTES = 32, SLIPS_MAX = 3 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-// slips is the edit distance of two names: how many letters must be inserted, deleted
-// or replaced to turn a into b.
-static size_t slips(const char *a, const char *b)
-{
-    size_t row[NAME_BYTES + 1];
-    size_t width = strlen(b);
-    if (width > NAME_BYTES)
-        return SIZE_MAX;
-    for (size_t i = 0; i <= width; i++)
-        row[i] = i;
-    for (size_t line = 1; a[line - 1] != 0; line++) {
-        size_t before = row[0]; // of the row above, one to the left
-        row[0] = line;
-        for (size_t i = 1; i <= width; i++) {
-            size_t replaced = before + (a[line - 1] != b[i - 1]);
-            before = row[i];
-            row[i] = least(least(row[i], row[i - 1]) + 1, replaced);
-        }
-    }
-    return row[width];
-}
+enum { SLIPS_MAX = 3 };
 
 // nearest is the variable that name may have been meant to be, and whether it is the
 // same; NULL: none.
@@ -44,7 +18,7 @@ static const char *nearest(const char *name, bool *out_same)
     const char *found = NULL;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        size_t distance = slips(name, variables[i].name);
+        size_t distance = slips_between(name, variables[i].name);
         if (distance < fewest) {
             fewest = distance;
             found = variables[i].name;
@@ -63,7 +37,7 @@ static void note(struct doctor_finding *out)
 // its value is lost.
 static bool note_unknown(const char *variable, struct doctor_finding *out)
 {
-    char name[2 * NAME_BYTES];
+    char name[2 * SLIPS_NAME_BYTES];
     bool same;
     size_t length = strcspn(variable, "=");
     if (length >= sizeof(name))

@@ -5,6 +5,7 @@
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/opened_report.h"
+#include "collector/store/entry_marks.h"
 #include "collector/store/moment.h"
 
 enum { RETRY_AFTER_S = 1 };
@@ -68,6 +69,8 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
     }
     enum ch_status status =
         entry_from_report(opened.json, moment_now(), &arrival->entry);
+    if (status == CH_OK)
+        entry_marks_from_report(opened.json, &arrival->entry);
     opened_report_close(&opened);
     if (status != CH_OK)
         http_fail(request, 400, "the report's id is not a UUID in lower case");

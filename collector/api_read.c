@@ -5,10 +5,13 @@
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/filter.h"
+#include "collector/server/group_copy.h"
+#include "collector/server/group_facts.h"
 #include "collector/server/viewed_report.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_values.h"
 
-enum { LIST_LIMIT = 50 };
+enum { LIST_LIMIT = 50, FACET_LIMIT = 20 };
 
 static json_t *moment_json(int64_t moment_ms)
 {
@@ -34,16 +37,22 @@ static void append_report(void *context, const struct store_report *report)
 static json_t *group_json(const struct store_group *group)
 {
     json_t *releases = json_array();
+    json_t *programs = json_array();
     for (size_t i = 0; i < group->release_count; i++)
         json_array_append_new(releases, json_string(group->releases[i]));
+    for (size_t i = 0; i < group->program_count; i++)
+        json_array_append_new(programs, json_string(group->programs[i]));
     return json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "id",
-        group->id, "title", group->title, "signal", (json_int_t)group->signal, "count",
-        (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:o,"
+        " s:s, s:I}",
+        "id", group->id, "title", group->title, "signal", (json_int_t)group->signal,
+        "count", (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
         (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
         "last_seen", moment_json(group->last_seen_ms), "releases", releases, "status",
         group->status, "status_release", group->status_release, "note", group->note,
-        "assignee", group->assignee);
+        "assignee", group->assignee, "machines", (json_int_t)group->machines,
+        "programs", programs, "first_release", group->first_release, "filtered_count",
+        (json_int_t)group->filtered_count);
 }
 
 static void append_group(void *context, const struct store_group *group)
@@ -94,9 +103,8 @@ void api_list_groups(struct http_request *request)
     api_fail_store(request, status, "group");
 }
 
-static void take_one_group(void *context, const struct store_group *group)
+static json_t *trend_json(const struct store_group *group)
 {
-    json_t *json = group_json(group);
     json_t *trend = json_array();
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
         char day[MOMENT_SIZE];
@@ -105,9 +113,7 @@ static void take_one_group(void *context, const struct store_group *group)
         json_array_append_new(trend, json_pack("{s:s%, s:I}", "day", day, (size_t)10,
                                                "count", (json_int_t)group->trend[i]));
     }
-    json_object_set_new(json, "trend", trend);
-    json_object_set_new(json, "summary", json_string(group->summary));
-    *(json_t **)context = json;
+    return trend;
 }
 
 static void append_merged(void *context, const struct store_merged *merged)
@@ -115,26 +121,67 @@ static void append_merged(void *context, const struct store_merged *merged)
     json_array_append_new(context, json_string(merged->fingerprint));
 }
 
+// common_json is what the reports of a group have in common.
+static json_t *common_json(struct store *store, const struct store_group *group)
+{
+    struct group_facts facts;
+    json_t *list = json_array();
+    if (group_facts_read(store, group, &facts) != CH_OK)
+        return list;
+    for (size_t i = 0; i < facts.count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:f}", "key",
+                                              facts.list[i].kind->key, "value",
+                                              facts.list[i].value, "count",
+                                              (json_int_t)facts.list[i].count, "of",
+                                              (json_int_t)group->count, "elsewhere",
+                                              facts.list[i].elsewhere));
+    return list;
+}
+
+static void append_facet(void *context, const struct store_value *value)
+{
+    json_array_append_new(context, json_pack("{s:s, s:I}", "value", value->value,
+                                             "count", (json_int_t)value->count));
+}
+
+// facets_json is what the reports of a group carry, counted, by the keys of searches.
+static json_t *facets_json(struct store *store, const char *id)
+{
+    size_t count;
+    const struct group_fact_kind *kinds = group_fact_kinds(&count);
+    json_t *facets = json_object();
+    for (size_t i = 0; i < count; i++) {
+        json_t *values = json_array();
+        struct store_values asked = { .kind = (int)kinds[i].facet,
+                                      .limit = FACET_LIMIT };
+        if (store_list_values(store, id, &asked, append_facet, values) == CH_OK)
+            json_object_set(facets, kinds[i].key, values);
+        json_decref(values);
+    }
+    return facets;
+}
+
 void api_get_group(struct http_request *request)
 {
-    json_t *group = NULL;
-    enum ch_status status = store_find_group(collector_of(request)->store, request->id,
-                                             take_one_group, &group);
-    if (status != CH_OK) {
-        api_fail_store(request, status, "group");
-        return;
-    }
+    CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+    struct store *store = collector_of(request)->store;
+    const struct store_group *group = &copy.group;
     json_t *merged = json_array();
-    status = store_list_merged(collector_of(request)->store,
-                               json_string_value(json_object_get(group, "id")),
-                               append_merged, merged);
-    json_object_set_new(group, "merged", merged);
+    enum ch_status status = group_copy_find(store, request->id, &copy);
+    if (status == CH_OK)
+        status = store_list_merged(store, group->id, append_merged, merged);
     if (status != CH_OK) {
-        json_decref(group);
+        json_decref(merged);
         api_fail_store(request, status, "group");
         return;
     }
-    api_answer_json(request, 200, group);
+    json_t *json = group_json(group);
+    json_object_set_new(json, "trend", trend_json(group));
+    json_object_set_new(json, "summary", json_string(group->summary));
+    json_object_set_new(json, "merged", merged);
+    json_object_set_new(json, "common", common_json(store, group));
+    json_object_set_new(json, "facets", facets_json(store, group->id));
+    api_answer_json(request, 200, json);
 }
 
 static void answer_text(struct http_request *request)

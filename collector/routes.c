@@ -9,7 +9,10 @@
 enum { DEBUG_FILE_MAX = 2 << 29, FORM_MAX = 64 << 10 }; // 1 GB and 64 KB
 
 const struct http_route routes_table[] = {
-    { "GET", "/", HTTP_READ, .page = true, .handle = page_groups },
+    { "GET", "/", HTTP_READ, .page = true, .handle = page_overview },
+    { "GET", "/groups", HTTP_READ, .page = true, .handle = page_groups },
+    { "POST", "/groups", HTTP_FORM, .page = true, .body_limit = FORM_MAX,
+      .handle = page_post_groups },
     { "GET", "/groups/*", HTTP_READ, .page = true, .handle = page_group },
     { "POST", "/groups/*", HTTP_FORM, .page = true, .body_limit = FORM_MAX,
       .handle = page_post_group },

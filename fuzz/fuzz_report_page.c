@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/pages/page_sections.h"
+#include "collector/store/entry_marks.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -14,8 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (report_parse((const char *)bytes, size, &viewed.opened.json, &error) != CH_OK ||
         entry_from_report(viewed.opened.json, 0, &entry) != CH_OK)
         page.failed = true;
-    else
+    else {
+        entry_marks_from_report(viewed.opened.json, &entry);
         page_report_write(&page, &viewed, entry.id, "http://host");
+    }
     if (page.size != 0 && strstr(page.bytes, "<script") != NULL)
         abort(); // no value of a report may become markup
     text_deinit(&page);

@@ -7,6 +7,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/pages.h"
 #include "collector/pages/style.h"
+#include "collector/server/filter.h"
 #include "collector/store/moment.h"
 #include "report/readable_name.h"
 
@@ -27,13 +28,12 @@ void page_begin(struct text *out, const char *title, const char *crumb)
                "<link rel=\"stylesheet\" href=\"/style.css?%s\"></head>\n"
                "<body><a class=\"skip\" href=\"#content\">Skip to content</a>"
                "<header class=\"top\"><div class=\"wide\">"
-               "<a class=\"brand\" href=\"/\">crashhook</a>",
+               "<a class=\"brand\" href=\"/\">crashhook</a>"
+               "<nav aria-label=\"Where you are\"><a href=\"/groups\">Groups</a>",
                PAGE_SHORT, title, style_version);
     if (crumb != NULL)
-        html_write(out,
-                   "<nav aria-label=\"Where you are\"><a href=\"/\">Groups</a>"
-                   "<span>%.*s</span></nav>",
-                   PAGE_SHORT, crumb);
+        html_write(out, "<span>%.*s</span>", PAGE_SHORT, crumb);
+    html_write(out, "</nav>");
     html_write(out, "</div></header>\n<main id=\"content\" class=\"wide\">\n");
 }
 
@@ -54,6 +54,24 @@ void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
     moment_write(moment_ms, exact);
     moment_write_ago(moment_ms, now_ms, ago);
     html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
+}
+
+void page_write_link(struct text *out, const char *class, const char *key,
+                     const char *value, const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) term = { 0 };
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    search_write_term(&term, key, value);
+    if (text_ok(&term) && term.size != 0)
+        filter_encode(&query, term.bytes);
+    html_write(out, "<a class=\"%s\" href=\"/groups?q=%s\">%.*s</a>", class,
+               text_ok(&query) && query.size != 0 ? query.bytes : "", PAGE_SHORT, text);
+}
+
+const char *page_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
 void page_write_said(struct text *out, const char *sentence, int limit)
@@ -83,13 +101,20 @@ void page_write_number(struct text *out, int64_t number)
     }
 }
 
-// write_bar draws one day; a day with any report is visible, however small its share.
+// bar_height is the height of a day's bar; a day with any report is visible, however
+// small its share.
+static int bar_height(int64_t count, int64_t most, int height)
+{
+    return count == 0 ? 1 : (int)(count * (height - 3) / most) + 3;
+}
+
+// write_bar draws one day.
 static void write_bar(struct text *out, const struct store_group *group, size_t i,
                       int64_t most, int height)
 {
     char day[MOMENT_SIZE];
     int64_t count = group->trend[i];
-    int tall = count == 0 ? 1 : (int)(count * (height - 3) / most) + 3;
+    int tall = bar_height(count, most, height);
     moment_write((group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * MOMENT_DAY_MS,
                  day);
     html_write(out,
@@ -97,6 +122,22 @@ static void write_bar(struct text *out, const struct store_group *group, size_t 
                " rx=\"1\"><title>%.*s: %lld</title></rect>",
                count == 0 ? "none" : "some", (int)i * (BAR + GAP), height - tall, BAR,
                tall, 10, day, (long long)count);
+}
+
+// write_bars draws the days that have reports, or those that have none, as one path:
+// lists have hundreds of bars.
+static void write_bars(struct text *out, const struct store_group *group, int64_t most,
+                       int height, bool some)
+{
+    html_write(out, "<path class=\"%s\" d=\"", some ? "some" : "none");
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
+        int64_t count = group->trend[i];
+        if ((count != 0) == some)
+            html_write(out, "M%d %dv-%dh%dv%d", (int)i * (BAR + GAP), height,
+                       bar_height(count, most, height), BAR,
+                       bar_height(count, most, height));
+    }
+    html_write(out, "\"/>");
 }
 
 void page_write_trend(struct text *out, const struct store_group *group, bool large)
@@ -114,8 +155,12 @@ void page_write_trend(struct text *out, const struct store_group *group, bool la
         " role=\"img\" aria-label=\"%lld reports in the last %d days\">",
         large ? " large" : "", STORE_TREND_DAYS * (BAR + GAP) - GAP, height,
         (long long)sum, STORE_TREND_DAYS);
-    for (size_t i = 0; i < STORE_TREND_DAYS; i++)
+    for (size_t i = 0; large && i < STORE_TREND_DAYS; i++)
         write_bar(out, group, i, most, height);
+    if (!large) {
+        write_bars(out, group, most, height, false);
+        write_bars(out, group, most, height, true);
+    }
     html_write(out, "</svg>");
 }
 

@@ -29,8 +29,16 @@ bool page_is_full(const struct text *out);
 // page_write_time writes how long ago moment_ms was, with the exact time as its hint.
 void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
 
-// page_write_trend draws a group's reports a day as bars.
+// page_write_trend draws a group's reports a day as bars; large ones say their day.
 void page_write_trend(struct text *out, const struct store_group *group, bool large);
+
+// page_write_link writes text as a link to the groups with a report of which key (of
+// search.h) is value; class is that of the link.
+void page_write_link(struct text *out, const char *class, const char *key,
+                     const char *value, const char *text);
+
+// page_base_name is the part of a path after its last slash, or all of it.
+const char *page_base_name(const char *path);
 
 // page_write_said writes at most limit bytes of a sentence, with readable names in it;
 // page_write_summary writes it as the heading.

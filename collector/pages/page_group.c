@@ -9,6 +9,7 @@
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/filter.h"
+#include "collector/server/group_copy.h"
 #include "collector/store/moment.h"
 
 enum { REPORTS_ON_A_PAGE = 50 };
@@ -36,11 +37,20 @@ static void write_figures(struct group_page *page, const struct store_group *gro
         page_write_number(out, group->held_back);
         html_write(out, "<small>not sent, past the senders' rate</small></dd></div>");
     }
+    write_figure(out, "Machines");
+    page_write_number(out, group->machines);
+    html_write(out, "</dd></div>");
     write_figure(out, "Last seen");
     page_write_time(out, group->last_seen_ms, page->now_ms);
     html_write(out, "</dd></div>");
     write_figure(out, "First seen");
     page_write_time(out, group->first_seen_ms, page->now_ms);
+    if (group->first_release[0] != 0) {
+        html_write(out, "<small>in ");
+        page_write_link(out, "", "first_release", group->first_release,
+                        group->first_release);
+        html_write(out, "</small>");
+    }
     html_write(out, "</dd></div></dl>");
 }
 
@@ -53,11 +63,10 @@ static void write_group_releases(struct text *out, const struct store_group *gro
         most = group->release_counts[i] > most ? group->release_counts[i] : most;
     html_write(out, "<section class=\"card\"><h2>Releases</h2><ul class=\"bars\">");
     for (size_t i = 0; i < group->release_count; i++) {
-        html_write(out,
-                   "<li><span class=\"name\">%.*s</span>"
-                   "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
-                   PAGE_SHORT, group->releases[i], (long long)most,
-                   (long long)group->release_counts[i]);
+        html_write(out, "<li>");
+        page_write_link(out, "name", "release", group->releases[i], group->releases[i]);
+        html_write(out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
+                   (long long)most, (long long)group->release_counts[i]);
         page_write_number(out, group->release_counts[i]);
         html_write(out, "</b></li>");
     }
@@ -96,15 +105,18 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                    (long long)group->kept, (long long)group->count);
 }
 
-static void write_group_head(void *context, const struct store_group *group)
+static void write_group_head(struct group_page *page, const struct store_group *group)
 {
-    struct group_page *page = context;
     struct text *out = page->out;
     page_begin(out, group->title, group->title);
     html_write(out,
                "<section class=\"hero\"><p class=\"kicker\"><span class=\"status %s\">"
-               "%s</span>Group %.*s</p>",
+               "%s</span>Group %.*s",
                group->status, group->status, 12, group->id);
+    for (size_t i = 0; i < group->program_count; i++)
+        page_write_link(out, "chip", "program", page_base_name(group->programs[i]),
+                        page_base_name(group->programs[i]));
+    html_write(out, "</p>");
     page_write_summary(out, group->title);
     html_write(out, "<p class=\"lead\">");
     page_write_said(out, group->summary, PAGE_NAME);
@@ -119,6 +131,8 @@ static void write_group_head(void *context, const struct store_group *group)
     html_write(out, "</section>\n");
     write_group_releases(out, group);
     html_write(out, "</div>\n");
+    page_common_write(out, page->store, group);
+    page_facets_write(out, page->store, group->id);
     page_triage_write(out, page->store, group);
     html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
                     "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
@@ -137,11 +151,13 @@ static void write_report_row(void *context, const struct store_report *report)
     html_write(out, "</a><span class=\"path\">%.*s</span>", PAGE_SHORT,
                report->executable);
     if (report->release[0] != 0)
-        html_write(out, "<span class=\"chip\">%.*s</span>", 60, report->release);
+        page_write_link(out, "chip", "release", report->release, report->release);
     if (report->environment[0] != 0)
-        html_write(out, "<span class=\"chip quiet\">%.*s</span>", 60,
-                   report->environment);
-    html_write(out, "<span class=\"host\">%.*s</span></li>\n", 80, report->hostname);
+        page_write_link(out, "chip quiet", "environment", report->environment,
+                        report->environment);
+    if (report->hostname[0] != 0)
+        page_write_link(out, "host", "host", report->hostname, report->hostname);
+    html_write(out, "</li>\n");
 }
 
 void page_group(struct http_request *request)
@@ -155,21 +171,26 @@ void page_group(struct http_request *request)
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
     struct group_page page = { .out = out, .store = store, .now_ms = moment_now() };
-    enum ch_status status =
-        store_find_group(store, request->id, write_group_head, &page);
-    if (status == CH_OK)
+    CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+    enum ch_status status = group_copy_find(store, request->id, &copy);
+    if (status == CH_OK) {
+        write_group_head(&page, &copy.group);
         status =
             store_list_reports(store, &filter.store, write_report_row, &page, next);
+    }
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;
     }
     html_write(out, "</ol></form></section>\n");
-    if (next[0] != 0)
-        html_write(out,
-                   "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?cursor=%s\">"
-                   "Older reports</a></nav>",
-                   request->id, next);
+    if (next[0] != 0) {
+        struct text CH_CLEANUP(text_deinit) query = { 0 };
+        filter_write_query(request, &filter, &query);
+        html_write(out, "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?%.*s%s",
+                   request->id, 4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "",
+                   query.size != 0 ? "&" : "");
+        html_write(out, "cursor=%s\">Older reports</a></nav>", next);
+    }
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

@@ -1,117 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages/pages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_group_row.h"
+#include "collector/pages/page_sections.h"
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/filter.h"
 #include "collector/store/moment.h"
 
-enum { GROUPS_ON_A_PAGE = 50, RELEASES_IN_A_ROW = 3 };
+enum { GROUPS_ON_A_PAGE = 50 };
 
-// listing is what the rows of a list are written with.
-struct listing {
-    struct text *out;
-    int64_t now_ms;
-    size_t count;
+// orders are the ways to sort, in the order of the links.
+static const struct {
+    enum store_sort sort;
+    const char *value;
+    const char *label;
+} orders[] = {
+    { STORE_SORT_LAST_SEEN, "last_seen", "last seen" },
+    { STORE_SORT_FIRST_SEEN, "first_seen", "first seen" },
+    { STORE_SORT_COUNT, "count", "reports" },
+    { STORE_SORT_MACHINES, "machines", "machines" },
 };
+enum { ORDER_COUNT = sizeof(orders) / sizeof(orders[0]) };
 
-static void write_row_releases(struct text *out, const struct store_group *group)
+static void write_searched(struct text *out, const struct search *search)
 {
-    for (size_t i = 0; i < group->release_count && i < RELEASES_IN_A_ROW; i++)
-        html_write(out, "<span class=\"chip\">%.*s</span>", 60, group->releases[i]);
-    if (group->release_count > RELEASES_IN_A_ROW)
-        html_write(out, "<span class=\"chip quiet\">%zu more</span>",
-                   group->release_count - RELEASES_IN_A_ROW);
+    struct text CH_CLEANUP(text_deinit) terms = { 0 };
+    search_write(search, SIZE_MAX, &terms);
+    html_write(out, "%.*s", SEARCH_SIZE, terms.size != 0 ? terms.bytes : "");
 }
 
-static void write_group_row(void *context, const struct store_group *group)
+void page_groups_write_search(struct text *out, const struct filter *filter)
 {
-    struct listing *listing = context;
-    struct text *out = listing->out;
-    listing->count++;
-    html_write(out,
-               "<li class=\"group\"><div class=\"what\">"
-               "<a class=\"title\" href=\"/groups/%s\">%.*s</a><p>",
-               group->id, PAGE_SHORT, group->title);
-    page_write_said(out, group->summary, PAGE_SHORT);
-    html_write(out,
-               "</p><div class=\"meta\"><span class=\"status %s\">%s</span>"
-               "<span>last seen ",
-               group->status, group->status);
-    page_write_time(out, group->last_seen_ms, listing->now_ms);
-    html_write(out, "</span><span>first seen ");
-    page_write_time(out, group->first_seen_ms, listing->now_ms);
-    html_write(out, "</span>");
-    if (group->held_back != 0) {
-        html_write(out, "<span>");
-        page_write_number(out, group->held_back);
-        html_write(out, " held back</span>");
+    html_write(out, "<form class=\"filters\" method=\"get\" action=\"/groups\""
+                    " role=\"search\"><label><span>Search</span>"
+                    "<input name=\"q\" type=\"search\" accesskey=\"/\" value=\"");
+    if (filter != NULL)
+        write_searched(out, &filter->search);
+    html_write(out, "\" placeholder=\"words, program:shopd, -host:web-13, frame:parse\""
+                    " autocomplete=\"off\" spellcheck=\"false\"></label>");
+    if (filter != NULL && filter->store.sort != STORE_SORT_LAST_SEEN)
+        html_write(out, "<input type=\"hidden\" name=\"sort\" value=\"%s\">",
+                   orders[filter->store.sort].value);
+    html_write(out, "<button>Search</button></form>\n");
+}
+
+// write_list_link begins a link to this list with another search or another order.
+static void write_list_link(struct text *out, const struct filter *filter, size_t but,
+                            const char *sort)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    filter_write_search(&filter->search, but, NULL, NULL, &query);
+    html_write(out, "<a href=\"/groups?%.*s", 3 * SEARCH_SIZE,
+               query.size != 0 ? query.bytes : "");
+    if (strcmp(sort, orders[0].value) != 0)
+        html_write(out, "%ssort=%s", query.size != 0 ? "&" : "", sort);
+    html_write(out, "\"");
+}
+
+static void write_orders(struct text *out, const struct filter *filter)
+{
+    html_write(out, "<nav class=\"orders\" aria-label=\"Order\"><span>Sort by</span>");
+    for (size_t i = 0; i < ORDER_COUNT; i++) {
+        if (orders[i].sort == filter->store.sort) {
+            html_write(out, "<b>%s</b>", orders[i].label);
+            continue;
+        }
+        write_list_link(out, filter, SIZE_MAX, orders[i].value);
+        html_write(out, ">%s</a>", orders[i].label);
     }
-    write_row_releases(out, group);
-    html_write(out, "</div></div>");
-    page_write_trend(out, group, false);
-    html_write(out, "<div class=\"count\"><b>");
-    page_write_number(out, group->count);
-    html_write(out, "</b><span>%s</span></div></li>\n",
-               group->count == 1 ? "report" : "reports");
+    html_write(out, "</nav>");
 }
 
-static void write_filter_field(struct text *out, const struct http_request *request,
-                               const char *name, const char *label, const char *hint)
+// write_terms writes each term with a link to the same list without it.
+static void write_terms(struct text *out, const struct filter *filter, bool open_only)
 {
-    const char *value = http_parameter_value(request, name);
-    html_write(out,
-               "<label><span>%s</span><input name=\"%s\" value=\"%.*s\""
-               " placeholder=\"%s\" autocomplete=\"off\"></label>",
-               label, name, PAGE_SHORT, value != NULL ? value : "", hint);
-}
-
-static void write_status(struct text *out, const struct http_request *request)
-{
-    static const char *const statuses[] = { "open", "regressed", "resolved",
-                                            "ignored" };
-    const char *value = http_parameter_value(request, "status");
-    html_write(out, "<label><span>Status</span><select name=\"status\">"
-                    "<option value=\"\">any</option>");
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-        html_write(out, "<option%s>%s</option>",
-                   value != NULL && strcmp(value, statuses[i]) == 0 ? " selected" : "",
-                   statuses[i]);
-    html_write(out, "</select></label>");
-}
-
-static void write_filters(struct text *out, const struct http_request *request)
-{
-    html_write(out,
-               "<form class=\"filters\" method=\"get\" action=\"/\" role=\"search\">");
-    write_filter_field(out, request, "q", "Search", "function, program, host");
-    html_write(out,
-               "<label class=\"unfold\"><input type=\"checkbox\"%s> More filters"
-               "</label>",
-               request->parameter_count != 0 ? " checked" : "");
-    write_filter_field(out, request, "release", "Release", "any");
-    write_filter_field(out, request, "environment", "Environment", "any");
-    write_filter_field(out, request, "signal", "Signal", "any");
-    write_filter_field(out, request, "tag", "Tag", "key:value");
-    write_status(out, request);
-    write_filter_field(out, request, "since", "Since", "24h, 7d");
-    html_write(out, "<button>Show</button>");
-    if (request->parameter_count != 0)
-        html_write(out, "<a class=\"clear\" href=\"/\">Show all</a>");
-    html_write(out, "</form>\n");
-}
-
-static void write_nothing(struct text *out, const struct http_request *request)
-{
-    if (request->parameter_count != 0) {
-        html_write(out, "<div class=\"empty\"><h2>Nothing matches</h2>"
-                        "<p>No crash with these filters.</p></div>");
-        return;
+    const struct search *search = &filter->search;
+    html_write(out, "<p class=\"terms\">");
+    for (size_t i = 0; i < search->count; i++) {
+        write_list_link(out, filter, i, orders[filter->store.sort].value);
+        html_write(out, " class=\"chip\" title=\"Remove\">%s%s%.*s \u00d7</a>",
+                   search->said[i].key != NULL ? search->said[i].key : "",
+                   search->said[i].key != NULL ? ":" : "", PAGE_SHORT,
+                   search->said[i].value);
     }
+    if (open_only) {
+        struct text CH_CLEANUP(text_deinit) query = { 0 };
+        filter_write_search(search, SIZE_MAX, "is", "any", &query);
+        html_write(out,
+                   "<span>Open groups.</span> <a href=\"/groups?%.*s\">All groups</a>",
+                   3 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
+    } else if (search->count != 0) {
+        html_write(out, "<a href=\"/groups\">Show all open ones</a>");
+    }
+    html_write(out, "</p>");
+}
+
+static void write_help(struct text *out)
+{
+    html_write(
+        out,
+        "<details class=\"help\"><summary>How to search</summary><p>Words, and"
+        " <code>program:</code> <code>release:</code> <code>first_release:</code>"
+        " <code>environment:</code> <code>host:</code> <code>frame:</code>"
+        " <code>file:</code> <code>build:</code> <code>kind:</code>"
+        " <code>signal:</code> <code>message:</code> <code>tag:key:value</code>"
+        " <code>assignee:</code> <code>since:7d</code> <code>until:</code>"
+        " <code>is:new</code> (<code>regressed</code>, <code>rising</code>,"
+        " <code>open</code>, <code>resolved</code>, <code>ignored</code>,"
+        " <code>unassigned</code>, <code>any</code>). <code>-</code> before one means"
+        " not; put quotes around spaces.</p></details>");
+}
+
+void page_groups_write_nothing(struct text *out, const struct http_request *request)
+{
     html_write(out,
                "<div class=\"empty\"><h2>No crashes yet</h2>"
                "<p>Run a program with its reports sent here:</p>"
@@ -121,52 +128,113 @@ static void write_nothing(struct text *out, const struct http_request *request)
 }
 
 static void write_more(struct text *out, const struct http_request *request,
-                       const char *next)
+                       const struct filter *filter, const char *next)
 {
-    struct text query = { 0 };
-    filter_write_query(request, &query);
-    html_write(out, "<nav class=\"more\"><a rel=\"next\" href=\"/?%.*s%scursor=%s\">",
-               HTML_STRING_LIMIT, query.bytes != NULL ? query.bytes : "",
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    filter_write_query(request, filter, &query);
+    html_write(out,
+               "<nav class=\"more\"><a rel=\"next\" href=\"/groups?%.*s%scursor=%s\">",
+               4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "",
                query.size != 0 ? "&" : "", next);
-    html_write(out, "Older groups</a></nav>");
-    text_deinit(&query);
+    html_write(out, "More groups</a></nav>");
+}
+
+// write_bulk writes what can be done with the chosen groups.
+static void write_bulk(struct text *out, const struct http_request *request,
+                       const struct filter *filter)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    filter_write_query(request, filter, &query);
+    html_write(
+        out,
+        "<div class=\"bulk\"><input type=\"hidden\" name=\"back\" value=\"%.*s\">"
+        "<span>Chosen groups:</span>"
+        "<button name=\"status\" value=\"resolved\">Resolve</button>"
+        "<button name=\"status\" value=\"ignored\">Ignore</button>"
+        "<button name=\"status\" value=\"open\">Reopen</button>"
+        "<button name=\"merge\" value=\"1\" title=\"Into the first of"
+        " them\">Merge</button>"
+        "<input name=\"assignee\" placeholder=\"assign to\" aria-label=\"Assign to\""
+        " maxlength=\"100\" autocomplete=\"off\">"
+        "<button name=\"assign\" value=\"1\">Assign</button></div>",
+        4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
+}
+
+void page_write_logout(struct text *out, const struct http_request *request)
+{
+    if (collector_of(request)->tokens[0] != NULL)
+        html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
+                        "<button>Log out</button></form>\n");
+}
+
+static void write_totals(struct text *out, const struct store_totals *totals,
+                         int64_t found)
+{
+    html_write(out, "<h1 class=\"plain\">Crashes</h1><p class=\"lead\">");
+    page_write_number(out, found);
+    html_write(out, " of ");
+    page_write_number(out, totals->groups);
+    html_write(out, " %s, ", totals->groups == 1 ? "group" : "groups");
+    page_write_number(out, totals->reports);
+    html_write(out, " %s in all</p>\n", totals->reports == 1 ? "report" : "reports");
+}
+
+static void write_list(struct http_request *request, struct filter *filter,
+                       const struct text *list, const char *next)
+{
+    struct text *out = &request->answer.body;
+    write_orders(out, filter);
+    if (list->size == 0) {
+        html_write(out, "<div class=\"empty\"><h2>Nothing matches</h2>"
+                        "<p>No group with these filters.</p></div>");
+        return;
+    }
+    html_write(out, "<form class=\"list\" method=\"post\" action=\"/groups\">"
+                    "<ol class=\"groups\">");
+    text_append(out, list->bytes, list->size);
+    html_write(out, "</ol>\n");
+    write_bulk(out, request, filter);
+    html_write(out, "</form>");
+    if (next[0] != 0)
+        write_more(out, request, filter, next);
 }
 
 void page_groups(struct http_request *request)
 {
     struct filter filter;
     char next[STORE_CURSOR_SIZE];
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    struct text *out = &request->answer.body;
+    struct store *store = collector_of(request)->store;
+    struct page_group_rows rows = {
+        .out = &list, .now_ms = moment_now(), .choosing = true, .filtered = true
+    };
+    struct store_totals totals = { 0 };
+    int64_t found = 0;
     if (!filter_read(request, GROUPS_ON_A_PAGE, &filter))
         return;
-
-    struct text *out = &request->answer.body;
-    struct listing listing = { .out = out, .now_ms = moment_now() };
-    struct store_totals totals = { 0 };
-    struct store *store = collector_of(request)->store;
+    size_t asked = filter.store.term_count;
+    filter_open_only(&filter);
     enum ch_status status = store_count(store, &totals);
-    page_begin(out, "Groups", NULL);
-    html_write(out, "<h1 class=\"plain\">Crashes</h1><p class=\"lead\">");
-    page_write_number(out, totals.reports);
-    html_write(out, " %s in ", totals.reports == 1 ? "report" : "reports");
-    page_write_number(out, totals.groups);
-    html_write(out, " %s</p>\n", totals.groups == 1 ? "group" : "groups");
-    if (collector_of(request)->tokens[0] != NULL)
-        html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
-                        "<button>Log out</button></form>\n");
-    write_filters(out, request);
-    html_write(out, "<ol class=\"groups\">"); // the style sheet hides an empty list
+    if (status == CH_OK)
+        status = store_count_groups(store, &filter.store, &found);
     if (status == CH_OK)
         status =
-            store_list_groups(store, &filter.store, write_group_row, &listing, next);
+            store_list_groups(store, &filter.store, page_group_row_write, &rows, next);
     if (status != CH_OK) {
         api_fail_store(request, status, "group");
         return;
     }
-    html_write(out, "</ol>\n");
-    if (listing.count == 0)
-        write_nothing(out, request);
-    if (next[0] != 0)
-        write_more(out, request, next);
+    page_begin(out, "Groups", NULL);
+    write_totals(out, &totals, found);
+    page_write_logout(out, request);
+    page_groups_write_search(out, &filter);
+    write_terms(out, &filter, filter.store.term_count > asked);
+    write_help(out);
+    if (totals.groups == 0)
+        page_groups_write_nothing(out, request);
+    else
+        write_list(request, &filter, &list, next);
     page_end(out);
     request->answer.status = 200;
     request->answer.content_type = "text/html; charset=utf-8";

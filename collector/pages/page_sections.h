@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sections of a report's page, in the order of the page. Each function writes one
-// section, or nothing when the report has nothing for it.
+// The sections of pages, those of a report's page in its order. Each function writes
+// one section, or nothing when there is nothing for it.
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "base/text.h"
 #include "collector/pages/page_source.h"
+#include "collector/server/filter.h"
 #include "collector/server/viewed_report.h"
+
+// page_groups_write_search writes the search field, with the terms of a filter unless
+// it is NULL.
+void page_groups_write_search(struct text *out, const struct filter *filter);
+
+// page_groups_write_nothing says how to send a first report.
+void page_groups_write_nothing(struct text *out, const struct http_request *request);
+
+// page_write_logout writes the button to log out, where there are tokens.
+void page_write_logout(struct text *out, const struct http_request *request);
 
 // page_report_write writes the whole page of report id; address is the collector's own
 // URL as the reader's browser reached it.
@@ -53,6 +64,12 @@ void page_threads_write_others(struct text *out, const json_t *report);
 // page_triage_write writes the forms in which people decide about a group.
 void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group);
+
+// page_common_write writes what the reports of a group have in common, and
+// page_facets_write what they carry, counted.
+void page_common_write(struct text *out, struct store *store,
+                       const struct store_group *group);
+void page_facets_write(struct text *out, struct store *store, const char *id);
 
 // page_images_write writes the loaded images, and what was uploaded of each.
 void page_images_write(struct text *out, const struct viewed_report *viewed);

@@ -5,8 +5,16 @@
 #pragma once
 #include "collector/server/http.h"
 
+// page_overview shows what a team asks first about a release; with a filter it is
+// page_groups.
+void page_overview(struct http_request *request);
+
 // page_groups lists groups, filtered by the URL's parameters.
 void page_groups(struct http_request *request);
+
+// page_post_groups does what the form of that list requests for each chosen group, and
+// redirects to the list.
+void page_post_groups(struct http_request *request);
 
 // page_group shows one group and lists its reports.
 void page_group(struct http_request *request);

@@ -7,11 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slips.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/releases.h"
 #include "collector/store/moment.h"
 
-static const char *const names[] = { "release", "environment", "tag", "signal",
-                                     "since",   "until",       "q",   "group",
-                                     "limit",   "status" };
+enum { SLIPS_MAX = 2, NEW_DAYS = 7 };
+
+// plain are the parameters that are no keys of searches.
+static const char *const plain[] = { "q",     "sort",   "for_release",
+                                     "group", "cursor", "limit" };
+enum { PLAIN_COUNT = sizeof(plain) / sizeof(plain[0]) };
+
+static const char *const sorts[] = {
+    [STORE_SORT_LAST_SEEN] = "last_seen",
+    [STORE_SORT_FIRST_SEEN] = "first_seen",
+    [STORE_SORT_COUNT] = "count",
+    [STORE_SORT_MACHINES] = "machines",
+};
 
 // given_parameter is a parameter that has a value: an empty field of a form counts as
 // absent.
@@ -19,16 +33,6 @@ static const char *given_parameter(const struct http_request *request, const cha
 {
     const char *value = http_parameter_value(request, key);
     return value != NULL && value[0] != 0 ? value : NULL;
-}
-
-static bool read_moment(struct http_request *request, const char *key, int64_t *out)
-{
-    const char *value = given_parameter(request, key);
-    if (value == NULL || moment_read(value, moment_now(), out) == CH_OK)
-        return true;
-    http_fail(request, 400,
-              "%s is not a time such as 2026-11-21, 2026-11-21T09:00:00Z or 24h", key);
-    return false;
 }
 
 static bool read_filter_limit(struct http_request *request, size_t fallback,
@@ -49,47 +53,45 @@ static bool read_filter_limit(struct http_request *request, size_t fallback,
     return true;
 }
 
-// read_filter_signal accepts 11, SIGSEGV, or SEGV in either case.
-static void read_filter_signal(const struct http_request *request, struct filter *out)
+static bool read_sort(struct http_request *request, enum store_sort *out)
 {
-    const char *value = given_parameter(request, "signal");
+    const char *value = given_parameter(request, "sort");
     if (value == NULL)
-        return;
-    size_t digits = strspn(value, "0123456789");
-    if (value[digits] == 0 && digits < 6 && strtol(value, NULL, 10) != 0) {
-        out->store.signal = strtol(value, NULL, 10);
-        return;
+        return true;
+    for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+        if (strcmp(value, sorts[i]) != 0)
+            continue;
+        *out = (enum store_sort)i;
+        return true;
     }
-    bool whole = strncasecmp(value, "SIG", 3) == 0;
-    snprintf(out->signal_name, sizeof(out->signal_name), "SIG%s",
-             whole ? value + 3 : value);
-    for (char *c = out->signal_name; *c != 0; c++)
-        *c = (char)toupper((unsigned char)*c);
-    out->store.signal_name = out->signal_name;
+    http_fail(request, 400, "sort is not last_seen, first_seen, count or machines");
+    return false;
 }
 
-static bool read_tags(struct http_request *request, struct filter *out)
+static bool is_plain(const char *key)
 {
-    struct store_filter *filter = &out->store;
-    for (size_t i = 0; i < request->parameter_count; i++) {
-        const struct http_parameter *parameter = &request->parameters[i];
-        if (strcmp(parameter->key, "tag") != 0 || parameter->value[0] == 0)
-            continue;
-        const char *colon = strchr(parameter->value, ':');
-        size_t n = filter->tag_count;
-        if (colon == NULL || n == STORE_FILTER_TAGS ||
-            (size_t)(colon - parameter->value) >= sizeof(out->tag_keys[n])) {
-            http_fail(request, 400, "tag is not key:value, at most %d of them",
-                      STORE_FILTER_TAGS);
-            return false;
-        }
-        snprintf(out->tag_keys[n], sizeof(out->tag_keys[n]), "%.*s",
-                 (int)(colon - parameter->value), parameter->value);
-        filter->tags[n].key = out->tag_keys[n];
-        filter->tags[n].value = colon + 1;
-        filter->tag_count++;
+    for (size_t i = 0; i < PLAIN_COUNT; i++) {
+        if (strcmp(key, plain[i]) == 0)
+            return true;
     }
-    return true;
+    return false;
+}
+
+static void fail_parameter(struct http_request *request, const char *key)
+{
+    const char *nearest = search_nearest_key(key);
+    size_t fewest = nearest != NULL ? slips_between(key, nearest) : SLIPS_MAX + 1;
+    for (size_t i = 0; i < PLAIN_COUNT; i++) {
+        if (slips_between(key, plain[i]) >= fewest)
+            continue;
+        nearest = plain[i];
+        fewest = slips_between(key, nearest);
+    }
+    if (nearest != NULL)
+        http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",
+                  key, nearest);
+    else
+        http_fail(request, 400, "there is no parameter `%.40s`", key);
 }
 
 // is_utf8 fails the request for a parameter that is not UTF-8, which no store could
@@ -108,63 +110,127 @@ static bool is_utf8(struct http_request *request)
     return true;
 }
 
-static bool read_status(struct http_request *request, const char **out)
+// read_terms reads the parameters that are searches or terms of one.
+static bool read_terms(struct http_request *request, struct search *out)
 {
-    static const char *const statuses[] = { "open", "resolved", "ignored",
-                                            "regressed" };
-    const char *value = given_parameter(request, "status");
-    *out = value;
-    for (size_t i = 0; value != NULL && i < sizeof(statuses) / sizeof(statuses[0]);
-         i++) {
-        if (strcmp(value, statuses[i]) == 0)
-            return true;
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        const struct http_parameter *parameter = &request->parameters[i];
+        enum ch_status status = CH_OK;
+        if (strcmp(parameter->key, "q") == 0)
+            status = search_read(out, parameter->value);
+        else if (is_plain(parameter->key))
+            continue;
+        else if (!search_is_key(parameter->key)) {
+            fail_parameter(request, parameter->key);
+            return false;
+        } else if (parameter->value[0] != 0)
+            status = search_add(out, parameter->key, parameter->value);
+        if (status == CH_OK)
+            continue;
+        http_fail(request, 400, "%s", out->why);
+        return false;
     }
-    if (value != NULL)
-        http_fail(request, 400, "status is not open, resolved, ignored or regressed");
-    return value == NULL;
+    return true;
+}
+
+// name_release completes `is:new`, which means the release that the request names, else
+// the newest one, and without releases the last days; with for_release, what regressed
+// did so in that release.
+static bool name_release(struct http_request *request, struct filter *out)
+{
+    const char *release = given_parameter(request, "for_release");
+    for (size_t i = 0; i < out->search.count; i++) {
+        struct store_term *term = &out->store.terms[i];
+        if (term->key == STORE_KEY_STATUS && release != NULL &&
+            strcmp(term->value, "regressed") == 0) {
+            term->key = STORE_KEY_BACK_IN;
+            term->value = release;
+        }
+        if (term->key != STORE_KEY_FIRST_RELEASE || term->value[0] != 0)
+            continue;
+        if (release == NULL) {
+            enum ch_status status =
+                releases_newest(collector_of(request)->store, out->release);
+            if (status != CH_OK) {
+                api_fail_store(request, status, "release");
+                return false;
+            }
+            release = out->release;
+        }
+        term->value = release;
+        if (release[0] != 0)
+            continue;
+        term->key = STORE_KEY_FIRST_SEEN;
+        term->number = out->search.now_ms - NEW_DAYS * (int64_t)MOMENT_DAY_MS;
+    }
+    return true;
 }
 
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
 {
-    *out = (struct filter){ 0 };
-    if (!is_utf8(request))
+    *out = (struct filter){ .search = { .now_ms = moment_now() } };
+    if (!is_utf8(request) || !read_terms(request, &out->search))
         return false;
-    out->store.release = given_parameter(request, "release");
-    out->store.environment = given_parameter(request, "environment");
     out->store.group = given_parameter(request, "group");
-    out->store.query = given_parameter(request, "q");
     out->store.cursor = given_parameter(request, "cursor");
-    read_filter_signal(request, out);
-    return read_status(request, &out->store.status) &&
-           read_moment(request, "since", &out->store.since_ms) &&
-           read_moment(request, "until", &out->store.until_ms) &&
-           read_filter_limit(request, default_limit, &out->store.limit) &&
-           read_tags(request, out);
+    memcpy(out->store.terms, out->search.terms, sizeof(out->store.terms));
+    out->store.term_count = out->search.count;
+    return name_release(request, out) && read_sort(request, &out->store.sort) &&
+           read_filter_limit(request, default_limit, &out->store.limit);
 }
 
-// append_encoded copies characters that may stand in a query and writes the others as
-// %XX.
-static void append_encoded(struct text *out, const char *value)
+void filter_open_only(struct filter *filter)
+{
+    struct store_filter *store = &filter->store;
+    for (size_t i = 0; i < store->term_count; i++) {
+        enum store_key key = store->terms[i].key;
+        if (key == STORE_KEY_STATUS || key == STORE_KEY_OPEN || key == STORE_KEY_ANY ||
+            key == STORE_KEY_BACK_IN)
+            return;
+    }
+    if (store->term_count < STORE_TERMS)
+        store->terms[store->term_count++] =
+            (struct store_term){ .key = STORE_KEY_OPEN, .value = "" };
+}
+
+void filter_encode(struct text *out, const char *value)
 {
     for (; *value != 0; value++) {
         unsigned char c = (unsigned char)*value;
         if (isalnum(c) || strchr("-._~:/", c) != NULL)
             text_append(out, value, 1);
+        else if (c == ' ')
+            text_append_string(out, "+");
         else
             text_appendf(out, "%%%02X", c);
     }
 }
 
-void filter_write_query(const struct http_request *request, struct text *out)
+void filter_write_search(const struct search *search, size_t but, const char *key,
+                         const char *value, struct text *out)
 {
-    for (size_t i = 0; i < request->parameter_count; i++) {
-        const struct http_parameter *parameter = &request->parameters[i];
-        bool ours = false;
-        for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
-            ours |= strcmp(parameter->key, names[n]) == 0;
-        if (!ours || parameter->value[0] == 0)
+    struct text CH_CLEANUP(text_deinit) terms = { 0 };
+    search_write(search, but, &terms);
+    if (key != NULL) {
+        text_append_string(&terms, terms.size != 0 ? " " : "");
+        search_write_term(&terms, key, value);
+    }
+    if (terms.size == 0 || !text_ok(&terms))
+        return;
+    text_append_string(out, "q=");
+    filter_encode(out, terms.bytes);
+}
+
+void filter_write_query(const struct http_request *request, const struct filter *filter,
+                        struct text *out)
+{
+    filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, out);
+    for (size_t i = 0; i < PLAIN_COUNT; i++) {
+        const char *value = given_parameter(request, plain[i]);
+        if (value == NULL || strcmp(plain[i], "q") == 0 ||
+            strcmp(plain[i], "cursor") == 0)
             continue;
-        text_appendf(out, "%s%s=", out->size != 0 ? "&" : "", parameter->key);
-        append_encoded(out, parameter->value);
+        text_appendf(out, "%s%s=", out->size != 0 ? "&" : "", plain[i]);
+        filter_encode(out, value);
     }
 }

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 
-enum { FORM_FIELDS = 16 };
+enum { FORM_FIELDS = 256 };
 
 struct form {
     struct {

@@ -13,7 +13,12 @@
 #include "base/status.h"
 #include "report/report_id.h"
 
-enum { ENTRY_TAGS = 32, ENTRY_HELD = 8, ENTRY_GROUP_SIZE = 65 };
+enum {
+    ENTRY_TAGS = 32,
+    ENTRY_HELD = 8,
+    ENTRY_GROUP_SIZE = 65,
+    ENTRY_MARKS_SIZE = 4096,
+};
 
 struct entry_tag {
     char key[64];
@@ -45,6 +50,8 @@ struct entry {
     size_t tag_count;
     struct entry_held held[ENTRY_HELD];
     size_t held_count;
+    char marks[ENTRY_MARKS_SIZE]; // entry_marks.h
+    size_t marks_size;
 };
 
 // entry_from_report fills out from a report that report_read accepted. received_ms is

@@ -109,16 +109,17 @@ void moment_write_ago(int64_t moment_ms, int64_t now_ms, char *out)
 {
     static const struct {
         int64_t ms;
+        int64_t least; // of a year or a month: one of 30 days would be said of 55
         const char *name;
-    } units[] = { { 365 * (int64_t)MOMENT_DAY_MS, "year" },
-                  { 30 * (int64_t)MOMENT_DAY_MS, "month" },
-                  { MOMENT_DAY_MS, "day" },
-                  { HOUR_MS, "hour" },
-                  { MINUTE_MS, "minute" } };
+    } units[] = { { 365 * (int64_t)MOMENT_DAY_MS, 2, "year" },
+                  { 30 * (int64_t)MOMENT_DAY_MS, 3, "month" },
+                  { MOMENT_DAY_MS, 1, "day" },
+                  { HOUR_MS, 1, "hour" },
+                  { MINUTE_MS, 1, "minute" } };
     int64_t passed = now_ms - moment_ms;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         long long count = (long long)(passed / units[i].ms);
-        if (count < 1)
+        if (count < units[i].least)
             continue;
         snprintf(out, MOMENT_SIZE, "%lld %s%s ago", count, units[i].name,
                  count == 1 ? "" : "s");

@@ -10,6 +10,7 @@
 // count reports. All functions may be called from any thread. Users: ingest writes, api
 // and pages read and decide, retention trims.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +18,11 @@
 #include "base/text.h"
 #include "collector/store/decode.h"
 #include "collector/store/entry.h"
+#include "collector/store/store_filter.h"
 
 enum {
     STORE_TREND_DAYS = 30,  // days of a group's trend that are returned
-    STORE_FILTER_TAGS = 8,  // most tags in one filter
+    STORE_PROGRAMS = 3,     // most programs of a group that are returned
     STORE_RELEASES = 20,    // most releases of a group that are returned
     STORE_PAGE_MAX = 200,   // most rows of one listing
     STORE_CURSOR_SIZE = 48, // size of a cursor, including its NUL
@@ -46,27 +48,6 @@ struct store_upload {
     enum decode_encoding encoding;
     enum store_outcome outcome;
     char group[ENTRY_GROUP_SIZE]; // that it is in; not its own where groups were merged
-};
-
-// store_filter narrows a listing; NULL, 0 and empty strings do not narrow it.
-struct store_filter {
-    const char *release;
-    const char *environment;
-    const char *group;
-    const char *query; // substring of title, summary, program, release or host; for
-                       // groups, under three characters, only of the first two
-    const char *signal_name; // SIGSEGV
-    const char *status;      // of the group
-    struct {
-        const char *key;
-        const char *value;
-    } tags[STORE_FILTER_TAGS];
-    size_t tag_count;
-    int64_t signal;
-    int64_t since_ms;   // 0: no bound
-    int64_t until_ms;   // 0: no bound; exclusive
-    const char *cursor; // where the previous page of the listing ended
-    size_t limit;       // 1 to STORE_PAGE_MAX
 };
 
 // store_report is a row of a listing of reports; strings live until the visitor
@@ -101,9 +82,15 @@ struct store_group {
     const char *assignee;
     int64_t status_time_ms; // 0: it never changed
     int64_t signal;
-    int64_t count;     // of all reports that were received
-    int64_t kept;      // of the reports that retention has left
-    int64_t held_back; // crashes that senders counted and did not send
+    int64_t count;             // of all reports that were received
+    int64_t kept;              // of the reports that retention has left
+    int64_t held_back;         // crashes that senders counted and did not send
+    int64_t filtered_count;    // of the reports that the filter accepts
+    int64_t machines;          // hosts that its reports came from
+    const char *first_release; // the oldest release it was seen in; may be empty
+    const char
+        *programs[STORE_PROGRAMS]; // paths; the one that crashed most comes first
+    size_t program_count;
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     const char *releases[STORE_RELEASES]; // the one seen last comes first
@@ -176,12 +163,18 @@ CH_CHECKED enum ch_status store_list_reports(struct store *store,
                                              store_report_fn *visit, void *context,
                                              char next[STORE_CURSOR_SIZE]);
 
-// store_list_groups visits the groups with a report that the filter accepts, the one
-// seen last first; a group's figures cover all of its reports.
+// store_list_groups visits the groups with a report that the filter accepts, in the
+// filter's order, the last or largest first; a group's figures cover all of its
+// reports, except for filtered_count.
 CH_CHECKED enum ch_status store_list_groups(struct store *store,
                                             const struct store_filter *filter,
                                             store_group_fn *visit, void *context,
                                             char next[STORE_CURSOR_SIZE]);
+
+// store_count_groups counts the groups that store_list_groups would visit.
+CH_CHECKED enum ch_status store_count_groups(struct store *store,
+                                             const struct store_filter *filter,
+                                             int64_t *out);
 
 // store_find_group visits the group with that id, or the group that it was merged into,
 // or returns CH_ERR_NOT_FOUND.

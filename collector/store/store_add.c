@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/store/entry_marks.h"
 #include "collector/store/release_order.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_tally.h"
@@ -30,6 +31,7 @@ struct found_group {
     bool resolved;
     char status_release[sizeof(((struct entry *)NULL)->release)];
     int64_t status_time_ms;
+    char first_release[sizeof(((struct entry *)NULL)->release)];
 };
 
 struct batch {
@@ -129,8 +131,8 @@ static size_t keep_newer(struct batch *batch, size_t count)
 static void take_out(struct sql *sql, struct batch *batch)
 {
     static const enum store_statement statements[] = {
-        STORE_LOSE_GROUPS, STORE_LOSE_DAYS,     STORE_LOSE_FACETS,
-        STORE_REMOVE_TAGS, STORE_REMOVE_BODIES,
+        STORE_LOSE_GROUPS, STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
+        STORE_REMOVE_TAGS, STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
     };
     if (batch->replaced.size == 0)
         return;
@@ -148,6 +150,8 @@ static void take_group_row(void *context, const struct sql_row *row)
     entry_copy(group->status_release, sizeof(group->status_release),
                sql_row_text(row, 3));
     group->status_time_ms = sql_row_number(row, 4);
+    entry_copy(group->first_release, sizeof(group->first_release),
+               sql_row_text(row, 5));
 }
 
 // gain_groups counts every run of uploads with one fingerprint in its group, which the
@@ -208,6 +212,21 @@ static void store_report_row(struct sql *sql, struct planned *planned)
               sql_take_number, &planned->number);
 }
 
+// write_marks writes the marks as a JSON array, which both databases take apart.
+static void write_marks(struct sql *sql, const struct planned *planned)
+{
+    const struct entry *entry = planned->upload->entry;
+    json_auto_t *list = json_array();
+    for (const char *mark = entry_next_mark(entry, NULL); mark != NULL;
+         mark = entry_next_mark(entry, mark))
+        json_array_append_new(list, json_string(mark));
+    char *dumped = json_array_size(list) != 0 ? json_dumps(list, JSON_COMPACT) : NULL;
+    struct sql_value values[] = { sql_number(planned->number), sql_text(dumped) };
+    if (dumped != NULL)
+        sql_queue(sql, STORE_ADD_MARKS, values, 2, NULL, NULL);
+    free(dumped);
+}
+
 static void write_parts(struct sql *sql, const struct planned *planned)
 {
     const struct store_upload *upload = planned->upload;
@@ -225,6 +244,7 @@ static void write_parts(struct sql *sql, const struct planned *planned)
                                     sql_number(entry->received_ms) };
         sql_queue(sql, STORE_ADD_HELD, held, 4, NULL, NULL);
     }
+    write_marks(sql, planned);
     struct sql_value body[] = { sql_number(planned->number),
                                 sql_number(upload->encoding),
                                 sql_bytes(upload->body, upload->body_size),
@@ -256,6 +276,21 @@ static void regress(struct sql *sql, const struct planned *planned)
     struct sql_value values[] = { sql_number(group->number), sql_text(entry->release),
                                   sql_number(entry->received_ms) };
     sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
+}
+
+// keep_first_release keeps the oldest release of a group, or, where releases have no
+// order, the one that was seen first.
+static void keep_first_release(struct sql *sql, const struct planned *planned)
+{
+    const char *release = planned->upload->entry->release;
+    struct found_group *group = planned->group;
+    int order = 0;
+    bool older = release_order(release, group->first_release, &order) && order < 0;
+    if (release[0] == 0 || (group->first_release[0] != 0 && !older))
+        return;
+    entry_copy(group->first_release, sizeof(group->first_release), release);
+    struct sql_value values[] = { sql_number(group->number), sql_text(release) };
+    sql_queue(sql, STORE_SET_FIRST_RELEASE, values, 2, NULL, NULL);
 }
 
 // count_in queues the counts of what was written, and recomputes groups that lost
@@ -307,6 +342,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
         write_parts(sql, planned);
         regress(sql, planned);
+        keep_first_release(sql, planned);
         store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
     }
     return count_in(sql, batch);

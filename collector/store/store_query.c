@@ -2,16 +2,53 @@
 #include "collector/store/store_query.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// INDEXED_CHARACTERS is the shortest string that the index over facets can find.
-enum { INDEXED_CHARACTERS = 3 };
+#include "collector/store/moment.h"
+#include "collector/store/store_facet.h"
+
+enum {
+    INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
+    RISING_DAYS = 7,
+    RISING_LEAST = 10, // reports in these days
+};
+
+// carried says where reports carry the value of a key: kind is its facet; column is its
+// column, or NULL where it is a mark; part: the value may be a part of what is carried.
+static const struct {
+    enum store_facet kind;
+    const char *column;
+    bool part;
+} carried[] = {
+    [STORE_KEY_RELEASE] = { FACET_RELEASE, "r.release", false },
+    [STORE_KEY_ENVIRONMENT] = { FACET_ENVIRONMENT, "r.environment", false },
+    [STORE_KEY_SIGNAL] = { FACET_SIGNAL, NULL, false },
+    [STORE_KEY_SIGNAL_NAME] = { FACET_SIGNAL_NAME, "r.signal_name", false },
+    [STORE_KEY_HOST] = { FACET_HOSTNAME, "r.hostname", false },
+    [STORE_KEY_PROGRAM] = { FACET_EXECUTABLE, "r.executable", false },
+    [STORE_KEY_TAG] = { FACET_TAG, NULL, false },
+    [STORE_KEY_KIND] = { FACET_KIND, NULL, false },
+    [STORE_KEY_FRAME] = { FACET_FRAME, NULL, true },
+    [STORE_KEY_FILE] = { FACET_FILE, NULL, true },
+    [STORE_KEY_BUILD] = { FACET_BUILD, NULL, true },
+    [STORE_KEY_MESSAGE] = { FACET_MESSAGE, NULL, true },
+    [STORE_KEY_KERNEL] = { FACET_KERNEL, NULL, false },
+    [STORE_KEY_PROCESSOR] = { FACET_PROCESSOR, NULL, false },
+    [STORE_KEY_UPTIME] = { FACET_UPTIME, NULL, false },
+    [STORE_KEY_THREAD] = { FACET_THREAD, NULL, false },
+    [STORE_KEY_ADDRESS] = { FACET_ADDRESS, NULL, false },
+    [STORE_KEY_REGISTER] = { FACET_REGISTER, NULL, false },
+    [STORE_KEY_ARGUMENT] = { FACET_ARGUMENT, NULL, false },
+    [STORE_KEY_DEPTH] = { FACET_DEPTH, NULL, false },
+};
 
 void store_query_deinit(struct store_query *query)
 {
     text_deinit(&query->sql);
-    text_deinit(&query->pattern);
+    for (size_t i = 0; i < query->pattern_count; i++)
+        text_deinit(&query->patterns[i]);
 }
 
 void store_query_add(struct store_query *query, const char *sql)
@@ -41,31 +78,33 @@ void store_query_add_number(struct store_query *query, const char *sql, int64_t 
     query_add_value(query, sql, sql_number(value));
 }
 
-// add_contains requires that a text, given in SQL, contains the search string.
+// add_contains requires that a text, given in SQL, contains the searched string.
 static void add_contains(struct store_query *query, const char *text,
                          const char *searched)
 {
     bool postgres = query->dialect == SQL_POSTGRES;
-    store_query_add(query, postgres ? " AND strpos(lower(" : " AND instr(lower(");
+    store_query_add(query, postgres ? "strpos(lower(" : "instr(lower(");
     store_query_add(query, text);
     store_query_add_text(query, "), lower(CAST(? AS text))) > 0", searched);
 }
 
-// count_characters counts the bytes that begin a UTF-8 character.
-static size_t count_characters(const char *text)
+// is_indexed says whether the indexes of words can find the string: they hold runs of
+// three characters.
+static bool is_indexed(const char *searched)
 {
     size_t count = 0;
-    for (; *text != 0; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
+    for (; *searched != 0; searched++)
+        count += ((unsigned char)*searched & 0xc0) != 0x80; // bytes that begin one
+    return count >= INDEXED_CHARACTERS;
 }
 
-// write_pattern writes the search string in the form that the index takes: a quoted
+// query_pattern is the searched string in the form that the index takes: a quoted
 // string of FTS5, or a pattern of LIKE.
-static void write_pattern(struct store_query *query, const char *searched)
+static const char *query_pattern(struct store_query *query, const char *searched)
 {
+    assert(query->pattern_count < STORE_QUERY_PATTERNS);
     bool postgres = query->dialect == SQL_POSTGRES;
-    struct text *out = &query->pattern;
+    struct text *out = &query->patterns[query->pattern_count++];
     text_append_string(out, postgres ? "%" : "\"");
     for (; *searched != 0; searched++) {
         if (postgres && strchr("\\%_", *searched) != NULL)
@@ -75,60 +114,233 @@ static void write_pattern(struct store_query *query, const char *searched)
         text_append(out, searched, 1);
     }
     text_append_string(out, postgres ? "%" : "\"");
+    return text_ok(out) ? out->bytes : "";
 }
 
-// is_indexed says whether the index over facets can find the string: it indexes runs of
-// three characters.
-static bool is_indexed(const char *searched)
+// add_words requires that `value` of a row f of facets is, for one of the kinds of
+// words from `kinds` on, one that contains the searched string.
+static void add_words(struct store_query *query, const char *kinds,
+                      const char *searched)
 {
-    return count_characters(searched) >= INDEXED_CHARACTERS;
+    store_query_add(query, "f.kind >= 3 AND f.kind ");
+    store_query_add(query, kinds);
+    store_query_add(query, " AND (f.kind, f.value) IN (SELECT w.kind, w.value FROM"
+                           " words w WHERE w.kind ");
+    store_query_add(query, kinds);
+    store_query_add_text(query,
+                         query->dialect == SQL_POSTGRES
+                             ? " AND w.value ILIKE ?)"
+                             : " AND w.number IN (SELECT rowid FROM word_search"
+                               " WHERE word_search MATCH ?))",
+                         query_pattern(query, searched));
 }
 
-// add_search keeps the groups with a report that contains the search string; column is
-// the number of a group.
-static void add_search(struct store_query *query, const char *column,
-                       const char *searched)
+// add_word_search keeps the groups with a report that contains the searched string;
+// column is the number of a group.
+static void add_word_search(struct store_query *query, const char *column,
+                            const char *searched)
 {
-    write_pattern(query, searched);
-    store_query_add(query, " AND ");
+    store_query_add(query, " AND (");
     store_query_add(query, column);
     store_query_add_text(query,
                          query->dialect == SQL_POSTGRES
                              ? " IN (SELECT f.group_number FROM facets f WHERE"
-                               " f.kind <= 5 AND f.value ILIKE ?)"
+                               " f.kind <= 5 AND f.value ILIKE ?) OR "
                              : " IN (SELECT f.group_number FROM facets f WHERE"
                                " f.kind <= 5 AND f.number IN (SELECT rowid FROM"
-                               " facet_search WHERE facet_search MATCH ?))",
-                         query->pattern.bytes != NULL ? query->pattern.bytes : "");
+                               " facet_search WHERE facet_search MATCH ?)) OR ",
+                         query_pattern(query, searched));
+    store_query_add(query, column);
+    store_query_add(query, " IN (SELECT f.group_number FROM facets f WHERE ");
+    add_words(query, "BETWEEN 11 AND 14", searched);
+    store_query_add(query, "))");
+}
+
+// add_path requires that a path, given in SQL, is value or ends with it after a slash.
+static void add_path(struct store_query *query, const char *path, const char *value)
+{
+    bool postgres = query->dialect == SQL_POSTGRES;
+    store_query_add(query, "(");
+    store_query_add(query, path);
+    store_query_add_text(query, " = ? OR ", value);
+    store_query_add(query, postgres ? "strpos(" : "instr(");
+    store_query_add(query, path);
+    store_query_add_text(query, " || '\n', '/' || CAST(? AS text) || '\n') > 0)",
+                         value);
+}
+
+static void add_equal(struct store_query *query, const char *column, const char *value)
+{
+    store_query_add(query, column);
+    store_query_add_text(query, " = ?", value);
+}
+
+// add_facet_condition requires that a row f of facets is of the term's kind and value.
+static void add_facet_condition(struct store_query *query,
+                                const struct store_term *term)
+{
+    char kind[32];
+    snprintf(kind, sizeof(kind), "= %d", (int)carried[term->key].kind);
+    if (carried[term->key].part && is_indexed(term->value)) {
+        add_words(query, kind, term->value);
+        return;
+    }
+    store_query_add(query, "f.kind >= 3 AND f.kind ");
+    store_query_add(query, kind);
+    store_query_add(query, " AND ");
+    if (term->key == STORE_KEY_PROGRAM) {
+        add_path(query, "f.value", term->value);
+    } else if (term->key == STORE_KEY_TAG) {
+        store_query_add_text(query, "f.value = CAST(? AS text) || '\n'", term->tag);
+        store_query_add_text(query, " || CAST(? AS text)", term->value);
+    } else if (term->key == STORE_KEY_SIGNAL) {
+        store_query_add_number(query, "f.value = CAST(? AS text)", term->number);
+    } else if (carried[term->key].part) {
+        add_contains(query, "f.value", term->value);
+    } else {
+        add_equal(query, "f.value", term->value);
+    }
+}
+
+// add_mark_condition requires that the report r has a mark of the term.
+static void add_mark_condition(struct store_query *query, const struct store_term *term)
+{
+    char kind[64];
+    bool word = term->key == STORE_KEY_WORD;
+    store_query_add(query,
+                    query->dialect == SQL_POSTGRES
+                        ? "EXISTS(SELECT 1 FROM marks m CROSS JOIN"
+                          " json_array_elements_text(CAST(m.list AS json)) AS j(value)"
+                          " WHERE m.report = r.number AND "
+                        : "EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j"
+                          " WHERE m.report = r.number AND ");
+    if (word)
+        snprintf(kind, sizeof(kind), "substr(j.value, 1, 2) BETWEEN '%d' AND '%d' AND ",
+                 FACET_FRAME, FACET_MESSAGE);
+    else
+        snprintf(kind, sizeof(kind), "substr(j.value, 1, 2) = '%d' AND ",
+                 (int)carried[term->key].kind);
+    store_query_add(query, kind);
+    if (word || carried[term->key].part)
+        add_contains(query, "substr(j.value, 4)", term->value);
+    else
+        add_equal(query, "substr(j.value, 4)", term->value);
+    store_query_add(query, ")");
+}
+
+// add_report_condition requires that the term holds for the report r.
+static void add_report_condition(struct store_query *query,
+                                 const struct store_term *term)
+{
+    const char *column = carried[term->key < STORE_KEY_SINCE ? term->key : 0].column;
+    if (term->key == STORE_KEY_SINCE) {
+        store_query_add_number(query, "r.time >= ?", term->number);
+    } else if (term->key == STORE_KEY_UNTIL) {
+        store_query_add_number(query, "r.time < ?", term->number);
+    } else if (term->key == STORE_KEY_SIGNAL) {
+        store_query_add_number(query, "r.signal = ?", term->number);
+    } else if (term->key == STORE_KEY_PROGRAM) {
+        add_path(query, column, term->value);
+    } else if (term->key == STORE_KEY_TAG) {
+        store_query_add_text(query,
+                             "EXISTS(SELECT 1 FROM tags t WHERE t.report = r.number"
+                             " AND t.key = ?",
+                             term->tag);
+        store_query_add_text(query, " AND t.value = ?)", term->value);
+    } else if (term->key == STORE_KEY_WORD) {
+        add_contains(query,
+                     "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
+                     " r.release || '\n' || r.hostname",
+                     term->value);
+        // As for groups, marks are searched for what their index can find.
+        store_query_add(query, is_indexed(term->value) ? " OR " : "");
+        if (is_indexed(term->value))
+            add_mark_condition(query, term);
+    } else if (column != NULL) {
+        add_equal(query, column, term->value);
+    } else {
+        add_mark_condition(query, term);
+    }
+}
+
+static bool is_of_reports(const struct store_term *term)
+{
+    return term->key < STORE_KEY_FIRST_RELEASE;
 }
 
 // narrow adds a filter's conditions on a report r.
 static void narrow(struct store_query *query, const struct store_filter *filter)
 {
-    if (filter->release != NULL)
-        store_query_add_text(query, " AND r.release = ?", filter->release);
-    if (filter->environment != NULL)
-        store_query_add_text(query, " AND r.environment = ?", filter->environment);
-    if (filter->signal_name != NULL)
-        store_query_add_text(query, " AND r.signal_name = ?", filter->signal_name);
-    if (filter->signal != 0)
-        store_query_add_number(query, " AND r.signal = ?", filter->signal);
-    if (filter->since_ms != 0)
-        store_query_add_number(query, " AND r.time >= ?", filter->since_ms);
-    if (filter->until_ms != 0)
-        store_query_add_number(query, " AND r.time < ?", filter->until_ms);
-    for (size_t i = 0; i < filter->tag_count; i++) {
-        store_query_add_text(query,
-                             " AND EXISTS(SELECT 1 FROM tags t WHERE"
-                             " t.report = r.number AND t.key = ?",
-                             filter->tags[i].key);
-        store_query_add_text(query, " AND t.value = ?)", filter->tags[i].value);
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (!is_of_reports(term))
+            continue;
+        store_query_add(query, term->negated ? " AND NOT (" : " AND (");
+        add_report_condition(query, term);
+        store_query_add(query, ")");
     }
-    if (filter->query != NULL)
-        add_contains(query,
-                     "r.title || '\n' || r.summary || '\n' || r.executable || '\n' ||"
-                     " r.release || '\n' || r.hostname",
-                     filter->query);
+}
+
+// add_days_sum adds the reports of a group g in the days after from, up to until.
+static void add_days_sum(struct store_query *query, int64_t from, int64_t until)
+{
+    store_query_add_number(query,
+                           "(SELECT coalesce(sum(d.count), 0) FROM group_days d WHERE"
+                           " d.group_number = g.number AND d.day > ?",
+                           from);
+    store_query_add_number(query, " AND d.day <= ?)", until);
+}
+
+// add_rising compares the last days with as many before; a group that is younger than
+// that is new and not rising.
+static void add_rising(struct store_query *query)
+{
+    int64_t today = moment_now() / MOMENT_DAY_MS;
+    int64_t before = today - RISING_DAYS;
+    store_query_add_number(query, "g.last_seen >= ?", (before + 1) * MOMENT_DAY_MS);
+    store_query_add_number(query, " AND g.first_seen < ? AND ",
+                           (before + 1) * MOMENT_DAY_MS);
+    add_days_sum(query, before, today);
+    store_query_add_number(query, " >= ? AND ", RISING_LEAST);
+    add_days_sum(query, before, today);
+    store_query_add(query, " >= 2 * ");
+    add_days_sum(query, before - RISING_DAYS, before);
+}
+
+// add_group_condition requires that the term holds for the group g.
+static void add_group_condition(struct store_query *query,
+                                const struct store_term *term)
+{
+    switch (term->key) {
+    case STORE_KEY_FIRST_RELEASE:
+        add_equal(query, "g.first_release", term->value);
+        return;
+    case STORE_KEY_FIRST_SEEN:
+        store_query_add_number(query, "g.first_seen >= ?", term->number);
+        return;
+    case STORE_KEY_STATUS:
+        add_equal(query, "g.status", term->value);
+        return;
+    case STORE_KEY_ANY:
+        store_query_add(query, "1 = 1");
+        return;
+    case STORE_KEY_OPEN:
+        store_query_add(query, "g.status IN ('open', 'regressed')");
+        return;
+    case STORE_KEY_BACK_IN:
+        store_query_add(query, "g.status = 'regressed' AND ");
+        add_equal(query, "g.status_release", term->value);
+        return;
+    case STORE_KEY_ASSIGNED:
+        store_query_add(query, "g.assignee <> ''");
+        return;
+    case STORE_KEY_ASSIGNEE:
+        add_equal(query, "g.assignee", term->value);
+        return;
+    default:
+        add_rising(query);
+        return;
+    }
 }
 
 static void add_group_id(struct store_query *query, const char *column, const char *id)
@@ -142,79 +354,95 @@ static void add_group_id(struct store_query *query, const char *column, const ch
                          id);
 }
 
+static void narrow_by_groups(struct store_query *query,
+                             const struct store_filter *filter)
+{
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (is_of_reports(term))
+            continue;
+        store_query_add(query, term->negated ? " AND NOT (" : " AND (");
+        add_group_condition(query, term);
+        store_query_add(query, ")");
+    }
+}
+
+// add_facet_search keeps the groups with a report of that value; column is the number
+// of a group.
+static void add_facet_search(struct store_query *query, const char *column,
+                             const struct store_term *term)
+{
+    store_query_add(query, " AND ");
+    store_query_add(query, column);
+    store_query_add(query, " IN (SELECT f.group_number FROM facets f WHERE ");
+    add_facet_condition(query, term);
+    store_query_add(query, ")");
+}
+
 void store_query_narrow_reports(struct store_query *query,
                                 const struct store_filter *filter)
 {
     if (filter->group != NULL)
         add_group_id(query, "r.group_number", filter->group);
-    if (filter->status != NULL)
-        store_query_add_text(query, " AND g.status = ?", filter->status);
-    if (filter->query != NULL && is_indexed(filter->query))
-        add_search(query, "r.group_number", filter->query);
+    narrow_by_groups(query, filter);
+    // Marks are not indexed by report: the groups that have them are found first.
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (term->negated || !is_of_reports(term))
+            continue;
+        if (term->key == STORE_KEY_WORD && is_indexed(term->value))
+            add_word_search(query, "r.group_number", term->value);
+        else if (carried[term->key < STORE_KEY_SINCE ? term->key : 0].kind >=
+                 FACET_KIND)
+            add_facet_search(query, "r.group_number", term);
+    }
     narrow(query, filter);
 }
 
-// query_add_facet keeps the groups with a report that has this value; condition ends
-// with it.
-static void query_add_facet(struct store_query *query, const char *condition,
-                            const char *value)
+// add_group_search keeps the groups that may have a report for which the term holds.
+static void add_group_search(struct store_query *query, const struct store_term *term)
 {
-    store_query_add(query, " AND g.number IN (SELECT f.group_number FROM facets f"
-                           " WHERE f.kind >= 5 AND ");
-    store_query_add_text(query, condition, value);
-    store_query_add(query, ")");
-}
-
-static void add_facets(struct store_query *query, const struct store_filter *filter)
-{
-    if (filter->release != NULL)
-        query_add_facet(query, "f.kind = 5 AND f.value = ?", filter->release);
-    if (filter->environment != NULL)
-        query_add_facet(query, "f.kind = 6 AND f.value = ?", filter->environment);
-    if (filter->signal != 0)
-        store_query_add_number(query,
-                               " AND g.number IN (SELECT f.group_number FROM facets f"
-                               " WHERE f.kind >= 5 AND f.kind = 7 AND f.value ="
-                               " CAST(? AS text))",
-                               filter->signal);
-    if (filter->signal_name != NULL)
-        query_add_facet(query, "f.kind = 8 AND f.value = ?", filter->signal_name);
-    for (size_t i = 0; i < filter->tag_count; i++) {
-        store_query_add_text(query,
-                             " AND g.number IN (SELECT f.group_number FROM facets f"
-                             " WHERE f.kind >= 5 AND f.kind = 9 AND f.value ="
-                             " CAST(? AS text) || '\n'",
-                             filter->tags[i].key);
-        store_query_add_text(query, " || CAST(? AS text))", filter->tags[i].value);
+    if (term->key == STORE_KEY_SINCE)
+        store_query_add_number(query, " AND g.last_seen >= ?", term->number);
+    else if (term->key == STORE_KEY_UNTIL)
+        store_query_add_number(query, " AND g.first_seen < ?", term->number);
+    else if (term->key != STORE_KEY_WORD)
+        add_facet_search(query, "g.number", term);
+    else if (is_indexed(term->value))
+        add_word_search(query, "g.number", term->value);
+    else {
+        store_query_add(query, " AND ");
+        add_contains(query, "g.title || '\n' || g.summary", term->value);
     }
 }
 
-// count_conditions counts a filter's conditions on a report.
-static size_t count_conditions(const struct store_filter *filter)
+// count_conditions counts the terms on reports, and says whether one is negated.
+static size_t count_conditions(const struct store_filter *filter, bool *out_negated)
 {
-    return (size_t)(filter->release != NULL) + (filter->environment != NULL) +
-           (filter->signal_name != NULL) + (filter->signal != 0) +
-           (filter->since_ms != 0) + (filter->until_ms != 0) + filter->tag_count +
-           (filter->query != NULL);
+    size_t count = 0;
+    *out_negated = false;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        count += is_of_reports(&filter->terms[i]);
+        *out_negated |= is_of_reports(&filter->terms[i]) && filter->terms[i].negated;
+    }
+    return count;
 }
 
 void store_query_narrow_groups(struct store_query *query,
                                const struct store_filter *filter)
 {
+    bool negated = false;
+    size_t conditions = count_conditions(filter, &negated);
     if (filter->group != NULL)
         add_group_id(query, "g.number", filter->group);
-    if (filter->status != NULL)
-        store_query_add_text(query, " AND g.status = ?", filter->status);
-    if (filter->since_ms != 0)
-        store_query_add_number(query, " AND g.last_seen >= ?", filter->since_ms);
-    if (filter->until_ms != 0)
-        store_query_add_number(query, " AND g.first_seen < ?", filter->until_ms);
-    add_facets(query, filter);
-    if (filter->query != NULL && is_indexed(filter->query))
-        add_search(query, "g.number", filter->query);
-    else if (filter->query != NULL)
-        add_contains(query, "g.title || '\n' || g.summary", filter->query);
-    if (count_conditions(filter) < 2)
+    narrow_by_groups(query, filter);
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (is_of_reports(term) && !term->negated)
+            add_group_search(query, term);
+    }
+    // One condition is decided by the facets, several have to hold for one report.
+    if (conditions < 2 && !negated)
         return;
     store_query_add(query, " AND EXISTS(SELECT 1 FROM reports r WHERE"
                            " r.group_number = g.number");
@@ -222,28 +450,76 @@ void store_query_narrow_groups(struct store_query *query,
     store_query_add(query, ")");
 }
 
-enum ch_status store_query_add_cursor(struct store_query *query, const char *columns,
-                                      const char *cursor)
+bool store_query_counts(const struct store_filter *filter)
+{
+    bool negated = false;
+    return count_conditions(filter, &negated) != 0;
+}
+
+// counted_term is the filter's only term on reports if the count of one facet is the
+// number of its reports, or NULL.
+static const struct store_term *counted_term(const struct store_filter *filter)
+{
+    bool negated = false;
+    if (count_conditions(filter, &negated) != 1 || negated)
+        return NULL;
+    size_t i = 0;
+    while (!is_of_reports(&filter->terms[i]))
+        i++;
+    const struct store_term *term = &filter->terms[i];
+    bool whole = term->key != STORE_KEY_WORD && term->key < STORE_KEY_SINCE &&
+                 !carried[term->key].part;
+    return whole ? term : NULL;
+}
+
+void store_query_add_count(struct store_query *query, const struct store_filter *filter)
+{
+    const struct store_term *term = counted_term(filter);
+    if (!store_query_counts(filter)) {
+        store_query_add(query, "g.count");
+    } else if (term != NULL) {
+        store_query_add(query, "(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM"
+                               " facets f WHERE f.group_number = g.number AND ");
+        add_facet_condition(query, term);
+        store_query_add(query, ")");
+    } else {
+        store_query_add(query, "(SELECT count(*) FROM reports r WHERE r.group_number ="
+                               " g.number");
+        narrow(query, filter);
+        store_query_add(query, ")");
+    }
+}
+
+void store_query_add_order(struct store_query *query, const struct store_filter *filter)
+{
+    if (filter->sort == STORE_SORT_COUNT)
+        store_query_add_count(query, filter);
+    else
+        store_query_add(query, filter->sort == STORE_SORT_MACHINES     ? "g.machines"
+                               : filter->sort == STORE_SORT_FIRST_SEEN ? "g.first_seen"
+                                                                       : "g.last_seen");
+}
+
+enum ch_status store_cursor_read(const char *text, struct store_cursor *out)
 {
     static const char digits[] = "0123456789";
-    if (cursor == NULL)
-        return CH_OK;
-    size_t first = strspn(cursor, digits);
-    size_t second = cursor[first] == '.' ? strspn(cursor + first + 1, digits) : 0;
+    size_t first = strspn(text, digits);
+    size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
     if (first == 0 || first > 18 || second == 0 || second > 18 ||
-        cursor[first + 1 + second] != 0)
+        text[first + 1 + second] != 0)
         return CH_ERR_MALFORMED;
-    store_query_add(query, " AND (");
-    store_query_add(query, columns);
-    store_query_add_number(query, ") < (?", strtoll(cursor, NULL, 10));
-    store_query_add_number(query, ", ?)", strtoll(cursor + first + 1, NULL, 10));
+    *out = (struct store_cursor){ .place = strtoll(text, NULL, 10),
+                                  .number = strtoll(text + first + 1, NULL, 10) };
     return CH_OK;
 }
 
 enum ch_status store_query_run(const struct store_query *query, struct sql *sql,
                                sql_row_fn *visit, void *context)
 {
-    if (!text_ok(&query->sql) || !text_ok(&query->pattern))
+    bool ok = text_ok(&query->sql);
+    for (size_t i = 0; i < query->pattern_count; i++)
+        ok &= text_ok(&query->patterns[i]);
+    if (!ok)
         return CH_ERR_NO_MEMORY;
     return sql_query(sql, query->sql.bytes, query->values, query->count, visit,
                      context);

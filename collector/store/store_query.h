@@ -8,9 +8,13 @@
 #pragma once
 #include "collector/store/store_internal.h"
 
+// STORE_QUERY_PATTERNS is enough for two searches in each place where a filter is used.
+enum { STORE_QUERY_PATTERNS = 4 * STORE_TERMS };
+
 struct store_query {
     struct text sql;
-    struct text pattern; // of a search
+    struct text patterns[STORE_QUERY_PATTERNS]; // of searches
+    size_t pattern_count;
     struct sql_value values[SQL_VALUES];
     size_t count;
     enum sql_dialect dialect;
@@ -36,11 +40,23 @@ void store_query_narrow_reports(struct store_query *query,
 void store_query_narrow_groups(struct store_query *query,
                                const struct store_filter *filter);
 
-// store_query_add_cursor continues after the row that a cursor names; columns is
-// `r.time, r.number` or the like. CH_ERR_MALFORMED: it is not a cursor of ours.
-CH_CHECKED enum ch_status store_query_add_cursor(struct store_query *query,
-                                                 const char *columns,
-                                                 const char *cursor);
+// store_query_add_order adds the expression that a listing of groups g is ordered by.
+void store_query_add_order(struct store_query *query,
+                           const struct store_filter *filter);
+
+// store_query_add_count adds the expression that counts the reports of a group g that
+// the filter accepts. store_query_counts says whether that takes a look at any.
+void store_query_add_count(struct store_query *query,
+                           const struct store_filter *filter);
+bool store_query_counts(const struct store_filter *filter);
+
+// store_cursor is the row that a listing goes on after: its place in the order, and its
+// number. store_cursor_read returns CH_ERR_MALFORMED for a text that is not ours.
+struct store_cursor {
+    int64_t place;
+    int64_t number;
+};
+CH_CHECKED enum ch_status store_cursor_read(const char *text, struct store_cursor *out);
 
 // store_query_run runs the query on a connection.
 CH_CHECKED enum ch_status store_query_run(const struct store_query *query,

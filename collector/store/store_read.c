@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collector/store/moment.h"
+#include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"
 
 #define REPORT_COLUMNS                                                                 \
@@ -18,18 +19,19 @@ enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 15 };
 #define GROUP_COLUMNS                                                                  \
     "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
     " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
-    " g.assignee"
-enum { GROUP_NUMBER = 8 };
+    " g.assignee, g.machines, g.first_release"
+enum { GROUP_NUMBER = 8, GROUP_MACHINES = 14, GROUP_FIRST_RELEASE, GROUP_PLACE };
 
 // listing passes on at most limit rows; one row more says that there is another page.
 struct listing {
     struct sql *sql;
+    const struct store_filter *filter;
     store_report_fn *visit_report;
     store_group_fn *visit_group;
     void *context;
     size_t limit;
     size_t count;
-    int64_t last_ms;
+    int64_t last_place; // in the order of the listing
     int64_t last_number;
     char *next;
 };
@@ -40,8 +42,8 @@ static bool takes_row(struct listing *listing)
 {
     if (listing->count++ < listing->limit)
         return true;
-    snprintf(listing->next, STORE_CURSOR_SIZE, "%lld.%lld", (long long)listing->last_ms,
-             (long long)listing->last_number);
+    snprintf(listing->next, STORE_CURSOR_SIZE, "%lld.%lld",
+             (long long)listing->last_place, (long long)listing->last_number);
     return false;
 }
 
@@ -71,7 +73,7 @@ static void list_report(void *context, const struct sql_row *row)
     if (!takes_row(listing))
         return;
     struct store_report report = read_stored_report(row);
-    listing->last_ms = report.time_ms;
+    listing->last_place = report.time_ms;
     listing->last_number = sql_row_number(row, REPORT_NUMBER);
     listing->visit_report(listing->context, &report);
 }
@@ -86,10 +88,15 @@ enum ch_status store_list_reports(struct store *store,
     store_query_add(&query, "SELECT " REPORT_COLUMNS " FROM reports r"
                             " JOIN groups g ON g.number = r.group_number WHERE 1 = 1");
     store_query_narrow_reports(&query, filter);
+    struct store_cursor after;
     enum ch_status status =
-        store_query_add_cursor(&query, "r.time, r.number", filter->cursor);
+        filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
     if (status != CH_OK)
         return status;
+    if (filter->cursor != NULL) {
+        store_query_add_number(&query, " AND (r.time, r.number) < (?", after.place);
+        store_query_add_number(&query, ", ?)", after.number);
+    }
     store_query_add_number(&query, " ORDER BY r.time DESC, r.number DESC LIMIT ?",
                            (int64_t)filter->limit + 1);
     next[0] = 0;
@@ -106,20 +113,28 @@ enum ch_status store_list_reports(struct store *store,
 struct gathered {
     struct store_group group;
     char releases[STORE_RELEASES][sizeof(((struct entry *)NULL)->release)];
+    char programs[STORE_PROGRAMS][sizeof(((struct entry *)NULL)->executable)];
 };
 
-static void take_release(void *context, const struct sql_row *row)
+// take_facet takes a release or a program.
+static void take_facet(void *context, const struct sql_row *row)
 {
     struct gathered *gathered = context;
     struct store_group *group = &gathered->group;
-    size_t i = group->release_count;
-    if (i == STORE_RELEASES)
-        return;
-    entry_copy(gathered->releases[i], sizeof(gathered->releases[i]),
-               sql_row_text(row, 0));
-    group->releases[i] = gathered->releases[i];
-    group->release_counts[i] = sql_row_number(row, 1);
-    group->release_count++;
+    size_t release = group->release_count;
+    size_t program = group->program_count;
+    if (sql_row_number(row, 0) == FACET_RELEASE && release < STORE_RELEASES) {
+        entry_copy(gathered->releases[release], sizeof(gathered->releases[release]),
+                   sql_row_text(row, 1));
+        group->releases[release] = gathered->releases[release];
+        group->release_counts[release] = sql_row_number(row, 2);
+        group->release_count++;
+    } else if (sql_row_number(row, 0) == FACET_EXECUTABLE && program < STORE_PROGRAMS) {
+        entry_copy(gathered->programs[program], sizeof(gathered->programs[program]),
+                   sql_row_text(row, 1));
+        group->programs[program] = gathered->programs[program];
+        group->program_count++;
+    }
 }
 
 static void take_day(void *context, const struct sql_row *row)
@@ -130,15 +145,37 @@ static void take_day(void *context, const struct sql_row *row)
         group->trend[STORE_TREND_DAYS - 1 - back] = sql_row_number(row, 1);
 }
 
-static enum ch_status gather(struct sql *sql, int64_t number, struct gathered *out)
+// count_filtered counts the reports of a group that the filter accepts.
+static enum ch_status count_filtered(const struct listing *listing, int64_t number,
+                                     struct store_group *group)
 {
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = listing->sql->dialect };
+    group->filtered_count = group->count;
+    if (listing->filter == NULL || !store_query_counts(listing->filter))
+        return CH_OK;
+    store_query_add(&query, "SELECT ");
+    store_query_add_count(&query, listing->filter);
+    store_query_add_number(&query, " FROM groups g WHERE g.number = ?", number);
+    return store_query_run(&query, listing->sql, sql_take_number,
+                           &group->filtered_count);
+}
+
+static enum ch_status gather(const struct listing *listing, int64_t number,
+                             struct gathered *out)
+{
+    struct sql *sql = listing->sql;
     out->group.trend_day = moment_now() / MOMENT_DAY_MS;
-    struct sql_value values[] = { sql_number(number), sql_number(STORE_RELEASES) };
-    enum ch_status status = sql_query(sql,
-                                      "SELECT value, count FROM facets WHERE"
-                                      " group_number = ?1 AND kind = 5"
-                                      " ORDER BY last_seen DESC, value DESC LIMIT ?2",
-                                      values, 2, take_release, out);
+    struct sql_value values[] = { sql_number(number), sql_number(STORE_RELEASES),
+                                  sql_number(STORE_PROGRAMS) };
+    enum ch_status status = sql_query(
+        sql,
+        "SELECT kind, value, count FROM (SELECT kind, value, count FROM facets"
+        " WHERE group_number = ?1 AND kind = 5 ORDER BY last_seen DESC, value DESC"
+        " LIMIT ?2) releases UNION ALL SELECT kind, value, count FROM (SELECT kind,"
+        " value, count FROM facets WHERE group_number = ?1 AND kind = 3"
+        " ORDER BY count DESC, value LIMIT ?3) programs",
+        values, 3, take_facet, out);
     if (status != CH_OK)
         return status;
     struct sql_value id = sql_text(out->group.id);
@@ -150,10 +187,11 @@ static enum ch_status gather(struct sql *sql, int64_t number, struct gathered *o
     if (status != CH_OK)
         return status;
     values[1] = sql_number(out->group.trend_day - STORE_TREND_DAYS);
-    return sql_query(sql,
-                     "SELECT day, count FROM group_days WHERE group_number = ?1"
-                     " AND day > ?2",
-                     values, 2, take_day, &out->group);
+    status = sql_query(sql,
+                       "SELECT day, count FROM group_days WHERE group_number = ?1"
+                       " AND day > ?2",
+                       values, 2, take_day, &out->group);
+    return status == CH_OK ? count_filtered(listing, number, &out->group) : status;
 }
 
 static void list_group(void *context, const struct sql_row *row)
@@ -175,11 +213,14 @@ static void list_group(void *context, const struct sql_row *row)
                                      .status_time_ms = sql_row_number(row, 11),
                                      .note = sql_row_text(row, 12),
                                      .assignee = sql_row_text(row, 13),
+                                     .machines = sql_row_number(row, GROUP_MACHINES),
+                                     .first_release =
+                                         sql_row_text(row, GROUP_FIRST_RELEASE),
                                  } };
-    listing->last_ms = gathered.group.last_seen_ms;
+    listing->last_place = sql_row_number(row, GROUP_PLACE);
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
     // A group without its trend is better than no group.
-    enum ch_status status = gather(listing->sql, listing->last_number, &gathered);
+    enum ch_status status = gather(listing, listing->last_number, &gathered);
     (void)status;
     listing->visit_group(listing->context, &gathered.group);
 }
@@ -196,26 +237,53 @@ static enum ch_status run_group_query(struct store *store,
     return status;
 }
 
+// GROUPS_LISTED leaves out groups whose reports are being moved into another one.
+#define GROUPS_LISTED                                                                  \
+    " FROM groups g WHERE g.number NOT IN (SELECT source FROM moves WHERE"             \
+    " fingerprint = '')"
+
 enum ch_status store_list_groups(struct store *store, const struct store_filter *filter,
                                  store_group_fn *visit, void *context,
                                  char next[STORE_CURSOR_SIZE])
 {
     CH_CLEANUP(store_query_deinit)
     struct store_query query = { .dialect = store->writer->dialect };
-    store_query_add(&query,
-                    "SELECT " GROUP_COLUMNS " FROM groups g WHERE g.number"
-                    " NOT IN (SELECT source FROM moves WHERE fingerprint = '')");
-    store_query_narrow_groups(&query, filter);
+    struct store_cursor after;
     enum ch_status status =
-        store_query_add_cursor(&query, "g.last_seen, g.number", filter->cursor);
+        filter->cursor != NULL ? store_cursor_read(filter->cursor, &after) : CH_OK;
     if (status != CH_OK)
         return status;
-    store_query_add_number(&query, " ORDER BY g.last_seen DESC, g.number DESC LIMIT ?",
+    store_query_add(&query, "SELECT " GROUP_COLUMNS ", ");
+    store_query_add_order(&query, filter);
+    store_query_add(&query, " AS place" GROUPS_LISTED);
+    store_query_narrow_groups(&query, filter);
+    if (filter->cursor != NULL) {
+        store_query_add(&query, " AND (");
+        store_query_add_order(&query, filter);
+        store_query_add_number(&query, ", g.number) < (?", after.place);
+        store_query_add_number(&query, ", ?)", after.number);
+    }
+    store_query_add_number(&query, " ORDER BY place DESC, g.number DESC LIMIT ?",
                            (int64_t)filter->limit + 1);
-    struct listing listing = {
-        .visit_group = visit, .context = context, .limit = filter->limit, .next = next
-    };
+    struct listing listing = { .filter = filter,
+                               .visit_group = visit,
+                               .context = context,
+                               .limit = filter->limit,
+                               .next = next };
     return run_group_query(store, &query, &listing);
+}
+
+enum ch_status store_count_groups(struct store *store,
+                                  const struct store_filter *filter, int64_t *out)
+{
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = store->writer->dialect };
+    store_query_add(&query, "SELECT count(*)" GROUPS_LISTED);
+    store_query_narrow_groups(&query, filter);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status = store_query_run(&query, reader, sql_take_number, out);
+    store_return(store, reader);
+    return status;
 }
 
 enum ch_status store_find_group(struct store *store, const char *id,
@@ -225,7 +293,8 @@ enum ch_status store_find_group(struct store *store, const char *id,
     struct store_query query = { .dialect = store->writer->dialect };
     struct store_filter filter = { .group = id };
     char next[STORE_CURSOR_SIZE];
-    store_query_add(&query, "SELECT " GROUP_COLUMNS " FROM groups g WHERE 1 = 1");
+    store_query_add(&query, "SELECT " GROUP_COLUMNS ", g.last_seen FROM groups g"
+                            " WHERE 1 = 1");
     store_query_narrow_groups(&query, &filter);
     struct listing listing = {
         .visit_group = visit, .context = context, .limit = 1, .next = next

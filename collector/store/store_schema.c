@@ -57,7 +57,9 @@ static const char sqlite_2[] =
     "CREATE TRIGGER facet_removed AFTER DELETE ON facets WHEN old.kind <= 5 BEGIN"
     " INSERT INTO facet_search(facet_search, rowid, value)"
     " VALUES('delete', old.number, old.value); END;"
-    "DROP TABLE group_releases;" STORE_GAIN_FACETS("1 = 1") ";";
+    "DROP TABLE group_releases;" STORE_COUNT_FACETS(
+        "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(
+            "1 = 1") ") carried WHERE value <> ''") ";";
 
 static const char postgres_1[] =
     "CREATE EXTENSION IF NOT EXISTS pg_trgm;"
@@ -116,13 +118,70 @@ static const char postgres_moves[] =
     " source bigint NOT NULL, target bigint NOT NULL, fingerprint text NOT NULL,"
     " time bigint NOT NULL, last bigint NOT NULL);";
 
+// What lists of groups show and search: figures of groups that are kept by triggers,
+// the marks of reports, and an index of their words. Values are the same in all groups
+// more often than not, so each stands in the index once.
+#define GROUP_FIGURES(integer)                                                         \
+    "ALTER TABLE groups ADD COLUMN machines " integer " NOT NULL DEFAULT 0;"           \
+    "ALTER TABLE groups ADD COLUMN first_release text NOT NULL DEFAULT '';"            \
+    "UPDATE groups SET machines = (SELECT count(*) FROM facets f WHERE f.group_number" \
+    " = groups.number AND f.kind = 4), first_release = coalesce((SELECT release FROM"  \
+    " reports r WHERE r.group_number = groups.number AND release <> ''"                \
+    " ORDER BY time, number LIMIT 1), '');"                                            \
+    "DROP INDEX facets_by_value;"                                                      \
+    "CREATE INDEX facets_by_value ON facets(kind, value, group_number)"                \
+    " WHERE kind >= 3;"
+static const char sqlite_search[] = GROUP_FIGURES(
+    "INTEGER") "CREATE TABLE marks(report INTEGER PRIMARY KEY, list TEXT NOT NULL);"
+               "CREATE TABLE words(number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
+               " value TEXT NOT NULL, UNIQUE(kind, value));"
+               "CREATE VIRTUAL TABLE word_search USING fts5(value, content='words',"
+               " content_rowid='number', tokenize='trigram', detail='full');"
+               "CREATE TRIGGER word_added AFTER INSERT ON words BEGIN"
+               " INSERT INTO word_search(rowid, value) VALUES(new.number, new.value); "
+               "END;"
+               "CREATE TRIGGER facet_word AFTER INSERT ON facets"
+               " WHEN new.kind BETWEEN 11 AND 14 BEGIN"
+               " INSERT INTO words(kind, value) SELECT new.kind, new.value WHERE NOT "
+               "EXISTS("
+               "SELECT 1 FROM words WHERE kind = new.kind AND value = new.value); END;"
+               "CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 "
+               "BEGIN"
+               " UPDATE groups SET machines = machines + 1 WHERE number = "
+               "new.group_number; END;"
+               "CREATE TRIGGER machine_removed AFTER DELETE ON facets WHEN old.kind = "
+               "4 BEGIN"
+               " UPDATE groups SET machines = machines - 1 WHERE number = "
+               "old.group_number; END;";
+static const char postgres_search[] = GROUP_FIGURES(
+    "bigint") "CREATE TABLE marks(report bigint PRIMARY KEY, list text NOT NULL);"
+              "CREATE TABLE words(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY "
+              "KEY,"
+              " kind bigint NOT NULL, value text NOT NULL, UNIQUE(kind, value));"
+              "CREATE INDEX word_search ON words USING gin (value gin_trgm_ops);"
+              "CREATE FUNCTION crashhook_facet_added() RETURNS trigger LANGUAGE "
+              "plpgsql AS $$"
+              " BEGIN IF new.kind = 4 THEN UPDATE groups SET machines = machines + 1"
+              " WHERE number = new.group_number; ELSE INSERT INTO words(kind, value)"
+              " VALUES(new.kind, new.value) ON CONFLICT DO NOTHING; END IF; RETURN "
+              "NULL; END $$;"
+              "CREATE FUNCTION crashhook_machine_removed() RETURNS trigger LANGUAGE "
+              "plpgsql AS $$"
+              " BEGIN UPDATE groups SET machines = machines - 1"
+              " WHERE number = old.group_number; RETURN NULL; END $$;"
+              "CREATE TRIGGER facet_added AFTER INSERT ON facets FOR EACH ROW"
+              " WHEN (new.kind = 4 OR new.kind BETWEEN 11 AND 14)"
+              " EXECUTE FUNCTION crashhook_facet_added();"
+              "CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW"
+              " WHEN (old.kind = 4) EXECUTE FUNCTION crashhook_machine_removed();";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
-    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves },
-    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves },
+    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search },
+    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

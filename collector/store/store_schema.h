@@ -12,32 +12,19 @@
 //              what filters and searches look at instead of at reports
 //   merged     fingerprints whose reports belong to another group than their own
 //   moves      merges and splits under way
-//   reports    a row a report; tags, bodies: what belongs to it
+//   words      every distinct function, file, build and message of all facets, for
+//              searches
+//   reports    a row a report; tags, marks, bodies: what belongs to it
 #pragma once
 #include "collector/store/sql.h"
+#include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 4
+#define STORE_SCHEMA_VERSION 5
 
-// store_facet is the kind of a facet: which part of a report its value is. Searches
-// look into the kinds up to FACET_RELEASE; filters select by those from FACET_RELEASE
-// on.
-enum store_facet {
-    FACET_TITLE = 1,
-    FACET_SUMMARY = 2,
-    FACET_EXECUTABLE = 3,
-    FACET_HOSTNAME = 4,
-    FACET_RELEASE = 5,
-    FACET_ENVIRONMENT = 6,
-    FACET_SIGNAL = 7, // as digits
-    FACET_SIGNAL_NAME = 8,
-    FACET_TAG = 9, // its key, a line end, its value
-};
-
-// STORE_FACETS_OF selects group_number, kind, value, time: the values of those reports
-// r for which `condition` is true.
-#define STORE_FACETS_OF(condition)                                                     \
-    "SELECT group_number, kind, value, time FROM ("                                    \
+// STORE_PLAIN_FACETS selects group_number, kind, value, time: what those reports r for
+// which `condition` is true have in their columns and tags.
+#define STORE_PLAIN_FACETS(condition)                                                  \
     "SELECT r.group_number AS group_number, k.column1 AS kind,"                        \
     " CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary"                        \
     " WHEN 3 THEN r.executable WHEN 4 THEN r.hostname WHEN 5 THEN r.release"           \
@@ -46,8 +33,23 @@ enum store_facet {
     " FROM reports r CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8)) k"            \
     " WHERE " condition " UNION ALL "                                                  \
     "SELECT r.group_number, 9, t.key || '\n' || t.value, r.time"                       \
-    " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition              \
-    ") carried WHERE value <> ''"
+    " FROM reports r JOIN tags t ON t.report = r.number WHERE " condition
+
+// STORE_MARKS_SQLITE and STORE_MARKS_POSTGRES are the elements j.value of the marks m.
+#define STORE_MARKS_SQLITE "json_each(m.list) j"
+#define STORE_MARKS_POSTGRES                                                           \
+    "json_array_elements_text(CAST(m.list AS json)) AS j(value)"
+
+// STORE_FACETS_OF selects group_number, kind, value, time: all values of those reports
+// r for which `condition` is true; elements is one of the two above.
+#define STORE_FACETS_OF(condition, elements)                                           \
+    "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(                \
+        condition) " UNION ALL "                                                       \
+                   "SELECT r.group_number, CAST(substr(j.value, 1, 2) AS bigint),"     \
+                   " substr(j.value, 4), r.time FROM reports r JOIN marks m ON "       \
+                   "m.report = r.number"                                               \
+                   " CROSS JOIN " elements " WHERE " condition                         \
+                   ") carried WHERE value <> ''"
 
 // STORE_GAIN_FACETS_MERGE ends a statement that counts facets some of which may exist.
 #define STORE_GAIN_FACETS_MERGE                                                        \
@@ -56,13 +58,15 @@ enum store_facet {
     " CASE WHEN facets.last_seen < excluded.last_seen"                                 \
     " THEN excluded.last_seen ELSE facets.last_seen END"
 
-// STORE_GAIN_FACETS counts the values of reports in their groups.
-#define STORE_GAIN_FACETS(condition)                                                   \
+// STORE_COUNT_FACETS counts the values that `facets` selects in their groups.
+#define STORE_COUNT_FACETS(facets)                                                     \
     "INSERT INTO facets(group_number, kind, value, count, last_seen)"                  \
-    " SELECT group_number, kind, value, count(*), max(time) FROM (" STORE_FACETS_OF(   \
-        condition) ") gained"                                                          \
-                   " GROUP BY group_number, kind, value ORDER BY 1, 2, "               \
-                   "3" STORE_GAIN_FACETS_MERGE
+    " SELECT group_number, kind, value, count(*), max(time) FROM (" facets ") gained"  \
+    " GROUP BY group_number, kind, value ORDER BY 1, 2, 3" STORE_GAIN_FACETS_MERGE
+
+// STORE_GAIN_FACETS counts the values of reports in their groups.
+#define STORE_GAIN_FACETS(condition, elements)                                         \
+    STORE_COUNT_FACETS(STORE_FACETS_OF(condition, elements))
 
 // store_schema_open makes the tables, or upgrades them to this program's layout. error
 // gets one line on failure.

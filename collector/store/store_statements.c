@@ -25,14 +25,15 @@
     "(SELECT number FROM groups WHERE fingerprint = coalesce((SELECT target FROM"      \
     " merged WHERE fingerprint = ?3), ?3))"
 
-#define LOSE_FACETS(condition)                                                         \
+#define LOSE_FACETS(condition, elements)                                               \
     "UPDATE facets SET count = facets.count - gone.n FROM (SELECT group_number, kind," \
     " value, count(*) AS n FROM (" STORE_FACETS_OF(                                    \
-        condition) ") lost"                                                            \
-                   " GROUP BY group_number, kind, value) gone WHERE"                   \
-                   " facets.group_number = gone.group_number AND facets.kind = "       \
-                   "gone.kind"                                                         \
-                   " AND facets.value = gone.value"
+        condition,                                                                     \
+        elements) ") lost"                                                             \
+                  " GROUP BY group_number, kind, value) gone WHERE"                    \
+                  " facets.group_number = gone.group_number AND facets.kind = "        \
+                  "gone.kind"                                                          \
+                  " AND facets.value = gone.value"
 
 const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_BEGIN] = { "BEGIN IMMEDIATE", "BEGIN" },
@@ -59,8 +60,12 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                                                                      " fingerprint, "
                                                                      "status,"
                                                                      " status_release,"
-                                                                     " status_time",
+                                                                     " status_time,"
+                                                                     " first_release",
                            NULL },
+    [STORE_SET_FIRST_RELEASE] = { "UPDATE groups SET first_release = ?2"
+                                  " WHERE number = ?1",
+                                  NULL },
     [STORE_GAIN_DAY] = { "INSERT INTO group_days(group_number, day, count)"
                          " VALUES(?1, ?2, ?3) ON CONFLICT(group_number, day)"
                          " DO UPDATE SET count = group_days.count + excluded.count",
@@ -74,8 +79,10 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
         " time / 86400000, count(*) FROM reports WHERE number ",
         " GROUP BY 1, 2 ORDER BY 1, 2 ON CONFLICT(group_number, day) DO UPDATE SET"
         " count = group_days.count + excluded.count"),
-    [STORE_GAIN_FACETS] = { STORE_GAIN_FACETS("r.number " LISTED_SQLITE),
-                            STORE_GAIN_FACETS("r.number " LISTED_POSTGRES) },
+    [STORE_GAIN_FACETS] = { STORE_GAIN_FACETS("r.number " LISTED_SQLITE,
+                                              STORE_MARKS_SQLITE),
+                            STORE_GAIN_FACETS("r.number " LISTED_POSTGRES,
+                                              STORE_MARKS_POSTGRES) },
     [STORE_LOSE_GROUPS] = WITH_LIST(
         "UPDATE groups SET count = groups.count - gone.n, kept = groups.kept - gone.n"
         " FROM (SELECT group_number, count(*) AS n FROM reports WHERE number ",
@@ -86,8 +93,9 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
         " WHERE number ",
         " GROUP BY 1, 2) gone WHERE group_days.group_number = gone.group_number"
         " AND group_days.day = gone.day"),
-    [STORE_LOSE_FACETS] = { LOSE_FACETS("r.number " LISTED_SQLITE),
-                            LOSE_FACETS("r.number " LISTED_POSTGRES) },
+    [STORE_LOSE_FACETS] = { LOSE_FACETS("r.number " LISTED_SQLITE, STORE_MARKS_SQLITE),
+                            LOSE_FACETS("r.number " LISTED_POSTGRES,
+                                        STORE_MARKS_POSTGRES) },
 
     [STORE_ADD_REPORT] = { "INSERT INTO reports(id, revision, group_number, time,"
                            " received, signal, signal_name, title, summary, release,"
@@ -105,6 +113,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_ADD_TAG] = { "INSERT INTO tags(report, key, value) VALUES(?1, ?2, ?3)"
                         " ON CONFLICT(report, key) DO NOTHING",
                         NULL },
+    [STORE_ADD_MARKS] = { "INSERT INTO marks(report, list) VALUES(?1, ?2)", NULL },
     [STORE_ADD_HELD] = { "INSERT INTO held_back(fingerprint, id, count, received)"
                          " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(fingerprint, id)"
                          " DO UPDATE SET count = excluded.count",
@@ -114,6 +123,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                          "INSERT INTO bodies(report, encoding, bytes, received)"
                          " VALUES(?1, ?2, ?3, ?4)" },
     [STORE_REMOVE_TAGS] = WITH_LIST("DELETE FROM tags WHERE report ", ""),
+    [STORE_REMOVE_MARKS] = WITH_LIST("DELETE FROM marks WHERE report ", ""),
     [STORE_REMOVE_BODIES] = WITH_LIST("DELETE FROM bodies WHERE report ", ""),
     [STORE_REMOVE_REPORTS] = WITH_LIST("DELETE FROM reports WHERE number ", ""),
     [STORE_SEE_AGAIN] = WITH_LIST(
@@ -160,7 +170,11 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                               " s.first_seen < groups.first_seen THEN s.first_seen"
                               " ELSE groups.first_seen END, last_seen = CASE WHEN"
                               " s.last_seen > groups.last_seen THEN s.last_seen"
-                              " ELSE groups.last_seen END FROM (SELECT * FROM groups"
+                              " ELSE groups.last_seen END, first_release = CASE"
+                              " WHEN s.first_release <> '' AND s.first_seen <"
+                              " groups.first_seen THEN s.first_release"
+                              " ELSE groups.first_release END"
+                              " FROM (SELECT * FROM groups"
                               " WHERE number = ?1) s WHERE groups.number = ?2",
                               NULL },
     [STORE_MERGE_DAYS] = { "INSERT INTO group_days(group_number, day, count) SELECT"
@@ -199,24 +213,27 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                           NULL },
     [STORE_MOVE_OWN] = { "INSERT INTO groups(fingerprint, title, summary, signal, "
                          "count,"
-                         " kept, first_seen, last_seen) SELECT fingerprint, title,"
-                         " summary, signal, 0, 0, time, time FROM reports WHERE"
+                         " kept, first_seen, last_seen, first_release) SELECT"
+                         " fingerprint, title, summary, signal, 0, 0, time, time,"
+                         " release FROM reports WHERE"
                          " number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
                          " count = groups.count RETURNING number",
                          NULL },
     [STORE_MOVE_DROP_FACETS] = { "DELETE FROM facets WHERE count <= 0 AND"
                                  " (group_number, kind, value) IN (SELECT"
                                  " group_number, kind, value FROM"
-                                 " (" STORE_FACETS_OF("r.number " LISTED_SQLITE) ") g)",
+                                 " (" STORE_FACETS_OF("r.number " LISTED_SQLITE,
+                                                      STORE_MARKS_SQLITE) ") g)",
                                  "DELETE FROM facets USING (SELECT DISTINCT"
                                  " group_number AS g, kind AS k, value AS v FROM"
                                  " (" STORE_FACETS_OF(
-                                     "r.number " LISTED_POSTGRES) ") c"
-                                                                  ") gone WHERE count "
-                                                                  "<= 0 AND "
-                                                                  "group_number = g AND"
-                                                                  " kind = k AND value "
-                                                                  "= v" },
+                                     "r.number " LISTED_POSTGRES,
+                                     STORE_MARKS_POSTGRES) ") c"
+                                                           ") gone WHERE count "
+                                                           "<= 0 AND "
+                                                           "group_number = g AND"
+                                                           " kind = k AND value "
+                                                           "= v" },
     [STORE_MOVE_REPORTS] = { "UPDATE reports SET group_number = ?2 WHERE number"
                              " " LISTED_SQLITE,
                              "UPDATE reports SET group_number = ?2 WHERE number"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collector/store/entry_marks.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_schema.h"
 
@@ -89,6 +90,10 @@ void store_tally_add(struct store_tally *tally, int64_t group,
     tally_add_facet(tally, figure, FACET_RELEASE, entry->release);
     tally_add_facet(tally, figure, FACET_ENVIRONMENT, entry->environment);
     tally_add_facet(tally, figure, FACET_SIGNAL_NAME, entry->signal_name);
+    for (const char *mark = entry_next_mark(entry, NULL); mark != NULL;
+         mark = entry_next_mark(entry, mark))
+        tally_add_facet(tally, figure, (enum store_facet)entry_mark_kind(mark),
+                        mark + ENTRY_MARK_VALUE);
     for (size_t i = 0; i < entry->tag_count; i++) {
         if (is_cut_twin(entry, i))
             continue;

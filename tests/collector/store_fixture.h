@@ -88,6 +88,13 @@ static inline struct entry make_entry(const struct fixture *fixture, unsigned nu
                            .environment = "test",
                            .executable = "/bin/program",
                            .hostname = "host" };
+    static const char marks[] = "11\nwallet::post\0"
+                                "12\nsrc/journal.cpp\0"
+                                "13\n6f1dd07b9ce6a0d2\0"
+                                "14\nno \"file\"\0"
+                                "23\nmain";
+    memcpy(entry.marks, marks, sizeof(marks));
+    entry.marks_size = sizeof(marks);
     (void)snprintf(entry.id, sizeof(entry.id), "00000000-0000-7000-8000-%012x", number);
     (void)snprintf(entry.group, sizeof(entry.group), "%s", group);
     return entry;
@@ -178,6 +185,22 @@ static inline struct seen list_groups(struct fixture *fixture,
     if (store_list_groups(fixture->store, &filter, see_group, &seen, next) != CH_OK)
         (void)snprintf(seen.ids, sizeof(seen.ids), "failed");
     return seen;
+}
+
+// where is a filter of one term.
+static inline struct store_filter where(enum store_key key, const char *value)
+{
+    return (struct store_filter){ .terms = { { .key = key, .value = value } },
+                                  .term_count = 1 };
+}
+
+// and_where is the filter with one more term.
+static inline struct store_filter and_where(struct store_filter filter,
+                                            enum store_key key, const char *value)
+{
+    filter.terms[filter.term_count++] =
+        (struct store_term){ .key = key, .value = value };
+    return filter;
 }
 
 static inline struct seen find_group(struct fixture *fixture, const char *id)

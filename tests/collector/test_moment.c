@@ -68,6 +68,10 @@ static void moment_says_how_long_ago_in_words(void **state)
     assert_string_equal(text, "1 minute ago");
     moment_write_ago(now_ms - 3 * (int64_t)MOMENT_DAY_MS, now_ms, text);
     assert_string_equal(text, "3 days ago");
+    moment_write_ago(now_ms - 55 * (int64_t)MOMENT_DAY_MS, now_ms, text);
+    assert_string_equal(text, "55 days ago");
+    moment_write_ago(now_ms - 100 * (int64_t)MOMENT_DAY_MS, now_ms, text);
+    assert_string_equal(text, "3 months ago");
     moment_write_ago(now_ms + 5000, now_ms, text);
     assert_string_equal(text, "just now");
 }

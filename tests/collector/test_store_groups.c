@@ -69,10 +69,10 @@ static void lists_are_narrowed_by_status(void **state)
     assert_int_equal(
         decide(fixture, "aaaaaaaa", (struct store_decision){ .status = "ignored" }),
         CH_OK);
-    struct store_filter filter = { .status = "ignored" };
+    struct store_filter filter = where(STORE_KEY_STATUS, "ignored");
     assert_string_equal(list_groups(fixture, filter).ids, "a");
     assert_string_equal(list(fixture, filter).ids, "1");
-    filter.status = "open";
+    filter = where(STORE_KEY_STATUS, "open");
     assert_string_equal(list_groups(fixture, filter).ids, "b");
 }
 
@@ -251,8 +251,8 @@ static void retention_per_group_leaves_the_latest_crashes(void **state)
     assert_int_equal(trim_all(fixture, (struct store_retention){ .per_group = 3 }), 5);
     assert_string_equal(list(fixture, (struct store_filter){ 0 }).ids, "0129");
     assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 8);
-    assert_string_equal(
-        list_groups(fixture, (struct store_filter){ .release = "1.0" }).ids, "ab");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_RELEASE, "1.0")).ids,
+                        "ab");
 }
 
 static void retention_of_nothing_removes_nothing(void **state)
@@ -275,13 +275,13 @@ static void searches_find_parts_of_any_length_in_any_case(void **state)
     static const char *const found[] = { "ledger::", "r::\"po", "0%", "worker_07",
                                          "L",        "ams-w",   "\"" };
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
-        struct store_filter filter = { .query = found[i] };
+        struct store_filter filter = where(STORE_KEY_WORD, found[i]);
         assert_string_equal(list_groups(fixture, filter).ids, "a");
         assert_string_equal(list(fixture, filter).ids, "1");
     }
-    struct store_filter filter = { .query = "workerx07" };
+    struct store_filter filter = where(STORE_KEY_WORD, "workerx07");
     assert_string_equal(list_groups(fixture, filter).ids, "");
-    filter.query = "worker%07";
+    filter = where(STORE_KEY_WORD, "worker%07");
     assert_string_equal(list_groups(fixture, filter).ids, "");
 }
 
@@ -294,9 +294,10 @@ static void several_conditions_must_be_true_of_one_report(void **state)
     (void)snprintf(entry.release, sizeof(entry.release), "2.0");
     (void)snprintf(entry.environment, sizeof(entry.environment), "production");
     assert_int_equal(add(fixture, &entry, "x"), STORE_ADDED);
-    struct store_filter filter = { .release = "1.0", .environment = "production" };
+    struct store_filter production = where(STORE_KEY_ENVIRONMENT, "production");
+    struct store_filter filter = and_where(production, STORE_KEY_RELEASE, "1.0");
     assert_string_equal(list_groups(fixture, filter).ids, "");
-    filter.release = "2.0";
+    filter = and_where(production, STORE_KEY_RELEASE, "2.0");
     assert_string_equal(list_groups(fixture, filter).ids, "a");
 }
 
@@ -313,10 +314,9 @@ static void a_value_that_no_report_carries_any_more_is_not_found(void **state)
     entry.revision = 2;
     (void)snprintf(entry.title, sizeof(entry.title), "named");
     assert_int_equal(add(fixture, &entry, "x"), STORE_REPLACED);
-    assert_string_equal(
-        list_groups(fixture, (struct store_filter){ .query = "SIGSEGV in f" }).ids, "");
-    assert_string_equal(
-        list_groups(fixture, (struct store_filter){ .query = "name" }).ids, "a");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_WORD, "SIGSEGV in f")).ids,
+                        "");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_WORD, "name")).ids, "a");
 }
 
 enum { WRITERS = 4, ROUNDS = 10, BATCH = 8 };

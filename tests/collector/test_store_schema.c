@@ -82,11 +82,16 @@ static void an_old_database_is_opened_with_everything_in_it(void **state)
     assert_int_equal(seen.group.kept, 2);
     assert_int_equal(seen.group.release_counts[0], 2);
     assert_string_equal(seen.release[0], "1.0");
+    assert_int_equal(seen.group.machines, 1);
     const struct store_filter filters[] = {
-        { .query = "in old" },
-        { .environment = "live" },
-        { .signal = 11 },
-        { .tags = { { "zone", "north" } }, .tag_count = 1 },
+        where(STORE_KEY_WORD, "in old"),
+        where(STORE_KEY_ENVIRONMENT, "live"),
+        where(STORE_KEY_HOST, "h"),
+        where(STORE_KEY_PROGRAM, "p"),
+        where(STORE_KEY_FIRST_RELEASE, "1.0"),
+        { .terms = { { .key = STORE_KEY_SIGNAL, .number = 11 } }, .term_count = 1 },
+        { .terms = { { .key = STORE_KEY_TAG, .tag = "zone", .value = "north" } },
+          .term_count = 1 },
     };
     for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
         assert_string_equal(list_groups(fixture, filters[i]).ids, "a");

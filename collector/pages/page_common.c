@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the reports of a group have in common, and what they carry, counted.
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
+#include "collector/server/group_facts.h"
+#include "collector/store/store_values.h"
+
+enum { FACET_VALUES = 6 };
+
+// write_common_value writes a value as a link to what else carries it. A tag is stored
+// with a line end between its key and its value.
+static void write_common_value(struct text *out, const struct group_fact_kind *kind,
+                               const char *stored)
+{
+    char value[GROUP_FACT_VALUE];
+    entry_copy(value, sizeof(value), stored);
+    if (kind->facet == FACET_TAG) {
+        char *end = strchr(value, '\n');
+        if (end != NULL)
+            *end = ':';
+    }
+    page_write_link(out, "name", kind->key, value, value);
+}
+
+void page_common_write(struct text *out, struct store *store,
+                       const struct store_group *group)
+{
+    struct group_facts facts;
+    if (group_facts_read(store, group, &facts) != CH_OK || facts.count == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"common\"><h2>What they have in common"
+                    "</h2>");
+    if (facts.hardware && group->machines > 0)
+        html_write(out,
+                   "<p class=\"decision back\">Nearly all are from one machine that"
+                   " few other crashes come from: suspect its hardware.</p>");
+    html_write(out, "<ul class=\"common\">");
+    for (size_t i = 0; i < facts.count; i++) {
+        const struct group_fact *fact = &facts.list[i];
+        html_write(out, "<li><b>%lld of %lld</b><span>%s ", (long long)fact->count,
+                   (long long)group->count, fact->kind->label);
+        write_common_value(out, fact->kind, fact->value);
+        html_write(out, "</span><i>elsewhere %d %%</i></li>",
+                   (int)(fact->elsewhere * 100 + 0.5));
+    }
+    html_write(out, "</ul></section>\n");
+}
+
+// facet_list is the values of one kind while they are written.
+struct facet_list {
+    struct text *out;
+    const struct group_fact_kind *kind;
+    int64_t most;
+    size_t count;
+};
+
+static void write_facet_value(void *context, const struct store_value *value)
+{
+    struct facet_list *list = context;
+    if (list->count++ == 0) {
+        list->most = value->count;
+        html_write(list->out, "<div><h3>%s</h3><ul class=\"bars\">", list->kind->label);
+    }
+    html_write(list->out, "<li>");
+    write_common_value(list->out, list->kind, value->value);
+    html_write(list->out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
+               (long long)list->most, (long long)value->count);
+    page_write_number(list->out, value->count);
+    html_write(list->out, "</b></li>");
+}
+
+void page_facets_write(struct text *out, struct store *store, const char *id)
+{
+    size_t count;
+    const struct group_fact_kind *kinds = group_fact_kinds(&count);
+    html_write(out, "<details class=\"card facets\"><summary><h2>Counted</h2></summary>"
+                    "<div class=\"cards\">");
+    for (size_t i = 0; i < count; i++) {
+        struct facet_list list = { .out = out, .kind = &kinds[i] };
+        struct store_values asked = { .kind = (int)kinds[i].facet,
+                                      .limit = FACET_VALUES };
+        // A group's page without one of these lists is better than no page.
+        enum ch_status status =
+            store_list_values(store, id, &asked, write_facet_value, &list);
+        (void)status;
+        if (list.count != 0)
+            html_write(out, "</ul></div>");
+    }
+    html_write(out, "</div></details>\n");
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page_group_row.h"
+
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+
+enum { RELEASES_IN_A_ROW = 2, TITLE_BYTES = 160, SUMMARY_BYTES = 120, CHIP_BYTES = 40 };
+
+static void write_row_programs(struct text *out, const struct store_group *group)
+{
+    for (size_t i = 0; i < group->program_count; i++) {
+        char name[CHIP_BYTES];
+        entry_copy(name, sizeof(name), page_base_name(group->programs[i]));
+        page_write_link(out, "chip program", "program",
+                        page_base_name(group->programs[i]), name);
+    }
+}
+
+static void write_row_releases(struct text *out, const struct store_group *group)
+{
+    char name[CHIP_BYTES];
+    if (group->first_release[0] != 0) {
+        html_write(out, "<span>since ");
+        entry_copy(name, sizeof(name), group->first_release);
+        page_write_link(out, "chip", "first_release", group->first_release, name);
+        html_write(out, "</span>");
+    }
+    for (size_t i = 0; i < group->release_count && i < RELEASES_IN_A_ROW; i++) {
+        if (strcmp(group->releases[i], group->first_release) == 0)
+            continue;
+        entry_copy(name, sizeof(name), group->releases[i]);
+        page_write_link(out, "chip", "release", group->releases[i], name);
+    }
+    if (group->release_count > RELEASES_IN_A_ROW)
+        html_write(out, "<span class=\"chip quiet\">%zu more</span>",
+                   group->release_count - RELEASES_IN_A_ROW);
+}
+
+// write_figure_of_row writes a number and what it counts.
+static void write_figure_of_row(struct text *out, int64_t number, const char *one,
+                                const char *many)
+{
+    html_write(out, "<div class=\"count\"><b>");
+    page_write_number(out, number);
+    html_write(out, "</b><span>%s</span></div>", number == 1 ? one : many);
+}
+
+static void write_row_meta(const struct page_group_rows *rows,
+                           const struct store_group *group)
+{
+    struct text *out = rows->out;
+    html_write(out, "<div class=\"meta\"><span class=\"status %s\">%s</span>",
+               group->status, group->status);
+    write_row_programs(out, group);
+    html_write(out, "<span>last seen ");
+    page_write_time(out, group->last_seen_ms, rows->now_ms);
+    html_write(out, "</span><span>first ");
+    page_write_time(out, group->first_seen_ms, rows->now_ms);
+    html_write(out, "</span>");
+    if (group->held_back != 0) {
+        html_write(out, "<span>");
+        page_write_number(out, group->held_back);
+        html_write(out, " held back</span>");
+    }
+    write_row_releases(out, group);
+    if (group->assignee[0] != 0)
+        page_write_link(out, "chip quiet", "assignee", group->assignee,
+                        group->assignee);
+    html_write(out, "</div>");
+}
+
+void page_group_row_write(void *context, const struct store_group *group)
+{
+    struct page_group_rows *rows = context;
+    struct text *out = rows->out;
+    rows->count++;
+    html_write(out, "<li class=\"group\">");
+    if (rows->choosing)
+        html_write(out,
+                   "<input type=\"checkbox\" name=\"id\" value=\"%s\""
+                   " aria-label=\"Choose this group\">",
+                   group->id);
+    html_write(out, "<div class=\"what\"><a class=\"title\" href=\"/groups/%s\">",
+               group->id);
+    html_write(out, "%.*s</a><p>", TITLE_BYTES, group->title);
+    page_write_said(out, group->summary, SUMMARY_BYTES);
+    html_write(out, "</p>");
+    write_row_meta(rows, group);
+    html_write(out, "</div>");
+    page_write_trend(out, group, false);
+    if (rows->filtered && group->filtered_count != group->count) {
+        html_write(out, "<div class=\"count\"><b>");
+        page_write_number(out, group->filtered_count);
+        html_write(out, "</b><span>of ");
+        page_write_number(out, group->count);
+        html_write(out, "</span></div>");
+    } else {
+        write_figure_of_row(out, group->count, "report", "reports");
+    }
+    write_figure_of_row(out, group->machines, "machine", "machines");
+    html_write(out, "</li>\n");
+}
+
+void page_group_line_write(void *context, const struct store_group *group)
+{
+    struct page_group_rows *rows = context;
+    struct text *out = rows->out;
+    rows->count++;
+    html_write(out, "<li><a href=\"/groups/%s\">%.*s</a>", group->id, TITLE_BYTES,
+               group->title);
+    html_write(out, "<span>");
+    for (size_t i = 0; i < group->program_count && i < 1; i++)
+        html_write(out, "%.*s, ", CHIP_BYTES, page_base_name(group->programs[i]));
+    page_write_number(out, group->filtered_count);
+    html_write(out, " %s on ", group->filtered_count == 1 ? "report" : "reports");
+    page_write_number(out, group->machines);
+    html_write(out, " %s</span></li>\n", group->machines == 1 ? "machine" : "machines");
+}

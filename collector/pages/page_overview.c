@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a team asks on Monday morning: what is new in a release, what came back, what
+// rises, what hits most machines, which release crashes, and which host crashes alone.
+// Each figure is a link to the list that it counts.
+#include <string.h>
+
+#include "collector/pages/html.h"
+#include "collector/pages/page.h"
+#include "collector/pages/page_group_row.h"
+#include "collector/pages/page_sections.h"
+#include "collector/pages/pages.h"
+#include "collector/server/api.h"
+#include "collector/server/collector.h"
+#include "collector/server/filter.h"
+#include "collector/server/releases.h"
+#include "collector/store/moment.h"
+#include "collector/store/store_values.h"
+
+enum { LINES = 4, SEEN_LAST = 6, RELEASES_IN_CHART = 8 };
+
+// overview is what the sections are written with.
+struct overview {
+    struct text *out;
+    struct store *store;
+    int64_t now_ms;
+    const char *environment; // chosen, or NULL
+    const char *since;
+    char release[sizeof(((struct entry *)NULL)->release)]; // chosen, or the newest
+    struct releases releases;
+    enum ch_status status; // of the first failure
+};
+
+// overview_filter is a list in the chosen environment and time; term is what makes it
+// up, a search's key and value.
+static bool overview_filter(struct overview *overview, const char *key,
+                            const char *value, struct filter *out)
+{
+    *out = (struct filter){ .search = { .now_ms = overview->now_ms },
+                            .store = { .limit = LINES } };
+    struct search *search = &out->search;
+    enum ch_status status = key != NULL ? search_add(search, key, value) : CH_OK;
+    if (status == CH_OK && overview->environment != NULL)
+        status = search_add(search, "environment", overview->environment);
+    if (status == CH_OK && overview->since != NULL)
+        status = search_add(search, "since", overview->since);
+    memcpy(out->store.terms, search->terms, sizeof(out->store.terms));
+    out->store.term_count = search->count;
+    if (status != CH_OK && overview->status == CH_OK)
+        overview->status = status;
+    return status == CH_OK;
+}
+
+static void keep_failure(struct overview *overview, enum ch_status status)
+{
+    if (overview->status == CH_OK)
+        overview->status = status;
+}
+
+// write_filter_link begins a link to the list of a filter.
+static void write_filter_link(struct text *out, const struct filter *filter,
+                              const char *sort)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
+    html_write(out, "<a href=\"/groups?%.*s%s%s\">", 3 * SEARCH_SIZE,
+               query.size != 0 ? query.bytes : "", query.size != 0 ? "&" : "", sort);
+}
+
+// card is a section of the overview: a heading, how many groups there are, the first of
+// them.
+struct card {
+    const char *heading;
+    const char *about; // what the heading does not say; may be empty
+    const char *key;   // of the search
+    const char *value;
+    enum store_sort sort;
+    const char *sort_parameter;
+    bool counted;
+};
+
+static void write_card(struct overview *overview, const struct card *card)
+{
+    struct text *out = overview->out;
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    int64_t found = 0;
+    struct page_group_rows rows = { .out = out, .now_ms = overview->now_ms };
+    if (!overview_filter(overview, card->key, card->value, &filter))
+        return;
+    filter.store.sort = card->sort;
+    filter_open_only(&filter);
+    if (card->counted)
+        keep_failure(overview,
+                     store_count_groups(overview->store, &filter.store, &found));
+    html_write(out, "<section class=\"card\"><h2>");
+    write_filter_link(out, &filter, card->sort_parameter);
+    html_write(out, "%s", card->heading);
+    if (card->counted) {
+        html_write(out, " <b>");
+        page_write_number(out, found);
+        html_write(out, "</b>");
+    }
+    html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"lines\">",
+               card->about);
+    keep_failure(overview, store_list_groups(overview->store, &filter.store,
+                                             page_group_line_write, &rows, next));
+    html_write(out, "</ol>");
+    if (rows.count == 0)
+        html_write(out, "<p class=\"cut\">None.</p>");
+    html_write(out, "</section>\n");
+}
+
+static void write_cards(struct overview *overview)
+{
+    bool named = overview->release[0] != 0;
+    const struct card cards[] = {
+        { named ? "New in this release" : "New", "", named ? "first_release" : "since",
+          named ? overview->release : "7d", STORE_SORT_COUNT, "sort=count", true },
+        { "Came back", "Resolved once, and seen again.", "is", "regressed",
+          STORE_SORT_LAST_SEEN, "", true },
+        { "Rising", "Twice as many in seven days as in the seven before.", "is",
+          "rising", STORE_SORT_COUNT, "sort=count", true },
+        { "Most machines", "", NULL, NULL, STORE_SORT_MACHINES, "sort=machines",
+          false },
+        { "Nobody has taken", "", "is", "unassigned", STORE_SORT_COUNT, "sort=count",
+          true },
+    };
+    html_write(overview->out, "<div class=\"cards\">");
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+        write_card(overview, &cards[i]);
+}
+
+static void write_release_chart(struct overview *overview)
+{
+    struct text *out = overview->out;
+    const struct releases *releases = &overview->releases;
+    int64_t most = 1;
+    if (releases->count == 0)
+        return;
+    for (size_t i = 0; i < releases->count && i < RELEASES_IN_CHART; i++)
+        most = releases->list[i].count > most ? releases->list[i].count : most;
+    html_write(out, "<section class=\"card\"><h2>Crashes by release</h2>"
+                    "<ul class=\"bars\">");
+    for (size_t i = 0; i < releases->count && i < RELEASES_IN_CHART; i++) {
+        html_write(out, "<li>");
+        page_write_link(out, "name", "release", releases->list[i].name,
+                        releases->list[i].name);
+        html_write(out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
+                   (long long)most, (long long)releases->list[i].count);
+        page_write_number(out, releases->list[i].count);
+        html_write(out, "</b></li>");
+    }
+    html_write(out, "</ul></section>\n");
+}
+
+static void write_lone_host(void *context, const struct store_value *host)
+{
+    struct text *out = context;
+    html_write(out, "<li>");
+    page_write_link(out, "", "host", host->value, host->value);
+    html_write(out,
+               "<span>%lld groups that no other machine has, %lld reports</span></li>",
+               (long long)host->count, (long long)host->elsewhere);
+}
+
+// write_lone_hosts writes the machines that crash in ways of their own: broken memory
+// does that.
+static void write_lone_hosts(struct overview *overview)
+{
+    struct text CH_CLEANUP(text_deinit) hosts = { 0 };
+    keep_failure(overview,
+                 store_list_lone_hosts(overview->store, write_lone_host, &hosts));
+    if (hosts.size == 0)
+        return;
+    html_write(overview->out,
+               "<section class=\"card\"><h2>Machines that crash alone</h2>"
+               "<p class=\"about\">Many groups on one machine alone point"
+               " to its hardware.</p><ol class=\"lines\">");
+    text_append(overview->out, hosts.bytes, hosts.size);
+    html_write(overview->out, "</ol></section>\n");
+}
+
+static void write_choices(struct overview *overview)
+{
+    struct text *out = overview->out;
+    html_write(out, "<form class=\"filters overview\" method=\"get\" action=\"/\">"
+                    "<label><span>Release</span><select name=\"for_release\">");
+    for (size_t i = 0; i < overview->releases.count; i++) {
+        const char *name = overview->releases.list[i].name;
+        html_write(out, "<option%s>%.*s</option>",
+                   strcmp(name, overview->release) == 0 ? " selected" : "", PAGE_SHORT,
+                   name);
+    }
+    html_write(out,
+               "</select></label><label><span>Environment</span>"
+               "<input name=\"environment\" value=\"%.*s\" placeholder=\"any\""
+               " autocomplete=\"off\"></label><label><span>Since</span>"
+               "<input name=\"since\" value=\"%.*s\" placeholder=\"always; 24h, 7d\""
+               " autocomplete=\"off\"></label><button>Show</button></form>\n",
+               PAGE_SHORT, overview->environment != NULL ? overview->environment : "",
+               PAGE_SHORT, overview->since != NULL ? overview->since : "");
+}
+
+static void write_seen_last(struct overview *overview)
+{
+    struct text *out = overview->out;
+    struct filter filter;
+    char next[STORE_CURSOR_SIZE];
+    struct page_group_rows rows = { .out = out,
+                                    .now_ms = overview->now_ms,
+                                    .filtered = true };
+    if (!overview_filter(overview, NULL, NULL, &filter))
+        return;
+    filter_open_only(&filter);
+    filter.store.limit = SEEN_LAST;
+    html_write(out, "<h2 class=\"above\">");
+    write_filter_link(out, &filter, "");
+    html_write(out, "Seen last</a></h2><ol class=\"groups\">");
+    keep_failure(overview, store_list_groups(overview->store, &filter.store,
+                                             page_group_row_write, &rows, next));
+    html_write(out, "</ol>\n");
+}
+
+static const char *overview_parameter(const struct http_request *request,
+                                      const char *key)
+{
+    const char *value = http_parameter_value(request, key);
+    return value != NULL && value[0] != 0 ? value : NULL;
+}
+
+// has_filter says whether the URL asks for a list: overviews have a release, an
+// environment and a time alone.
+static bool has_filter(const struct http_request *request)
+{
+    static const char *const own[] = { "for_release", "environment", "since" };
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        bool is_own = false;
+        for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+            is_own |= strcmp(request->parameters[i].key, own[k]) == 0;
+        if (!is_own)
+            return true;
+    }
+    return false;
+}
+
+// overview_open reads what is chosen and which releases there are.
+static bool overview_open(struct http_request *request, struct overview *overview,
+                          struct store_totals *totals)
+{
+    struct filter filter;
+    const char *release = overview_parameter(request, "for_release");
+    if (!filter_read(request, LINES, &filter))
+        return false;
+    enum ch_status status = store_count(overview->store, totals);
+    if (status == CH_OK)
+        status = releases_read(overview->store, &overview->releases);
+    if (status != CH_OK) {
+        api_fail_store(request, status, "store");
+        return false;
+    }
+    if (release == NULL && overview->releases.count != 0)
+        release = overview->releases.list[0].name;
+    entry_copy(overview->release, sizeof(overview->release),
+               release != NULL ? release : "");
+    return true;
+}
+
+static void write_overview(struct http_request *request, struct overview *overview,
+                           const struct store_totals *totals)
+{
+    struct text *out = overview->out;
+    page_begin(out, "Overview", NULL);
+    html_write(out, "<h1 class=\"plain\">Overview</h1><p class=\"lead\">");
+    page_write_number(out, totals->reports);
+    html_write(out, " %s in <a href=\"/groups?q=is:any\">",
+               totals->reports == 1 ? "report" : "reports");
+    page_write_number(out, totals->groups);
+    html_write(out, " %s</a></p>\n", totals->groups == 1 ? "group" : "groups");
+    page_write_logout(out, request);
+    if (totals->groups == 0) {
+        page_groups_write_nothing(out, request);
+        page_end(out);
+        return;
+    }
+    page_groups_write_search(out, NULL);
+    write_choices(overview);
+    write_cards(overview);
+    write_release_chart(overview);
+    write_lone_hosts(overview);
+    html_write(out, "</div>");
+    write_seen_last(overview);
+    page_end(out);
+}
+
+void page_overview(struct http_request *request)
+{
+    if (has_filter(request)) {
+        page_groups(request);
+        return;
+    }
+    struct overview overview = { .out = &request->answer.body,
+                                 .store = collector_of(request)->store,
+                                 .now_ms = moment_now(),
+                                 .environment =
+                                     overview_parameter(request, "environment"),
+                                 .since = overview_parameter(request, "since") };
+    struct store_totals totals = { 0 };
+    if (!overview_open(request, &overview, &totals))
+        return;
+    write_overview(request, &overview, &totals);
+    if (overview.status != CH_OK) {
+        api_fail_store(request, overview.status, "group");
+        return;
+    }
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the crashes of a group have in common, and the crashes of other groups have not:
+// a host, a kernel, a thread, an argument that is null in all of them.
+//
+// A fact counts when nearly all reports of the group carry it and at most half of the
+// others do. Users: the group's page, the API.
+#pragma once
+#include "collector/store/store.h"
+#include "collector/store/store_facet.h"
+
+enum { GROUP_FACTS = 10, GROUP_FACT_VALUE = 264 };
+
+// group_fact_kind is a kind of fact: its key in searches, and how it is said.
+struct group_fact_kind {
+    enum store_facet facet;
+    const char *key;
+    const char *label;
+};
+
+struct group_fact {
+    const struct group_fact_kind *kind;
+    char value[GROUP_FACT_VALUE];
+    int64_t count;    // of the group's reports
+    double elsewhere; // the share of the other groups' reports, 0 to 1
+};
+
+// group_facts holds them with the most telling first.
+struct group_facts {
+    struct group_fact list[GROUP_FACTS];
+    size_t count;
+    bool hardware; // one machine of many has nearly all of these crashes
+};
+
+// group_facts_read compares a group with all others.
+CH_CHECKED enum ch_status group_facts_read(struct store *store,
+                                           const struct store_group *group,
+                                           struct group_facts *out);
+
+// group_fact_kinds are the kinds that facets of a group are shown for, in their order.
+const struct group_fact_kind *group_fact_kinds(size_t *out_count);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What people type into the search field, as terms of a filter: words, `key:value`,
+// `-` before what must not hold, and quotes around what contains spaces or colons:
+//
+//     timeout program:shopd -host:web-13 message:"no such file" since:7d
+//
+// A parameter of a URL (`?host=web-13`) is the same as a term. The pages and the API
+// use this parser alone. Limits: SEARCH_SIZE bytes, STORE_TERMS terms.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "collector/store/store.h"
+
+enum { SEARCH_SIZE = 2000, SEARCH_WHY_SIZE = 240 };
+
+struct search {
+    int64_t now_ms; // that `since:7d` is counted from; set before anything is added
+    struct store_term terms[STORE_TERMS];
+    struct {
+        const char *key; // NULL: a word
+        const char *value;
+    } said[STORE_TERMS]; // the terms as they were written
+    size_t count;
+    char why[SEARCH_WHY_SIZE]; // of a failure: one sentence
+    char bytes[SEARCH_SIZE];   // the strings above
+    size_t used;
+};
+
+// search_read adds the terms of a text. CH_ERR_MALFORMED, here and below: why says what
+// is wrong with it.
+CH_CHECKED enum ch_status search_read(struct search *search, const char *text);
+
+// search_add adds one term whose value is not parsed further.
+CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
+                                     const char *value);
+
+// search_is_key says whether there is such a key; search_nearest_key is the key that
+// may have been meant, or NULL.
+bool search_is_key(const char *key);
+const char *search_nearest_key(const char *key);
+
+// search_write appends the terms as a text that search_read understands, all but the
+// one at index but (SIZE_MAX: all).
+void search_write(const struct search *search, size_t but, struct text *out);
+
+// search_write_term appends one term that search_read understands as key and value.
+void search_write_term(struct text *out, const char *key, const char *value);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What narrows and orders a listing of the store: terms that all hold.
+//
+// Terms up to STORE_KEY_UNTIL are conditions on a report, and several of them must hold
+// for the same one; the others are conditions on its group. Limit: STORE_TERMS.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STORE_TERMS = 24 }; // most terms of one filter
+
+// store_key is what a term of a filter is about. The value of a frame, file, build or
+// message is a part of it, in either case; that of any other key is the whole.
+enum store_key {
+    STORE_KEY_WORD, // part of title, summary, program, host, release, frame, file,
+                    // build or message
+    STORE_KEY_RELEASE,
+    STORE_KEY_ENVIRONMENT,
+    STORE_KEY_SIGNAL, // number
+    STORE_KEY_SIGNAL_NAME,
+    STORE_KEY_HOST,
+    STORE_KEY_PROGRAM, // its path, or the last part of that
+    STORE_KEY_TAG,     // tag and value
+    STORE_KEY_KIND,
+    STORE_KEY_FRAME,
+    STORE_KEY_FILE,
+    STORE_KEY_BUILD,
+    STORE_KEY_MESSAGE,
+    STORE_KEY_KERNEL,
+    STORE_KEY_PROCESSOR,
+    STORE_KEY_UPTIME,
+    STORE_KEY_THREAD,
+    STORE_KEY_ADDRESS,
+    STORE_KEY_REGISTER,
+    STORE_KEY_ARGUMENT,
+    STORE_KEY_DEPTH,
+    STORE_KEY_SINCE,         // number: the time, inclusive
+    STORE_KEY_UNTIL,         // number: the time, exclusive
+    STORE_KEY_FIRST_RELEASE, // of the group, as are those that follow
+    STORE_KEY_FIRST_SEEN,    // number: at that time or later
+    STORE_KEY_STATUS,
+    STORE_KEY_ANY,      // no condition
+    STORE_KEY_OPEN,     // open or regressed
+    STORE_KEY_BACK_IN,  // regressed in the release that value names
+    STORE_KEY_RISING,   // twice as many reports as in the week before
+    STORE_KEY_ASSIGNED, // to anybody
+    STORE_KEY_ASSIGNEE,
+};
+
+// store_term is one condition of a filter.
+struct store_term {
+    enum store_key key;
+    bool negated; // it must not hold
+    const char *value;
+    const char *tag; // the key of a tag
+    int64_t number;
+};
+
+enum store_sort {
+    STORE_SORT_LAST_SEEN,
+    STORE_SORT_FIRST_SEEN,
+    STORE_SORT_COUNT, // of the reports that the filter accepts
+    STORE_SORT_MACHINES,
+};
+
+// store_filter narrows a listing: all of its terms hold. Zeros do not narrow it.
+struct store_filter {
+    struct store_term terms[STORE_TERMS];
+    size_t term_count;
+    const char *group;
+    enum store_sort sort; // of groups; reports are in the order of their time
+    const char *cursor;   // where the previous page of the listing ended
+    size_t limit;         // 1 to STORE_PAGE_MAX
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What reports carry, counted: the values of one group, and of all groups.
+//
+// Counts are those of facets: of all reports that were received, and of one value at a
+// time. Users: the overview, what a group's reports have in common.
+#pragma once
+#include "collector/store/store.h"
+
+// store_values says which values store_list_values visits.
+struct store_values {
+    int kind; // enum store_facet
+    size_t limit;
+    bool elsewhere; // count them in all other groups too, which takes longer
+};
+
+// store_value is a value that reports carry.
+struct store_value {
+    const char *value;
+    int64_t count;     // of reports
+    int64_t elsewhere; // of reports in other groups
+    int64_t last_seen_ms;
+};
+
+typedef void store_value_fn(void *context, const struct store_value *value);
+
+// store_list_values visits the values of one kind (enum store_facet) that the reports
+// of a group carry, the most frequent first, at most limit of them.
+CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
+                                            const struct store_values *asked,
+                                            store_value_fn *visit, void *context);
+
+// store_list_releases visits the releases of all reports, the one seen last first, at
+// most STORE_PAGE_MAX.
+CH_CHECKED enum ch_status store_list_releases(struct store *store,
+                                              store_value_fn *visit, void *context);
+
+// store_list_lone_hosts visits the hosts with groups that no other host has a part in,
+// the one with most such groups first: count is the number of these groups, elsewhere
+// that of their reports.
+CH_CHECKED enum ch_status store_list_lone_hosts(struct store *store,
+                                                store_value_fn *visit, void *context);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/search.h"
+
+#include "collector/store/moment.h"
+#include "support/test.h"
+
+static const char everything[] =
+    "slow \"two words\" -program:shopd release:1.4 tag:zone:north host:\"web 13\""
+    " frame:ledger::post is:unassigned -is:resolved signal:segv since:2026-11-01";
+
+static bool search_one(const char *text, struct search *out)
+{
+    *out = (struct search){ .now_ms = 10 * (int64_t)MOMENT_DAY_MS };
+    return search_read(out, text) == CH_OK;
+}
+
+static void words_and_keys_become_terms(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(
+        search_one("slow \"two words\" -program:shopd tag:zone:north", &search));
+    assert_int_equal(search.count, 4);
+    assert_int_equal(search.terms[0].key, STORE_KEY_WORD);
+    assert_string_equal(search.terms[0].value, "slow");
+    assert_string_equal(search.terms[1].value, "two words");
+    assert_int_equal(search.terms[2].key, STORE_KEY_PROGRAM);
+    assert_true(search.terms[2].negated);
+    assert_string_equal(search.terms[2].value, "shopd");
+    assert_string_equal(search.terms[3].tag, "zone");
+    assert_string_equal(search.terms[3].value, "north");
+}
+
+static void a_name_with_two_colons_is_a_word(void **state)
+{
+    (void)state;
+    struct search search;
+    static const char *const words[] = { "ledger::post", "src/a.c:12", "0x7f:", "::",
+                                         "Key:value",    "-",          "" };
+    for (size_t i = 0; words[i][0] != 0; i++) {
+        assert_true(search_one(words[i], &search));
+        assert_int_equal(search.count, 1);
+        assert_int_equal(search.terms[0].key, STORE_KEY_WORD);
+        assert_string_equal(search.terms[0].value, words[i]);
+    }
+}
+
+static void quotes_keep_spaces_colons_and_quotes(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(search_one("message:\"a \\\"b\\\" \\\\\" \"host:x\"", &search));
+    assert_string_equal(search.terms[0].value, "a \"b\" \\");
+    assert_int_equal(search.terms[1].key, STORE_KEY_WORD);
+    assert_string_equal(search.terms[1].value, "host:x");
+    assert_true(search_one("message:\"not closed ye", &search));
+    assert_string_equal(search.terms[0].value, "not closed ye");
+}
+
+static void signals_times_and_states_are_understood(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(
+        search_one("signal:11 signal:Segv since:3d is:open -is:unassigned", &search));
+    assert_int_equal(search.terms[0].number, 11);
+    assert_string_equal(search.terms[1].value, "SIGSEGV");
+    assert_int_equal(search.terms[2].number, 7 * (int64_t)MOMENT_DAY_MS);
+    assert_int_equal(search.terms[3].key, STORE_KEY_OPEN);
+    assert_int_equal(search.terms[4].key, STORE_KEY_ASSIGNED);
+    assert_false(search.terms[4].negated);
+}
+
+static void what_is_not_understood_is_said_with_what_may_be_meant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *why;
+    } cases[] = {
+        { "hots:web-13", "there is no key `hots`, did you mean `host`?" },
+        { "http://x", "there is no key `http`; put quotes" },
+        { "host:", "`host:` has no value" },
+        { "is:gone", "is:gone is not one of any, open, new" },
+        { "status:gone", "status is not open" },
+        { "since:soon", "since is not a time" },
+        { "tag:zone", "tag is not key:value" },
+        { "a a a a a a a a a a a a a a a a a a a a a a a a a", "at most 24 terms" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct search search;
+        assert_false(search_one(cases[i].text, &search));
+        assert_non_null(strstr(search.why, cases[i].why));
+    }
+}
+
+static void a_search_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    struct search search;
+    char text[SEARCH_SIZE + 2];
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = 0;
+    assert_false(search_one(text, &search));
+    assert_non_null(strstr(search.why, "too long"));
+    text[SEARCH_SIZE - 1] = 0;
+    assert_true(search_one(text, &search));
+}
+
+static void a_parameter_is_a_term_that_is_not_parsed_further(void **state)
+{
+    (void)state;
+    struct search search = { .now_ms = 0 };
+    assert_int_equal(search_add(&search, "host", "a b -c"), CH_OK);
+    assert_int_equal(search.count, 1);
+    assert_string_equal(search.terms[0].value, "a b -c");
+    assert_int_equal(search_add(&search, "hosts", "a"), CH_ERR_MALFORMED);
+    assert_string_equal(search_nearest_key("releases"), "release");
+    assert_null(search_nearest_key("something"));
+}
+
+static void what_is_written_reads_as_the_same_search(void **state)
+{
+    (void)state;
+    struct search search;
+    struct search again;
+    struct text text = { 0 };
+    struct text without = { 0 };
+    assert_true(search_one(everything, &search));
+    search_write(&search, SIZE_MAX, &text);
+    bool same = text_ok(&text) && strcmp(text.bytes, everything) == 0;
+    bool read = search_one(text.bytes, &again) && again.count == search.count;
+    search_write(&search, 0, &without);
+    bool shorter = text_ok(&without) && strcmp(without.bytes, everything + 5) == 0;
+    text_deinit(&text);
+    text_deinit(&without);
+    assert_true(same && read && shorter);
+}
+
+// Every prefix lives in an allocation of its own size, so that AddressSanitizer sees a
+// read past it.
+static void search_survives_every_truncation(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < sizeof(everything); size++) {
+        struct search search;
+        char *prefix = strndup(everything, size);
+        bool known = prefix != NULL;
+        bool read = known && search_one(prefix, &search);
+        known &= read || search.why[0] != 0;
+        free(prefix);
+        assert_true(known);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_and_keys_become_terms),
+        cmocka_unit_test(a_name_with_two_colons_is_a_word),
+        cmocka_unit_test(quotes_keep_spaces_colons_and_quotes),
+        cmocka_unit_test(signals_times_and_states_are_understood),
+        cmocka_unit_test(what_is_not_understood_is_said_with_what_may_be_meant),
+        cmocka_unit_test(a_search_that_is_too_long_is_refused),
+        cmocka_unit_test(a_parameter_is_a_term_that_is_not_parsed_further),
+        cmocka_unit_test(what_is_written_reads_as_the_same_search),
+        cmocka_unit_test(search_survives_every_truncation),
+    };
+    return cmocka_run_group_tests_name("collector/search", tests, NULL, NULL);
+}
