@@ -18,6 +18,7 @@
 #include "agent/live/target_memory.h"
 #include "base/settings.h"
 #include "handler/request_page.h"
+#include "report/held_file.h"
 #include "unwind/unwind.h"
 
 // A target_crash is what the handler reported of the crash.
@@ -36,10 +37,14 @@ struct target_crash {
     uint64_t context_page; // address of the program's context page; 0: none
     uint64_t flight_state; // address of libcrashhook-flight's rings; 0: none
     struct runtime_places places;
-    uint64_t get_globals;    // __cxa_get_globals; 0: not known
-    uint64_t thread_pointer; // the thread's; 0: not known
-    int channel;             // to the waiting handler; 0: none waits
-    uint64_t watches;        // address of the table of watched objects; 0: none
+    uint64_t get_globals;      // __cxa_get_globals; 0: not known
+    uint64_t thread_pointer;   // the thread's; 0: not known
+    uint64_t context;          // address of its ucontext_t; 0: not known
+    const uint8_t *vectors_of; // a core's: HELD_VECTORS_BYTES; NULL: not known
+    bool has_vectors;          // a tracer has read them:
+    uint8_t vectors[HELD_VECTORS_BYTES];
+    int channel;      // to the waiting handler; 0: none waits
+    uint64_t watches; // address of the table of watched objects; 0: none
 
     // What one of the program's own handlers did about the crash: the signal that it
     // raised (si_signo 0: none), or the status that it was exiting with.

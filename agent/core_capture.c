@@ -35,7 +35,8 @@ static enum ch_status list_core_threads(struct core_capture *all)
         *thread = (struct stopped_thread){ .tid = (pid_t)from->tid,
                                            .state = STOP_STOPPED,
                                            .run_state = from->state,
-                                           .flags = from->flags };
+                                           .flags = from->flags,
+                                           .vectors = from->vectors };
         copy_registers(from, &thread->registers);
     }
     return CH_OK;
@@ -109,6 +110,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         .tid = (pid_t)thread->tid,
         .flags = thread->flags,
         .thread_pointer = thread->thread_pointer,
+        .vectors_of = thread->vectors,
         .signal_only = !core->has_signal,
         .realtime_ns = (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
                        (uint64_t)info->st_mtim.tv_nsec,

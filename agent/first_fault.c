@@ -126,6 +126,9 @@ static void note_fault(struct fault_search *search, const struct unwind_state *s
         return;
     search->found = true;
     search->first.info = info;
+    search->first.context = context;
+    search->first.vectors_of = NULL;
+    search->first.has_vectors = false;
     search->first.registers = state->registers;
     search->first.flags = word_at(search, context + layout->flags);
     search->first.fault_error =

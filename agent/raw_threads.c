@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/held_pointers.h"
+#include "agent/held_vectors.h"
 #include "agent/narrow_walk.h"
 #include "base/hex.h"
 #include "base/register_name.h"
@@ -58,6 +60,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
 {
     const struct settings *settings = capture->settings;
     *t = (struct raw_threads){ .capture = capture };
+    held_pointers_init(&t->pointers, capture);
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
     enum ch_status status =
         unwind_space_create(capture->arch, &capture->reader, capture->images.unwind,
@@ -214,34 +217,68 @@ static void note_raw_fingerprint(struct raw_threads *t)
     }
 }
 
-// hold_thread copies the thread's registers and its stack for the free phase, which
-// finds arguments in them. The copy begins below the stack pointer, where leaf
-// functions may keep data (the red zone), and ends at the mapping's end.
-static void hold_thread(struct raw_threads *t, pid_t tid,
-                        const struct unwind_registers *registers)
+// hold_stack copies a stack from at on, and notes the pointers in it if pointers is not
+// NULL.
+static void hold_stack(struct capture *capture, uint64_t at, uint64_t end,
+                       struct held_pointers *pointers)
 {
-    enum { BELOW = 128 };
     uint8_t bytes[16384];
-    struct capture *capture = t->capture;
-    uint64_t at = registers->value[capture->arch->sp];
-    const struct target_mapping *stack = images_mapping(&capture->images, at);
-    if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
-        stack == NULL || capture->narrow)
-        return;
-    const struct held_thread thread = { (uint64_t)tid, capture->arch, *registers };
-    held_file_add_thread(capture->held, &thread);
-    at -= at - stack->start < BELOW ? at - stack->start : BELOW;
-    uint64_t end = stack->end;
-    if (end - at > RAW_THREAD_STACK_MAX)
-        end = at + RAW_THREAD_STACK_MAX;
+    size_t searched = 0;
     while (at < end) {
         size_t wanted = end - at < sizeof(bytes) ? (size_t)(end - at) : sizeof(bytes);
         size_t got = capture->reader.read(capture->reader.source, at, bytes, wanted);
         if (got == 0 || got > wanted)
             return;
         held_file_add_memory(capture->held, at, bytes, got);
+        if (pointers != NULL && searched < HELD_POINTERS_STACK)
+            held_pointers_search(pointers, bytes, got);
+        searched += got;
         at += got;
     }
+}
+
+// hold_pointed copies what the registers and the stack of a thread point to.
+static void hold_pointed(struct raw_threads *t,
+                         const struct unwind_registers *registers, uint64_t at,
+                         uint64_t end)
+{
+    const struct capture *capture = t->capture;
+    struct held_pointers *pointers = &t->pointers;
+    for (size_t i = 0; i < capture->arch->register_count; i++)
+        held_pointers_note(pointers, registers->value[i]);
+    hold_stack(t->capture, at, end, pointers);
+    held_pointers_copy(pointers);
+}
+
+// hold_thread copies the thread's registers and its stack for the free phase, which
+// finds variables in them. The copy begins below the stack pointer, where leaf
+// functions may keep data (the red zone), and ends at the mapping's end. What it points
+// to is copied of the thread that crashed; without a crash, of all until the limit.
+static void hold_thread(struct raw_threads *t, const struct stopped_thread *from,
+                        const struct unwind_registers *registers)
+{
+    enum { BELOW = 128 };
+    struct capture *capture = t->capture;
+    uint64_t at = registers->value[capture->arch->sp];
+    const struct target_mapping *stack = images_mapping(&capture->images, at);
+    if (capture->held == NULL || capture->settings->arguments == SETTING_NO ||
+        stack == NULL || capture->narrow)
+        return;
+    bool crashed = capture->crash != NULL && from->tid == capture->crash->tid;
+    const struct held_thread thread = { .tid = (uint64_t)from->tid,
+                                        .arch = capture->arch,
+                                        .registers = *registers };
+    held_file_add_thread(capture->held, &thread);
+    held_vectors_add(capture, from);
+    at -= at - stack->start < BELOW ? at - stack->start : BELOW;
+    uint64_t end = stack->end;
+    if (end - at > RAW_THREAD_STACK_MAX)
+        end = at + RAW_THREAD_STACK_MAX;
+    held_pointers_set_stack(&t->pointers, stack);
+    if (crashed || capture->crash == NULL)
+        hold_pointed(t, registers, at, end);
+    else
+        hold_stack(capture, at, end, NULL);
 }
 
 // bound_backtrace limits the next thread's stack to what is left of the limit for all.
@@ -298,7 +335,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
                             crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers);
         uint64_t begin = capture_clock_us();
-        hold_thread(t, thread->tid, registers);
+        hold_thread(t, thread, registers);
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);

@@ -4,6 +4,7 @@
 // crashed one first. The stacks follow once all are known.
 #pragma once
 #include "agent/capture.h"
+#include "agent/held_pointers.h"
 #include "agent/raw_stacks.h"
 #include "report/fingerprint.h"
 #include "report/json_writer.h"
@@ -31,6 +32,7 @@ struct raw_threads {
     size_t image_count;
     size_t *image_number; // each captured image's index in images, or SIZE_MAX
     struct fingerprint fingerprint; // the crashed thread's, once it is written
+    struct held_pointers pointers;
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

@@ -83,6 +83,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
         .watches = page->watches,
+        .context = page->context_address,
     };
     memcpy(&out->info, page->siginfo, sizeof(out->info));
     memcpy(&out->then, page->then, sizeof(out->then));

@@ -203,6 +203,9 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     fill_request(&trace->out->request, crash->process,
                  first != NULL ? &first->thread : &crashed,
                  first != NULL ? &first->info : &crash->info);
+    if (first == NULL)
+        trace->out->request.crash.has_vectors =
+            stop_registers_vectors(crashed.tid, trace->out->request.crash.vectors);
     note_end(&trace->out->request.crash, crash, first);
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;

@@ -9,6 +9,7 @@
 // Types of the notes named CORE (include/uapi/linux/elf.h).
 enum {
     NT_PRSTATUS = 1,
+    NT_PRFPREG = 2,
     NT_PRPSINFO = 3,
     NT_AUXV = 6,
     NT_FILE = 0x46494c45,
@@ -71,6 +72,23 @@ static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
         return CH_ERR_MALFORMED;
     out->kind = CORE_NOTE_THREAD;
     out->thread = thread;
+    return CH_OK;
+}
+
+// notes_read_vectors reads struct user_fpregs_struct of x86-64, which is what fxsave
+// stores.
+static enum ch_status notes_read_vectors(struct cursor *c, uint16_t machine,
+                                         struct core_note *out)
+{
+    enum { BEFORE_XMM0 = 160 };
+    out->kind = CORE_NOTE_OTHER;
+    if (machine != ELF_X86_64)
+        return CH_OK;
+    cursor_skip(c, BEFORE_XMM0);
+    out->vectors = cursor_take(c, CORE_VECTORS_BYTES);
+    if (!cursor_ok(c))
+        return CH_ERR_MALFORMED;
+    out->kind = CORE_NOTE_VECTORS;
     return CH_OK;
 }
 
@@ -155,6 +173,8 @@ enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
     switch (is_core_note(&note) ? note.type : 0) {
     case NT_PRSTATUS:
         return notes_read_thread(&c, machine, out);
+    case NT_PRFPREG:
+        return notes_read_vectors(&c, machine, out);
     case NT_PRPSINFO:
         return read_process(&c, out);
     case NT_SIGINFO:

@@ -21,6 +21,7 @@ enum { CORE_REGISTERS = 33 };
 
 enum core_note_kind {
     CORE_NOTE_THREAD,  // NT_PRSTATUS
+    CORE_NOTE_VECTORS, // NT_PRFPREG of x86-64
     CORE_NOTE_PROCESS, // NT_PRPSINFO
     CORE_NOTE_SIGNAL,  // NT_SIGINFO
     CORE_NOTE_AUXV,    // NT_AUXV
@@ -38,7 +39,11 @@ struct core_thread {
     uint64_t registers[CORE_REGISTERS];
     uint64_t flags;          // eflags, pstate
     uint64_t thread_pointer; // x86-64: the base of fs; 0: not known
+    const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
 };
+
+// CORE_VECTORS_BYTES is the size of xmm0 to xmm15, 16 bytes each.
+enum { CORE_VECTORS_BYTES = 256 };
 
 struct core_process {
     char state; // as in /proc: R S D T Z
@@ -80,6 +85,7 @@ struct core_note {
     enum core_note_kind kind;
     union {
         struct core_thread thread;
+        const uint8_t *vectors; // of the thread before, in the notes' own bytes
         struct core_process process;
         struct core_signal signal;
         struct cursor auxv; // for core_auxv_next

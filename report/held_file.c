@@ -12,6 +12,7 @@ enum record_kind {
     RECORD_MEMORY = 0x4d454d,
     RECORD_WATCH = 0x57415443,
     RECORD_THREAD = 0x54485244,
+    RECORD_VECTORS = 0x56454354, // of the thread before
 };
 
 static void append_held_u64(struct text *out, uint64_t value)
@@ -53,6 +54,24 @@ void held_file_add_thread(struct text *out, const struct held_thread *thread)
     for (unsigned i = 0; i < count; i++)
         words[HEAD + i] = htole64(thread->registers.value[i]);
     text_append(out, words, (HEAD + count) * sizeof(words[0]));
+}
+
+void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES])
+{
+    append_held_u64(out, RECORD_VECTORS);
+    append_held_u64(out, HELD_VECTORS_BYTES);
+    text_append(out, bytes, HELD_VECTORS_BYTES);
+}
+
+static enum ch_status read_held_vectors(struct held_file *file, struct cursor *record)
+{
+    const uint8_t *bytes = cursor_take(record, HELD_VECTORS_BYTES);
+    if (!cursor_ok(record))
+        return CH_ERR_TRUNCATED;
+    if (file->thread_count == 0)
+        return CH_ERR_MALFORMED;
+    file->threads[file->thread_count - 1].vectors = bytes;
+    return CH_OK;
 }
 
 static enum ch_status read_held_thread(struct held_file *file, struct cursor *record)
@@ -148,6 +167,8 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
             status = read_watch(file, &record);
         if (kind == RECORD_THREAD)
             status = read_held_thread(file, &record);
+        if (kind == RECORD_VECTORS)
+            status = read_held_vectors(file, &record);
         if (status != CH_OK)
             return status;
     }

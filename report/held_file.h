@@ -50,7 +50,11 @@ struct held_thread {
     uint64_t tid;
     const struct unwind_arch *arch;
     struct unwind_registers registers;
+    const uint8_t *vectors; // HELD_VECTORS_BYTES; NULL: not known
 };
+
+// HELD_VECTORS_BYTES is the size of xmm0 to xmm15 of x86-64, as fxsave stores them.
+enum { HELD_VECTORS_BYTES = 16 * 16 };
 
 struct held_file {
     struct held_memory *pieces; // by address, not overlapping
@@ -70,6 +74,9 @@ void held_file_add_watch(struct text *out, const struct held_watch *watch);
 
 // held_file_add_thread appends a thread's registers, as many as its arch has.
 void held_file_add_thread(struct text *out, const struct held_thread *thread);
+
+// held_file_add_vectors appends the vector registers of the thread appended before.
+void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES]);
 
 // held_file_init reads what was appended, which must outlive file. CH_ERR_MALFORMED,
 // CH_ERR_TRUNCATED: bytes are something else.

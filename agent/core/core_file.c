@@ -151,13 +151,17 @@ static enum ch_status add_core_thread(struct core_file *core,
 }
 
 // keep_note records a note. Of notes that may occur only once, the first counts. A
-// signal note belongs to the thread before it, and the first thread is the one that
-// crashed.
+// signal or vectors note belongs to the thread before it, and the first thread is the
+// one that crashed.
 static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
 {
     switch (note->kind) {
     case CORE_NOTE_THREAD:
         return add_core_thread(core, &note->thread);
+    case CORE_NOTE_VECTORS:
+        if (core->thread_count != 0)
+            core->threads[core->thread_count - 1].vectors = note->vectors;
+        return CH_OK;
     case CORE_NOTE_PROCESS:
         if (!core->has_process)
             core->process = note->process;

@@ -126,6 +126,17 @@ bool stop_registers_read(struct stopped_thread *thread)
     return true;
 }
 
+bool stop_registers_vectors(pid_t tid, uint8_t out[256])
+{
+    struct user_fpregs_struct r;
+    struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &vector) != 0 ||
+        vector.iov_len != sizeof(r))
+        return false;
+    memcpy(out, r.xmm_space, sizeof(r.xmm_space));
+    return true;
+}
+
 void stop_registers_restart(struct stopped_thread *thread)
 {
     ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
@@ -139,6 +150,13 @@ bool stop_registers_interrupted(pid_t tid)
 }
 
 #elif defined(__aarch64__)
+
+bool stop_registers_vectors(pid_t tid, uint8_t out[256])
+{
+    (void)tid;
+    (void)out;
+    return false;
+}
 
 bool stop_registers_interrupted(pid_t tid)
 {

@@ -12,6 +12,10 @@
 // the stopped thread. False: the thread is gone.
 bool stop_registers_read(struct stopped_thread *thread);
 
+// stop_registers_vectors reads xmm0 to xmm15 of a stopped thread, 16 bytes each. False:
+// the thread is not stopped by this process, or of another machine.
+bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
+
 // stop_registers_restart makes the kernel restart the thread's system call when the
 // thread is resumed. Most calls restart by themselves after a stop; the few that return
 // EINTR (signal(7), "Interruption of system calls by stop signals") are made to restart

@@ -32,4 +32,5 @@ struct stopped_thread {
     uint64_t call_result;    // that call's result register
     uint64_t thread_pointer; // 0: not known
     bool narrow;             // a 32-bit program's: see narrow_walk.h
+    const uint8_t *vectors;  // a core's: HELD_VECTORS_BYTES; NULL: not read yet
 };
