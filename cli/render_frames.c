@@ -129,6 +129,31 @@ static void render_arguments(const struct pen *pen, const json_t *frame)
     pen_set(pen, PEN_PLAIN);
 }
 
+// render_locals writes the local variables that have a value, as many on a line as fit.
+static void render_locals(const struct pen *pen, const json_t *frame)
+{
+    enum { INDENT = 10, COLUMNS = 100 };
+    size_t limit = pen->width > INDENT && pen->width < COLUMNS ? pen->width : COLUMNS;
+    size_t columns = 0;
+    size_t at = 0;
+    pen_set(pen, PEN_DIM);
+    for (;;) {
+        struct text CH_CLEANUP(text_deinit) one = { 0 };
+        if (render_values_next_local(frame, &at, &one) == NULL)
+            break;
+        size_t size = pen_columns(bytes_of(&one)) + 2;
+        bool fits = columns != 0 && columns + size <= limit;
+        if (fits)
+            pen_plain(pen, ", %s", bytes_of(&one));
+        else
+            pen_plain(pen, "%s%*s%s", columns != 0 ? ",\n" : "", INDENT, "",
+                      bytes_of(&one));
+        columns = fits ? columns + size : INDENT + size;
+    }
+    pen_plain(pen, "%s", columns != 0 ? "\n" : "");
+    pen_set(pen, PEN_PLAIN);
+}
+
 static void render_frame(const struct render_frames *frames, const json_t *frame,
                          uint64_t number)
 {
@@ -170,6 +195,8 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
     pen_plain(pen, "\n");
     if (!system || frames->addresses)
         render_arguments(pen, frame);
+    if (!system)
+        render_locals(pen, frame);
 }
 
 static void write_note(const struct pen *pen, const char *note)

@@ -10,7 +10,8 @@ enum {
     INDENT = 2,
     ELEMENTS_MAX = 16,
     SMALL_MEMBERS = 4,
-    ARGUMENTS_MAX = 16
+    ARGUMENTS_MAX = 16,
+    LOCALS_MAX = 24
 };
 
 // level is an object or array some of whose members have been written.
@@ -204,6 +205,20 @@ void render_values_append_arguments(const json_t *frame, struct text *out)
         text_append_string(out, i != 0 ? ", " : "");
         append_argument(json_array_get(arguments, i), out);
     }
+}
+
+const json_t *render_values_next_local(const json_t *frame, size_t *at,
+                                       struct text *out)
+{
+    const json_t *locals = json_object_get(frame, "locals");
+    while (*at < json_array_size(locals) && *at < LOCALS_MAX) {
+        const json_t *local = json_array_get(locals, (*at)++);
+        if (json_object_get(local, "value") == NULL)
+            continue;
+        append_argument(local, out);
+        return local;
+    }
+    return NULL;
 }
 
 // inner is what is to be listed below a value, or NULL.

@@ -18,6 +18,12 @@ void render_values_watches(const struct pen *pen, const json_t *report,
 // text = 0x55d0 "word", size = ?`. It appends nothing if the frame has none.
 void render_values_append_arguments(const json_t *frame, struct text *out);
 
+// render_values_next_local appends the next of a frame's local variables from *at on
+// that has a value, in the same form, and passes over it. NULL: there are no more, or
+// enough were written.
+const json_t *render_values_next_local(const json_t *frame, size_t *at,
+                                       struct text *out);
+
 // render_values_append_inline appends a value in one line: scalars as they are,
 // pointers as their address, anything larger as {...}.
 void render_values_append_inline(const json_t *value, struct text *out);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/crash_variable.h"
+
 enum crash_access {
     CRASH_ACCESS_UNKNOWN,
     CRASH_ACCESS_READ,
@@ -91,7 +93,8 @@ struct crash_facts {
     const char *exception_what; // its text; NULL: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
     const char *raised_in;      // the function that panicked or checked; NULL: none
-    const char *worded;         // how version 1 began the sentence; NULL: facts tell
+    struct crash_variable variable; // that held the bad value
+    const char *worded; // how version 1 began the sentence; NULL: facts tell
 };
 
 // crash_has_address is true if the signal's address is the address of the fault.

@@ -461,6 +461,10 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         append_blamed(f, out);
     else if (f->signal == SIGILL && f->instruction != NULL)
         append_instruction(f, out);
+    if (f->variable.expression != NULL) {
+        text_append_string(out, "; ");
+        crash_variable_append(&f->variable, out);
+    }
     append_function(out, "thrown in", f->thrown_in);
     append_function(out, "in", f->raised_in);
 }

@@ -125,6 +125,35 @@ static void read_said(const json_t *crash, struct crash_facts *out)
     out->raised_in = report_string(json_object_get(crash, "raised_in"), "function");
 }
 
+bool crash_words_is_variable(const json_t *value)
+{
+    const json_t *frame = json_object_get(value, "frame");
+    const json_t *held = json_object_get(value, "value");
+    return report_string(value, "expression") != NULL &&
+           report_string(value, "confidence") != NULL && json_is_integer(frame) &&
+           json_integer_value(frame) >= 0 &&
+           (json_is_null(held) || json_is_string(held) || json_is_integer(held));
+}
+
+static void read_variable(const json_t *crash, struct crash_variable *out)
+{
+    const json_t *variable = json_object_get(crash, "variable");
+    const json_t *value = json_object_get(variable, "value");
+    if (!crash_words_is_variable(variable))
+        return;
+    int64_t elements = report_integer(variable, "elements", 0);
+    *out = (struct crash_variable){
+        .expression = report_string(variable, "expression"),
+        .function = report_string(variable, "function"),
+        .role = report_string(variable, "role"),
+        .address = json_string_value(value),
+        .is_number = json_is_integer(value),
+        .number = json_integer_value(value),
+        .elements = elements > 0 ? (uint64_t)elements : 0,
+        .array = report_string(variable, "array"),
+    };
+}
+
 // read_pc is the crashed thread's program counter.
 static uint64_t read_pc(const json_t *crash, const json_t *thread)
 {
@@ -165,6 +194,7 @@ void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_sender(crash, out);
     read_crash_limits(crash, out);
     read_said(crash, out);
+    read_variable(crash, &out->variable);
 }
 
 // words is the text that describes a crash.

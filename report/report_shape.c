@@ -90,6 +90,7 @@ const struct report_shape_member report_shape_frame[] = {
     { "inline", REPORT_SHAPE_FLAG, false },
     { "system", REPORT_SHAPE_FLAG, false },
     { "arguments", REPORT_SHAPE_ARRAY, false },
+    { "locals", REPORT_SHAPE_ARRAY, false },
     { "count", REPORT_SHAPE_INTEGER, false },
     { 0 },
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/report_values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "report/crash_words.h"
 #include "report/held_file.h"
 #include "symbolizer/arguments/argument_report.h"
 #include "symbolizer/flight_arguments.h"
@@ -25,11 +27,14 @@ static enum ch_status make_values(void *context, int to_parent)
 {
     struct values *values = context;
     json_t *watches = type_watch_all(&values->held, &values->images, values->options);
-    json_t *arguments = values->options->arguments
-                            ? argument_report_all(values->report, &values->held,
-                                                  &values->images, values->options)
-                            : json_array();
-    json_t *all = json_pack("{s:o, s:o}", "watches", watches, "arguments", arguments);
+    json_t *fault = NULL;
+    json_t *arguments =
+        values->options->arguments
+            ? argument_report_all(values->report, &values->held, &values->images,
+                                  values->options, &fault)
+            : json_array();
+    json_t *all = json_pack("{s:o, s:o, s:o*}", "watches", watches, "arguments",
+                            arguments, "fault", fault);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -49,6 +54,21 @@ static bool is_watches(const json_t *watches)
     return right;
 }
 
+// take_fault adds the variable at fault to the crash, and words that anew.
+static enum ch_status take_fault(json_t *report, json_t *fault)
+{
+    json_t *crash = json_object_get(report, "crash");
+    if (fault == NULL)
+        return CH_OK;
+    if (!crash_words_is_variable(fault) || !json_is_object(crash))
+        return CH_ERR_MALFORMED;
+    char *begun = crash_words_begun(report);
+    (void)json_object_set(crash, "variable", fault);
+    crash_words_renew(report, begun);
+    free(begun);
+    return CH_OK;
+}
+
 static enum ch_status take_values(json_t *report, const struct text *result)
 {
     json_t *all = guarded_child_read(result);
@@ -59,6 +79,8 @@ static enum ch_status take_values(json_t *report, const struct text *result)
     enum ch_status status = right ? CH_OK : CH_ERR_MALFORMED;
     if (right)
         status = argument_report_write(report, json_object_get(all, "arguments"));
+    if (status == CH_OK)
+        status = take_fault(report, json_object_get(all, "fault"));
     json_decref(all);
     return status;
 }

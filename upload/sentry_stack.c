@@ -57,18 +57,26 @@ static const char *trust_of(const json_t *frame)
     return trust != NULL && strcmp(trust, "sframe") == 0 ? "cfi" : trust;
 }
 
-static json_t *variables_of(const json_t *frame)
+// add_variables adds the variables of a list that have a value. Of several with one
+// name the first is in the innermost block: the one that the source means.
+static void add_variables(json_t *variables, const json_t *list)
 {
-    const json_t *arguments = json_object_get(frame, "arguments");
-    json_t *variables = json_object();
-    for (size_t i = 0; i < json_array_size(arguments); i++) {
-        const json_t *argument = json_array_get(arguments, i);
-        const char *name = report_string(argument, "name");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = report_string(one, "name");
         char number[GAP_SIZE];
         (void)snprintf(number, sizeof(number), "argument %zu", i);
-        set_copy(variables, name != NULL ? name : number,
-                 json_object_get(argument, "value"));
+        const char *key = name != NULL ? name : number;
+        if (json_object_get(variables, key) == NULL)
+            set_copy(variables, key, json_object_get(one, "value"));
     }
+}
+
+static json_t *variables_of(const json_t *frame)
+{
+    json_t *variables = json_object();
+    add_variables(variables, json_object_get(frame, "locals"));
+    add_variables(variables, json_object_get(frame, "arguments"));
     if (json_object_size(variables) != 0)
         return variables;
     json_decref(variables);

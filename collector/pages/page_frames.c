@@ -140,12 +140,14 @@ static const char *reason_of_no_value(const json_t *argument)
     return reason;
 }
 
-static void write_frame_arguments(struct text *out, const json_t *frame)
+// write_frame_variables writes the arguments or the local variables of a frame.
+static void write_frame_variables(struct text *out, const json_t *frame,
+                                  const char *list)
 {
-    const json_t *arguments = json_object_get(frame, "arguments");
+    const json_t *arguments = json_object_get(frame, list);
     if (json_array_size(arguments) == 0)
         return;
-    html_write(out, "<ul class=\"arguments\">");
+    html_write(out, "<ul class=\"arguments %.*s\">", PAGE_SHORT, list);
     for (size_t i = 0; i < json_array_size(arguments) && i < ARGUMENTS_SHOWN; i++) {
         const json_t *argument = json_array_get(arguments, i);
         const char *confidence = report_string(argument, "confidence");
@@ -252,7 +254,8 @@ static void write_frame_row(const struct frame_list *list, size_t index,
                         " below\">inline</span>");
     html_write(out, "</div>");
     write_frame_place(out, list->report, frame);
-    write_frame_arguments(out, frame);
+    write_frame_variables(out, frame, "arguments");
+    write_frame_variables(out, frame, "locals");
     if (look != FRAME_REPEATED)
         page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");

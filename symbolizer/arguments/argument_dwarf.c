@@ -2,114 +2,14 @@
 #include "symbolizer/arguments/argument_dwarf.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "symbolizer/arguments/argument_entry.h"
-#include "symbolizer/arguments/argument_expression.h"
-#include "symbolizer/arguments/argument_site.h"
+#include "symbolizer/arguments/argument_lookup.h"
 #include "symbolizer/arguments/argument_value.h"
-
-// ORIGINS_MAX is the longest chain of entries that are instances of one another.
-enum { ORIGINS_MAX = 4 };
-
-// lookup is the call whose arguments are looked up.
-struct lookup {
-    const struct argument_stack *stack;
-    const struct argument_call *call;
-    struct argument_site site; // of the call, in its caller
-    bool inlined;              // the call is inlined into call index
-    struct argument_context context;
-};
-
-// before_slot says whether the pc is before the point where the function has stored the
-// argument in its frame: without optimization a location is valid only after the
-// prologue.
-static bool before_slot(const struct lookup *l,
-                        const struct argument_location *location)
-{
-    Dwarf_Addr *after = NULL;
-    Dwarf_Die function = l->call->function;
-    if (!l->call->frame.activation || location->kind != ARGUMENT_IN_MEMORY ||
-        location->value >= l->call->frame.cfa)
-        return false;
-    int count = dwarf_entry_breakpoints(&function, &after);
-    bool before = count > 0 && l->call->vaddr < after[0];
-    free(after);
-    return before;
-}
-
-// find_constant takes a value that the argument has at every pc. CH_END: it has neither
-// such a value nor a location.
-static enum ch_status find_constant(struct lookup *l, Dwarf_Die *parameter,
-                                    struct argument *argument)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word word;
-    Dwarf_Block block;
-    struct argument_location location = { .kind = ARGUMENT_IS_VALUE };
-    if (dwarf_attr_integrate(parameter, DW_AT_const_value, &attribute) == NULL)
-        return CH_END;
-    if (dwarf_formudata(&attribute, &word) == 0)
-        location.value = word;
-    else if (dwarf_formblock(&attribute, &block) == 0)
-        location = (struct argument_location){ .kind = ARGUMENT_IS_BYTES,
-                                               .value = block.length,
-                                               .bytes = block.data };
-    else
-        return CH_ERR_UNSUPPORTED;
-    enum ch_status status =
-        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
-    if (status == CH_OK) {
-        argument->source = "dwarf-constant";
-        argument->confidence = "exact";
-    }
-    return status;
-}
-
-// is_imaginary says whether the location is a pointer to an object that was optimized
-// away.
-static bool is_imaginary(const Dwarf_Op *op)
-{
-    return op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer;
-}
-
-// find_now looks for the argument's value at the pc.
-static enum ch_status find_now(struct lookup *l, Dwarf_Die *parameter,
-                               struct argument *argument)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    struct argument_location location;
-    if (dwarf_attr(parameter, DW_AT_location, &attribute) == NULL)
-        return find_constant(l, parameter, argument);
-    if (dwarf_getlocation_addr(&attribute, l->call->vaddr, &ops, &count, 1) != 1 ||
-        count == 0)
-        return CH_ERR_NOT_FOUND;
-    if (is_imaginary(&ops[0]))
-        return CH_END;
-    l->context.attribute = &attribute;
-    enum ch_status status =
-        argument_expression_evaluate(&l->context, ops, count, &location);
-    l->context.attribute = NULL;
-    if (status != CH_OK)
-        return status;
-    bool is_list = dwarf_whatform(&attribute) != DW_FORM_exprloc;
-    if (!is_list && before_slot(l, &location))
-        return CH_ERR_NOT_FOUND;
-    status =
-        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
-    if (status == CH_OK) {
-        argument->source = location.entered ? "dwarf-entry-value" : "dwarf-location";
-        argument->confidence = "exact";
-    }
-    return status;
-}
 
 // prove_entry looks for the value of a register at the function's entry, where the code
 // of the function or of its caller proves it.
-static enum ch_status prove_entry(const struct lookup *l, uint8_t reg,
+static enum ch_status prove_entry(const struct argument_lookup *l, uint8_t reg,
                                   struct argument *argument)
 {
     struct argument_entry entry;
@@ -131,7 +31,7 @@ static enum ch_status prove_entry(const struct lookup *l, uint8_t reg,
 
 // find_entry looks for the value with which the argument was passed: its location at
 // the function's entry says in which register.
-static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
+static enum ch_status find_entry(struct argument_lookup *l, Dwarf_Die *parameter,
                                  struct argument *argument)
 {
     Dwarf_Attribute attribute;
@@ -160,63 +60,40 @@ static enum ch_status find_entry(struct lookup *l, Dwarf_Die *parameter,
     return status;
 }
 
-static const char *argument_dwarf_reason_of(enum ch_status status)
+// settle_reference drops the entry value of a reference: it refers to the same object
+// from its call on, and what is known of that object is what it is now.
+static void settle_reference(const struct type_table *table, struct argument *argument)
 {
-    switch (status) {
-    case CH_END:
-        return "optimized-out";
-    case CH_ERR_UNSUPPORTED:
-        return "aggregate-split";
-    case CH_ERR_FAULT:
-        return "unreadable";
-    default:
-        return "clobbered";
-    }
+    if (!table->types[type_strip(table, argument->type)].reference)
+        return;
+    if (argument->value == NULL)
+        argument->value = argument->entry_value;
+    else
+        json_decref(argument->entry_value);
+    argument->entry_value = NULL;
 }
 
-static void add_parameter(struct lookup *l, Dwarf_Die *parameter,
+static void add_parameter(struct argument_lookup *l, Dwarf_Die *parameter,
                           struct argument_list *out)
 {
     struct type_dwarf *types = &l->call->image->types.dwarf_types;
     struct argument argument = { .name = dwarf_diename(parameter) };
     if (type_dwarf_add_type_of(types, parameter, &argument.type) != CH_OK)
         argument.type = TYPE_UNKNOWN_INDEX;
-    enum ch_status status = find_now(l, parameter, &argument);
+    enum ch_status status = argument_lookup_now(l, parameter, &argument);
     if (!l->inlined)
         (void)!find_entry(l, parameter, &argument);
-    if (argument.source == NULL) {
-        argument.source = "none";
-        argument.confidence = "unavailable";
-        argument.reason = argument_dwarf_reason_of(status);
-    }
-    argument_list_add(out, &argument);
-}
-
-// begin_lookup initializes l for the arguments of call index.
-static void begin_lookup(struct lookup *l, const struct argument_stack *stack,
-                         size_t index, struct argument_list *out)
-{
-    const struct argument_call *call = &stack->calls[index];
-    *l = (struct lookup){ .stack = stack,
-                          .call = call,
-                          .site = { .stack = stack, .index = index } };
-    l->context = (struct argument_context){ .frame = &call->frame,
-                                            .memory = stack->memory,
-                                            .bias = call->image->bias,
-                                            .entry = argument_site_entry,
-                                            .entry_data = &l->site };
-    l->context.has_frame_base =
-        argument_stack_frame_base(stack, call, &l->context.frame_base);
-    out->table = &call->image->types.table;
+    settle_reference(out->table, &argument);
+    argument_lookup_add(out, &argument, status);
 }
 
 bool argument_dwarf_list(const struct argument_stack *stack, size_t index,
                          struct argument_list *out)
 {
-    struct lookup l;
+    struct argument_lookup l;
     if (!stack->calls[index].has_function)
         return false;
-    begin_lookup(&l, stack, index, out);
+    argument_lookup_begin(&l, stack, index, out);
     Dwarf_Die function = l.call->function;
     Dwarf_Die child;
     int more = dwarf_child(&function, &child);
@@ -228,19 +105,6 @@ bool argument_dwarf_list(const struct argument_stack *stack, size_t index,
     return true;
 }
 
-// origin_of gives the entry that die is an instance of, or die if it is none.
-static Dwarf_Die origin_of(Dwarf_Die *die)
-{
-    Dwarf_Die of = *die;
-    Dwarf_Attribute attribute;
-    for (int i = 0;
-         i < ORIGINS_MAX && dwarf_attr(&of, DW_AT_abstract_origin, &attribute) != NULL;
-         i++)
-        if (dwarf_formref_die(&attribute, &of) == NULL)
-            break;
-    return of;
-}
-
 // find_instance finds the child of inlined that is an instance of parameter.
 static bool find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
                           Dwarf_Die *out)
@@ -249,7 +113,7 @@ static bool find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
     int more = dwarf_child(inlined, &child);
     while (more == 0) {
         if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
-            origin_of(&child).addr == parameter->addr) {
+            argument_site_origin(&child).addr == parameter->addr) {
             *out = child;
             return true;
         }
@@ -261,11 +125,11 @@ static bool find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
 void argument_dwarf_list_inlined(const struct argument_stack *stack, size_t index,
                                  const Dwarf_Die *inlined, struct argument_list *out)
 {
-    struct lookup l;
+    struct argument_lookup l;
     Dwarf_Die call = *inlined;
-    Dwarf_Die function = origin_of(&call);
+    Dwarf_Die function = argument_site_origin(&call);
     Dwarf_Die parameter;
-    begin_lookup(&l, stack, index, out);
+    argument_lookup_begin(&l, stack, index, out);
     l.inlined = true;
     int more = dwarf_child(&function, &parameter);
     while (more == 0) {

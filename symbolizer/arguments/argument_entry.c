@@ -215,7 +215,7 @@ enum ch_status argument_entry_find(const struct argument_stack *stack, size_t in
 {
     struct argument_entry found = { .bytes = 8 };
     struct code code;
-    if (!entry_find_code(stack, index, &code))
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !entry_find_code(stack, index, &code))
         return CH_ERR_NOT_FOUND;
     bool is_found = find_held(&code, reg, &found);
     found.bytes = is_found ? found.bytes : 8;

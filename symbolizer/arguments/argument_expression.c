@@ -26,6 +26,12 @@ static void expression_finish(struct evaluation *e, enum argument_place kind,
 
 static void in_register(struct evaluation *e, uint64_t reg)
 {
+    const uint8_t *vector = argument_frame_vector(e->context->frame, reg);
+    if (vector != NULL) {
+        e->result.bytes = vector;
+        expression_finish(e, ARGUMENT_IS_BYTES, ARGUMENT_VECTOR_BYTES);
+        return;
+    }
     if (!argument_frame_knows(e->context->frame, reg))
         dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
     expression_finish(e, ARGUMENT_IN_REGISTER, reg);
@@ -55,6 +61,39 @@ static void push_entry(struct evaluation *e, const Dwarf_Op *op)
         dwarf_machine_fail(&e->machine, status);
     e->result.entered = true;
     dwarf_machine_push(&e->machine, value);
+}
+
+// push_parameter pushes what was passed for a parameter that the code of this function
+// no longer has.
+static void push_parameter(struct evaluation *e, const Dwarf_Op *op)
+{
+    Dwarf_Die parameter;
+    uint64_t value = 0;
+    const struct argument_context *context = e->context;
+    if (context->passed == NULL || context->attribute == NULL ||
+        dwarf_getlocation_die(context->attribute, op, &parameter) != 0) {
+        dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
+        return;
+    }
+    enum ch_status status = context->passed(context, &parameter, &value);
+    if (status != CH_OK)
+        dwarf_machine_fail(&e->machine, status);
+    e->result.entered = true;
+    dwarf_machine_push(&e->machine, value);
+}
+
+// push_indexed_address pushes an address from the unit's table of addresses.
+static void push_indexed_address(struct evaluation *e, const Dwarf_Op *op)
+{
+    const struct argument_context *context = e->context;
+    Dwarf_Attribute address;
+    Dwarf_Addr vaddr;
+    if (context->attribute == NULL ||
+        dwarf_getlocation_attr(context->attribute, op, &address) != 0 ||
+        dwarf_formaddr(&address, &vaddr) != 0)
+        dwarf_machine_fail(&e->machine, CH_ERR_UNSUPPORTED);
+    else
+        dwarf_machine_push(&e->machine, vaddr + context->bias);
 }
 
 static void push_block(struct evaluation *e, const Dwarf_Op *op)
@@ -138,6 +177,13 @@ static bool do_source(struct evaluation *e, const Dwarf_Op *op)
         if (context->frame->cfa == 0)
             dwarf_machine_fail(&e->machine, CH_ERR_NOT_FOUND);
         dwarf_machine_push(&e->machine, context->frame->cfa);
+        return true;
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index:
+        push_indexed_address(e, op);
+        return true;
+    case DW_OP_GNU_parameter_ref:
+        push_parameter(e, op);
         return true;
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:

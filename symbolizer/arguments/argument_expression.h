@@ -41,15 +41,21 @@ struct argument_context;
 typedef enum ch_status argument_entry_fn(const struct argument_context *context,
                                          unsigned reg, uint64_t *out);
 
+// An argument_passed_fn gives the value that was passed for a parameter of the frame's
+// function. CH_ERR_NOT_FOUND: it is not known.
+typedef enum ch_status argument_passed_fn(const struct argument_context *context,
+                                          const Dwarf_Die *parameter, uint64_t *out);
+
 // An argument_context is the frame in which an expression is evaluated.
 struct argument_context {
     const struct argument_frame *frame;
     const struct memory_reader *memory;
     bool has_frame_base;
     uint64_t frame_base;
-    uint64_t bias;            // address - vaddr of the frame's image
-    argument_entry_fn *entry; // NULL: there are no entry values
-    const void *entry_data;
+    uint64_t bias;              // address - vaddr of the frame's image
+    argument_entry_fn *entry;   // NULL: there are no entry values
+    argument_passed_fn *passed; // NULL: there are no such values
+    const void *entry_data;     // of entry and passed
     Dwarf_Attribute *attribute; // with the expression; NULL: it has no blocks
 };
 

@@ -265,18 +265,36 @@ static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
     return argument_image_bytes(context, vaddr, true, out_size);
 }
 
-const struct argument_scan *argument_image_scan(struct argument_image *image,
-                                                uint64_t vaddr, uint64_t size)
+static const struct argument_scan *
+argument_image_find_scan(const struct argument_image *image, uint64_t vaddr)
 {
     for (size_t i = 0; i < image->scan_count; i++)
         if (image->scans[i]->code.entry == vaddr)
             return image->scans[i];
+    return NULL;
+}
+
+const struct argument_scan *argument_image_scan(struct argument_image *image,
+                                                uint64_t vaddr, uint64_t size)
+{
+    const struct argument_scan *found = argument_image_find_scan(image, vaddr);
+    if (found != NULL)
+        return found;
     // With debug information the code can prove little more, and disassembling takes
     // time.
     if (image->types.source != TYPE_FROM_CTF &&
         size > ARGUMENT_SCANNED_BESIDE_DWARF_MAX - image->scanned)
         return NULL;
     image->scanned += size;
+    return argument_image_scan_any(image, vaddr, size);
+}
+
+const struct argument_scan *argument_image_scan_any(struct argument_image *image,
+                                                    uint64_t vaddr, uint64_t size)
+{
+    const struct argument_scan *found = argument_image_find_scan(image, vaddr);
+    if (found != NULL)
+        return found;
     if (!array_reserve(&image->scans, &image->scan_capacity, image->scan_count,
                        sizeof(struct argument_scan *)))
         return NULL;

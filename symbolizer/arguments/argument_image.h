@@ -111,3 +111,8 @@ bool argument_image_is_unique(const struct argument_image *image, const char *na
 // memory, or the limit on scanned code is reached. The image owns the result.
 const struct argument_scan *argument_image_scan(struct argument_image *image,
                                                 uint64_t vaddr, uint64_t size);
+
+// argument_image_scan_any is argument_image_scan without that limit, for the few
+// functions that led to the crash.
+const struct argument_scan *argument_image_scan_any(struct argument_image *image,
+                                                    uint64_t vaddr, uint64_t size);

@@ -22,8 +22,7 @@ static size_t count_inlined_frames(const struct argument_call *call,
     return count;
 }
 
-// enter_scope finds the child of scope that contains vaddr.
-static bool enter_scope(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
+bool argument_inline_enter(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
 {
     Dwarf_Die child;
     int more = dwarf_child(scope, &child);
@@ -55,7 +54,8 @@ size_t argument_inline_find(const struct argument_call *call, const json_t *fram
     Dwarf_Die scope = call->function;
     if (wanted == 0 || wanted > ARGUMENT_INLINE_MAX)
         return 0;
-    for (int i = 0; i < SCOPES_MAX && enter_scope(&scope, call->vaddr, &scope); i++) {
+    for (int i = 0;
+         i < SCOPES_MAX && argument_inline_enter(&scope, call->vaddr, &scope); i++) {
         if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine)
             continue;
         if (count == wanted)

@@ -17,3 +17,7 @@ enum { ARGUMENT_INLINE_MAX = 64 };
 // or they are not known.
 size_t argument_inline_find(const struct argument_call *call, const json_t *frames,
                             Dwarf_Die out[ARGUMENT_INLINE_MAX]);
+
+// argument_inline_enter finds the child of scope that contains vaddr: a lexical block
+// or an inlined call. False: there is none.
+bool argument_inline_enter(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out);

@@ -4,18 +4,35 @@
 #include <stdlib.h>
 
 #include "report/report.h"
+#include "report/report_table.h"
 #include "symbolizer/arguments/argument_ctf.h"
 #include "symbolizer/arguments/argument_dwarf.h"
+#include "symbolizer/arguments/argument_fault.h"
 #include "symbolizer/arguments/argument_inline.h"
+#include "symbolizer/arguments/argument_locals.h"
+#include "symbolizer/arguments/argument_secrets.h"
 
-// report_add_frame adds the arguments of a frame, whose reference it takes; NULL: it
+// report_add_frame adds the variables of a frame, whose references it takes; NULL: it
 // has none.
-static void report_add_frame(json_t *all, size_t frame, json_t *arguments)
+static void report_add_frame(json_t *all, size_t frame, json_t *arguments,
+                             json_t *locals)
 {
-    if (arguments != NULL)
-        (void)json_array_append_new(all,
-                                    json_pack("{s:I, s:o}", "frame", (json_int_t)frame,
-                                              "arguments", arguments));
+    if (arguments != NULL || locals != NULL)
+        (void)json_array_append_new(all, json_pack("{s:I, s:o*, s:o*}", "frame",
+                                                   (json_int_t)frame, "arguments",
+                                                   arguments, "locals", locals));
+}
+
+// list_locals gives the local variables of call index, or of a call inlined into it
+// that is frame, as an array; NULL: none. Those of the system's own functions tell
+// nobody anything.
+static json_t *list_locals(const struct argument_stack *stack, size_t index,
+                           const Dwarf_Die *inlined, const json_t *frame)
+{
+    struct argument_list list = { 0 };
+    if (!json_is_true(json_object_get(frame, "system")))
+        argument_locals_list(stack, index, inlined, &list);
+    return list.all;
 }
 
 // list_inlined lists the calls that were inlined into call index, and subtracts their
@@ -29,8 +46,11 @@ static void list_inlined(const struct argument_stack *stack, size_t index,
     for (size_t i = 0; *left != 0 && i < count; i++) {
         struct argument_list list = { 0 };
         --*left;
+        size_t frame = call->index - count + i;
         argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
-        report_add_frame(all, call->index - count + i, list.all);
+        report_add_frame(
+            all, frame, list.all,
+            list_locals(stack, index, &inlined[i], json_array_get(frames, frame)));
     }
 }
 
@@ -55,19 +75,23 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
         if (*left == 0)
             break;
         --*left;
-        report_add_frame(all, stack->calls[i].index, list_call(stack, i));
+        const struct argument_call *call = &stack->calls[i];
+        report_add_frame(all, call->index, list_call(stack, i),
+                         list_locals(stack, i, NULL, call->from));
     }
     return all;
 }
 
 // listing is the input and the state of making the list.
 struct listing {
+    const json_t *report;
     const json_t *threads;
     const struct held_file *held;
     struct argument_space space;
     struct argument_stack *stack;
     size_t left; // calls that may still be listed
     json_t *all;
+    json_t *fault; // crash.variable; NULL: not known
 };
 
 // report_list_threads lists the threads that crashed, or the others.
@@ -84,6 +108,9 @@ static void report_list_threads(struct listing *listing, bool crashed)
         const json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, held, &listing->space);
+        if (crashed)
+            listing->fault =
+                argument_fault_find(listing->report, listing->stack, frames);
         (void)json_array_set_new(listing->all, i,
                                  list_thread(listing->stack, frames, &listing->left));
     }
@@ -91,10 +118,12 @@ static void report_list_threads(struct listing *listing, bool crashed)
 
 json_t *argument_report_all(const json_t *report, struct held_file *held,
                             const struct report_images *images,
-                            const struct symbolizer_options *options)
+                            const struct symbolizer_options *options,
+                            json_t **out_fault)
 {
     const struct memory_reader memory = held_file_reader(held);
     struct listing listing = {
+        .report = report,
         .threads = json_object_get(report, "threads"),
         .held = held,
         .stack = argument_stack_create(),
@@ -105,13 +134,18 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         (void)json_array_append_new(listing.all, json_array());
     if (listing.stack != NULL &&
         argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
-        listing.stack->memory = &memory;
+        // What the program cannot have changed, such as string literals, is also read
+        // from the images' files.
+        listing.stack->memory = &listing.space.memory;
         listing.stack->options = options;
         report_list_threads(&listing, true);
         report_list_threads(&listing, false);
         argument_space_deinit(&listing.space);
     }
     argument_stack_destroy(listing.stack);
+    if (options->sanitize)
+        argument_secrets_mask(listing.all);
+    *out_fault = listing.fault;
     return listing.all;
 }
 
@@ -119,7 +153,7 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
 // trusted.
 static bool is_arguments(const json_t *arguments)
 {
-    bool right = json_is_array(arguments);
+    bool right = arguments == NULL || json_is_array(arguments);
     for (size_t i = 0; i < json_array_size(arguments); i++) {
         const json_t *one = json_array_get(arguments, i);
         right = right && json_is_integer(json_object_get(one, "index")) &&
@@ -131,13 +165,17 @@ static bool is_arguments(const json_t *arguments)
 static enum ch_status report_write_call(json_t *thread, const json_t *call)
 {
     const json_t *index = json_object_get(call, "frame");
-    json_t *arguments = json_object_get(call, "arguments");
     json_int_t number = json_integer_value(index);
-    if (!json_is_integer(index) || number < 0 || !is_arguments(arguments))
+    if (!json_is_integer(index) || number < 0)
         return CH_ERR_MALFORMED;
     json_t *frame = report_own_frame(thread, (size_t)number);
-    return json_object_set(frame, "arguments", arguments) == 0 ? CH_OK
-                                                               : CH_ERR_MALFORMED;
+    for (size_t i = 0; i < REPORT_TABLE_LISTS; i++) {
+        json_t *list = json_object_get(call, report_table_lists[i]);
+        if (!is_arguments(list) ||
+            (list != NULL && json_object_set(frame, report_table_lists[i], list) != 0))
+            return CH_ERR_MALFORMED;
+    }
+    return CH_OK;
 }
 
 enum ch_status argument_report_write(json_t *report, const json_t *all)

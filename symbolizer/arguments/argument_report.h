@@ -14,10 +14,12 @@
 enum { ARGUMENT_REPORT_CALLS_MAX = 1024 };
 
 // argument_report_all gives a new array with, for each thread of report, an array of
-// {"frame", "arguments"}. NULL: out of memory.
+// {"frame", "arguments", "locals"}. NULL: out of memory. out_fault is crash.variable
+// (argument_fault.h), or NULL.
 json_t *argument_report_all(const json_t *report, struct held_file *held,
                             const struct report_images *images,
-                            const struct symbolizer_options *options);
+                            const struct symbolizer_options *options,
+                            json_t **out_fault);
 
 // argument_report_write adds the result of argument_report_all to report.
 // CH_ERR_MALFORMED: it does not have that form.

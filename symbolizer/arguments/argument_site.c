@@ -6,7 +6,11 @@
 
 #include "symbolizer/arguments/argument_start.h"
 
-enum { SCOPE_DEPTH_MAX = 64 };
+enum {
+    SCOPE_DEPTH_MAX = 64,
+    // The longest chain of entries that are instances of one another.
+    ORIGINS_MAX = 4,
+};
 
 static bool is_site(Dwarf_Die *die)
 {
@@ -63,6 +67,18 @@ static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
            dwarf_formref_die(&attribute, out) != NULL;
 }
 
+Dwarf_Die argument_site_origin(const Dwarf_Die *die)
+{
+    Dwarf_Die of = *die;
+    Dwarf_Attribute attribute;
+    for (int i = 0;
+         i < ORIGINS_MAX && dwarf_attr(&of, DW_AT_abstract_origin, &attribute) != NULL;
+         i++)
+        if (dwarf_formref_die(&attribute, &of) == NULL)
+            break;
+    return of;
+}
+
 const char *argument_site_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -112,6 +128,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
                                         .memory = site->stack->memory,
                                         .bias = caller->image->bias,
                                         .entry = argument_site_entry,
+                                        .passed = argument_site_passed,
                                         .entry_data = &next,
                                         .attribute = &attribute };
     context.has_frame_base =
@@ -222,6 +239,15 @@ static bool site_find_passed(const struct argument_site *site, unsigned reg,
     return always;
 }
 
+// site_may_follow says whether the call has a caller that may be asked.
+static bool site_may_follow(const struct argument_site *site)
+{
+    if (site->index + 1 >= site->stack->count)
+        return false;
+    const struct argument_call *call = &site->stack->calls[site->index];
+    return call->has_function && !call[1].frame.activation;
+}
+
 // site_find_value finds what was passed in the register; out_final: the result is the
 // same whoever asks, so it may be kept.
 static enum ch_status site_find_value(const struct argument_site *site, unsigned reg,
@@ -229,10 +255,7 @@ static enum ch_status site_find_value(const struct argument_site *site, unsigned
 {
     struct argument_passed passed;
     *out_final = true;
-    if (site->index + 1 >= site->stack->count)
-        return CH_ERR_NOT_FOUND;
-    const struct argument_call *call = &site->stack->calls[site->index];
-    if (!call->has_function || call[1].frame.activation)
+    if (!site_may_follow(site))
         return CH_ERR_NOT_FOUND;
     if (argument_start_word(site->stack, site->index, reg, out))
         return CH_OK;
@@ -264,4 +287,46 @@ enum ch_status argument_site_entry(const struct argument_context *context, unsig
         call->passed_status[reg] = (uint8_t)(status + 1);
     }
     return status;
+}
+
+// site_find_passed_for finds what a call site passes for a parameter that is in no
+// register.
+static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
+                                 struct argument_passed *out)
+{
+    bool modern = dwarf_tag(site) == DW_TAG_call_site;
+    const void *wanted = argument_site_origin(parameter).addr;
+    Dwarf_Die child;
+    int more = dwarf_child(site, &child);
+    while (more == 0) {
+        Dwarf_Die of;
+        int tag = dwarf_tag(&child);
+        if ((tag == DW_TAG_call_site_parameter ||
+             tag == DW_TAG_GNU_call_site_parameter) &&
+            referred(&child, modern ? DW_AT_call_parameter : DW_AT_abstract_origin,
+                     &of) &&
+            argument_site_origin(&of).addr == wanted)
+            return find_expression(
+                &child, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
+        more = dwarf_siblingof(&child, &child);
+    }
+    return false;
+}
+
+enum ch_status argument_site_passed(const struct argument_context *context,
+                                    const Dwarf_Die *parameter, uint64_t *out)
+{
+    const struct argument_site *site = context->entry_data;
+    struct argument_passed passed = { 0 };
+    Dwarf_Die die;
+    bool always;
+    if (!site_may_follow(site) || !argument_stack_resolve(site->stack, site->index + 1))
+        return CH_ERR_NOT_FOUND;
+    const struct argument_call *caller = &site->stack->calls[site->index + 1];
+    Dwarf_Die function = caller->function;
+    if (!site_find_entry(&function, caller->address - caller->image->bias, &die) ||
+        !calls_function(site, &die, &always) ||
+        !site_find_passed_for(&die, parameter, &passed))
+        return CH_ERR_NOT_FOUND;
+    return evaluate_site_value(site, &passed, out);
 }

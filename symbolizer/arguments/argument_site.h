@@ -13,6 +13,10 @@ struct argument_site {
     size_t index;
 };
 
+// argument_site_origin gives the entry that die is an instance of, or die if it is
+// none.
+Dwarf_Die argument_site_origin(const Dwarf_Die *die);
+
 // argument_site_name gives the linker's name of an entry's function, else its name in
 // the source; NULL: it has none.
 const char *argument_site_name(Dwarf_Die *die);
@@ -20,3 +24,7 @@ const char *argument_site_name(Dwarf_Die *die);
 // argument_site_entry is an argument_entry_fn whose data is a struct argument_site.
 enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
                                    uint64_t *out);
+
+// argument_site_passed is an argument_passed_fn whose data is a struct argument_site.
+enum ch_status argument_site_passed(const struct argument_context *context,
+                                    const Dwarf_Die *parameter, uint64_t *out);

@@ -8,6 +8,7 @@
 #include "report/system_image.h"
 #include "symbolizer/arguments/argument_expression.h"
 #include "symbolizer/types/type_name.h"
+#include "symbolizer/types/type_value.h"
 #include "unwind/unwind_state.h"
 
 bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
@@ -47,6 +48,7 @@ struct reading {
     struct argument_space *space;
     const json_t *frames;
     size_t next; // next frame of the report
+    const uint8_t *vectors;
 };
 
 // stack_find_code finds the image of a call whose frame is known.
@@ -88,7 +90,8 @@ static bool read_call(void *context, const struct unwind_frame *frame,
     *call = (struct argument_call){
         .frame = { .registers = state->registers,
                    .known = unwind_state_sure(state),
-                   .activation = frame->kind == UNWIND_KIND_PC },
+                   .activation = frame->kind == UNWIND_KIND_PC,
+                   .vectors = stack->count == 1 ? reading->vectors : NULL },
         .address = address,
         .from = from,
         .index = reading->next - 1,
@@ -106,6 +109,7 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
         .stack = stack,
         .space = space,
         .frames = json_object_get(json_object_get(thread, "backtrace"), "frames"),
+        .vectors = held->vectors,
     };
     stack->count = 0;
     stack->arch = held->arch;
@@ -174,8 +178,24 @@ static void stack_set_string(json_t *object, const char *key, const char *value)
         (void)json_object_set_new(object, key, json_string(value));
 }
 
+// stack_text_of gives the text of a value that is a string of the program: an array of
+// characters, an object that holds text, or what a pointer to characters points to.
+// NULL: it is none.
+static const json_t *stack_text_of(const struct argument_list *list,
+                                   const struct argument *argument)
+{
+    const json_t *pointed = json_object_get(argument->value, "value");
+    if (json_is_object(argument->value))
+        return json_is_string(pointed) ? pointed : NULL;
+    return json_is_string(argument->value) &&
+                   type_value_holds_text(list->table, argument->type)
+               ? argument->value
+               : NULL;
+}
+
 void argument_list_add(struct argument_list *list, struct argument *argument)
 {
+    const json_t *text = stack_text_of(list, argument);
     CH_CLEANUP(text_deinit) struct text type = { 0 };
     if (list->all == NULL)
         list->all = json_array();
@@ -186,6 +206,8 @@ void argument_list_add(struct argument_list *list, struct argument *argument)
         stack_set_string(one, "type", type.bytes);
     if (argument->value != NULL)
         (void)json_object_set_new(one, "value", argument->value);
+    if (text != NULL)
+        (void)json_object_set(one, "text", (json_t *)(uintptr_t)text);
     if (argument->entry_value != NULL)
         (void)json_object_set_new(one, "entry_value", argument->entry_value);
     stack_set_string(one, "source", argument->source);

@@ -88,6 +88,7 @@ struct instruction_memory {
     bool written;
     uint8_t base;
     uint8_t index;
+    uint8_t scale;
     uint8_t bytes; // 0: not known, or more than a word
     int64_t displacement;
 };

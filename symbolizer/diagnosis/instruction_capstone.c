@@ -222,6 +222,7 @@ static void capstone_read_memory(const cs_insn *from, struct instruction_effects
                                                  ? INSTRUCTION_PC
                                                  : register_number(operand->mem.base),
                                      .index = register_number(operand->mem.index),
+                                     .scale = (uint8_t)operand->mem.scale,
                                      .bytes = operand->size <= 64 ? operand->size : 0,
                                      .displacement = operand->mem.disp };
 }
@@ -279,6 +280,11 @@ static void read_action(const cs_insn *from, struct instruction_effects *out)
     case X86_INS_MOVSX:
     case X86_INS_MOVSXD:
         read_move(from, out);
+        return;
+    case X86_INS_CDQE: // eax to rax
+        out->from = out->to = register_number(X86_REG_RAX);
+        out->bytes = 4;
+        out->action = INSTRUCTION_MOVES;
         return;
     case X86_INS_ADD:
     case X86_INS_SUB:

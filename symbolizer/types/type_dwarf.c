@@ -224,6 +224,10 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
         if (dwarf_hasattr(child, DW_AT_declaration) ||
             dwarf_hasattr(child, DW_AT_external))
             return CH_OK; // a static member of C++
+        // Where a virtual base is depends on the object, which a type does not have.
+        if (dwarf_tag(child) == DW_TAG_inheritance &&
+            dwarf_hasattr(child, DW_AT_virtuality))
+            return CH_OK;
         return type_dwarf_add_member(types, child);
     case DW_TAG_enumerator:
         return add_enumerator(types, child);
@@ -354,6 +358,10 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
         type->name = "";
     if (kind == TYPE_POINTER && type->size == 0)
         type->size = sizeof(uint64_t);
+    if (dwarf_tag(die) == DW_TAG_reference_type)
+        type->reference = 1;
+    if (dwarf_tag(die) == DW_TAG_rvalue_reference_type)
+        type->reference = 2;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION || kind == TYPE_ENUM) {
         if (!dwarf_hasattr(die, DW_AT_declaration))
             return add_children(types, die, type);

@@ -152,9 +152,10 @@ static const char *tag_word(const struct type *type)
 // write_word writes a node without a function's arguments.
 static enum ch_status write_word(const struct type *type, struct text *out)
 {
+    static const char *const pointers[] = { "*", "&", "&&" };
     switch (type->kind) {
     case TYPE_POINTER:
-        text_append_string(out, "*");
+        text_append_string(out, pointers[type->reference]);
         return CH_OK;
     case TYPE_ARRAY:
         text_appendf(out, "[%u]", type->count);

@@ -65,6 +65,7 @@ struct type {
     uint8_t offset_bits; // of a slice: within its integer
     uint16_t bits;       // of a slice
     bool variadic;       // of a function
+    uint8_t reference;   // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
 };
 
 // A type_part is a member, an enumerator or an argument.

@@ -9,6 +9,7 @@
 #include "report/secret_name.h"
 #include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_scalar.h"
+#include "symbolizer/types/type_text.h"
 
 enum {
     ITEMS_MAX = 4 * TYPE_VALUE_COUNT_MAX,
@@ -270,9 +271,34 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
     }
 }
 
+// text_value makes a string of an object that holds text. NULL: that cannot be read.
+static json_t *text_value(const struct making *m, const struct item *item,
+                          uint32_t index)
+{
+    char bytes[TYPE_VALUE_STRING + 1] = "";
+    struct type_text text;
+    if (!type_text_find(m->how->table, index, m->how->memory, item->place.address,
+                        &text))
+        return NULL;
+    if (item->secret)
+        return masked_value();
+    size_t length =
+        text.size < TYPE_VALUE_STRING ? (size_t)text.size : TYPE_VALUE_STRING;
+    size_t known = 0;
+    while (known < length &&
+           memory_read(m->how->memory, text.address + known, bytes + known, 1) == CH_OK)
+        known++;
+    return string_value(m, bytes, known < text.size);
+}
+
 static json_t *structure_value(struct making *m, const struct item *item)
 {
-    json_t *object = json_object();
+    uint32_t index = type_strip(m->how->table, item->place.type);
+    json_t *text =
+        type_text_is(m->how->table, index) ? text_value(m, item, index) : NULL;
+    json_t *object = text != NULL ? text : json_object();
+    if (text != NULL)
+        return text;
     if (object != NULL)
         push_members(m, item, object);
     return object;
@@ -393,6 +419,35 @@ static json_t *make_all(struct making *m, const struct item *root)
     return json_incref(json_array_get(root->container, 0));
 }
 
+bool type_value_holds_text(const struct type_table *table, uint32_t type)
+{
+    struct dimensions d;
+    uint32_t index = type_strip(table, type);
+    if (table->types[index].kind == TYPE_POINTER && table->types[index].reference)
+        index = complete(table, table->types[index].target);
+    if (table->types[index].kind == TYPE_ARRAY)
+        return find_dimensions(table, index, &d) && is_char(table, d.element);
+    return type_text_is(table, index);
+}
+
+// value_follow_reference makes place that of the object that a reference refers to.
+// False: it cannot be read.
+static bool value_follow_reference(const struct type_value *how,
+                                   struct type_place *place)
+{
+    const struct type *type = &how->table->types[type_strip(how->table, place->type)];
+    const struct type_place to = { .type = complete(how->table, type->target) };
+    uint64_t size;
+    uint8_t last;
+    if (type->kind != TYPE_POINTER || !type->reference ||
+        memory_read_word(how->memory, place->address, &place->address) != CH_OK)
+        return false;
+    place->type = to.type;
+    return type_size(how->table, to.type, &size) == CH_OK && size != 0 &&
+           memory_read(how->memory, place->address + size - 1, &last, sizeof(last)) ==
+               CH_OK;
+}
+
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name)
 {
@@ -403,6 +458,9 @@ json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t ad
         struct item root = { .container = holder,
                              .place = { .type = type, .address = address } };
         note_name(how, name, &root);
+        struct type_place referred = root.place;
+        if (value_follow_reference(how, &referred))
+            root.place = referred;
         if (how->pointers > 0)
             (void)note_seen(&m, address, type_strip(how->table, type));
         value = make_all(&m, &root);

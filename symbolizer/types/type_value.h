@@ -3,10 +3,12 @@
 // Bytes as JSON, by their C type.
 //
 // Structures are objects, with the members of unnamed structures among their own;
-// numbers are numbers; enums are their names; `char` arrays and what a `char *` points
-// to are strings. A pointer that is followed is {"address", "value"}, one that was
-// followed before is {"address", "seen"}, one to unreadable memory is {"address",
-// "error"}; others are their address, and NULL is null. A truncated array ends in
+// numbers are numbers; enums are their names; `char` arrays, what a `char *` points to
+// and objects that hold text (type_text.h) are strings. A reference of C++ is what it
+// refers to, or its address where that is not known. A pointer that is followed is
+// {"address", "value"}, one that was followed before is {"address", "seen"}, one to
+// unreadable memory is {"address", "error"}; others are their address, and NULL is
+// null. A truncated array ends in
 // {"more": N}.
 //
 // Structures are written breadth first and within limits, so that an endless list takes
@@ -44,3 +46,7 @@ struct type_value {
 // calls name. NULL: out of memory.
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name);
+
+// type_value_holds_text says whether a string as the value of an object of the type is
+// the program's text, and not a name, an address or a number.
+bool type_value_holds_text(const struct type_table *table, uint32_t type);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_fault.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/register_name.h"
+#include "report/report.h"
+#include "symbolizer/arguments/argument_trace.h"
+
+enum {
+    WORD_BYTES = 8,
+    STACK_POINTER = 7,
+    // A pointer below this is null with an offset, as the kind of the crash says.
+    NULL_BELOW = 65536,
+};
+
+// fault is the crash whose variable is looked for.
+struct fault {
+    const json_t *crash;
+    struct argument_trace trace;
+    const struct argument_call *innermost;
+    struct argument_named named;
+    uint64_t value; // the bad one
+    uint8_t bytes;
+    uint64_t elements; // of the array that it is outside of; 0: none
+    struct argument_named array;
+};
+
+static bool fault_is_kind(const struct fault *f, const char *const *kinds)
+{
+    const char *kind = report_string(f->crash, "kind");
+    for (size_t i = 0; kind != NULL && kinds[i] != NULL; i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return true;
+    return false;
+}
+
+// fault_agrees says whether what memory has for the name is the bad value.
+static bool fault_agrees(const struct fault *f)
+{
+    uint64_t mask = f->bytes < WORD_BYTES ? (UINT64_C(1) << (8 * f->bytes)) - 1 : ~0ull;
+    return !f->named.has_value || ((f->named.value ^ f->value) & mask) == 0;
+}
+
+// fault_name_register names a register of call index with that value.
+static bool fault_name_register(struct fault *f, size_t index, uint8_t reg,
+                                uint64_t value)
+{
+    f->value = value;
+    f->bytes = WORD_BYTES;
+    return argument_trace_register(&f->trace, index, reg, WORD_BYTES, &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// fault_has_operand says whether the memory operand leads to the address of the fault.
+static bool fault_has_operand(const struct fault *f,
+                              const struct instruction_memory *memory)
+{
+    const json_t *access = json_object_get(f->crash, "access");
+    uint64_t said;
+    uint64_t address = (uint64_t)memory->displacement;
+    const uint64_t *registers = f->innermost->frame.registers.value;
+    if (!memory->used || memory->base >= ARGUMENT_GENERAL_REGISTERS)
+        return false;
+    address += registers[memory->base];
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
+        address += registers[memory->index] * memory->scale;
+    return report_address(access, "address", &said) && said == address;
+}
+
+// fault_name_pointer names the pointer of the operand: the base, if it cannot be an
+// object's address itself, or if nothing else is part of the address.
+static bool fault_name_pointer(struct fault *f, const struct instruction_memory *memory)
+{
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    bool alone = memory->index == INSTRUCTION_NO_REGISTER;
+    if (memory->base == STACK_POINTER || (!alone && base >= NULL_BELOW))
+        return false;
+    return fault_name_register(f, 0, memory->base, base);
+}
+
+// fault_note_array notes the array that the base is the address of, and how many
+// elements it has.
+static bool fault_note_array(struct fault *f, const struct instruction_memory *memory)
+{
+    const struct argument_call *call = f->innermost;
+    if (!argument_trace_register(&f->trace, 0, memory->base, WORD_BYTES, &f->array) ||
+        !f->array.is_address)
+        return false;
+    const struct type_table *table = &call->image->types.table;
+    const struct type *array = &table->types[type_strip(table, f->array.type)];
+    uint64_t size;
+    if (array->kind != TYPE_ARRAY || array->count == 0 ||
+        type_size(table, array->target, &size) != CH_OK || size != memory->scale)
+        return false;
+    f->elements = array->count;
+    return true;
+}
+
+// fault_name_index names the index of the operand, if it is outside of the array that
+// the base is.
+static bool fault_name_index(struct fault *f, const struct instruction_memory *memory)
+{
+    if (memory->index >= ARGUMENT_GENERAL_REGISTERS || !fault_note_array(f, memory))
+        return false;
+    uint64_t index = f->innermost->frame.registers.value[memory->index];
+    if (index < f->elements)
+        return false;
+    f->value = index;
+    f->bytes = 4;
+    return argument_trace_register(&f->trace, 0, memory->index, WORD_BYTES,
+                                   &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+static bool fault_name_operand(struct fault *f)
+{
+    static const char *const kinds[] = { "null-dereference",
+                                         "non-canonical-address",
+                                         "use-after-unmap",
+                                         "write-to-read-only",
+                                         "file-truncated",
+                                         "protection-key",
+                                         "misaligned",
+                                         "unknown",
+                                         NULL };
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    if (!fault_is_kind(f, kinds) || step == NULL ||
+        !fault_has_operand(f, &step->effects.memory))
+        return false;
+    return fault_name_index(f, &step->effects.memory) ||
+           fault_name_pointer(f, &step->effects.memory);
+}
+
+// fault_name_divisor names the register or memory that a division divides by.
+static bool fault_name_divisor(struct fault *f)
+{
+    static const char *const kinds[] = { "divide-by-zero", NULL };
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    if (!fault_is_kind(f, kinds) || step == NULL ||
+        report_integer(f->crash, "code", 0) != 1) // FPE_INTDIV
+        return false;
+    const struct instruction_effects *effects = &step->effects;
+    f->value = 0;
+    f->bytes = 4;
+    if (effects->memory.used) {
+        f->bytes = effects->memory.bytes;
+        return argument_trace_memory(&f->trace, 0, &effects->memory, &f->named) &&
+               f->named.has_value && fault_agrees(f);
+    }
+    uint64_t divisor = effects->to < ARGUMENT_GENERAL_REGISTERS
+                           ? f->innermost->frame.registers.value[effects->to]
+                           : 1;
+    return (uint32_t)divisor == 0 &&
+           argument_trace_register(&f->trace, 0, effects->to, WORD_BYTES, &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// fault_name_target names what an indirect call went to.
+static bool fault_name_target(struct fault *f)
+{
+    static const char *const kinds[] = { "wild-jump", "execute-of-data",
+                                         "null-dereference", "non-canonical-address",
+                                         NULL };
+    const struct argument_stack *stack = f->trace.stack;
+    size_t caller = f->innermost->image == NULL ? 1 : 0;
+    if (!fault_is_kind(f, kinds) || caller >= stack->count)
+        return false;
+    const struct argument_step *step = argument_trace_step(&f->trace, caller);
+    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
+        step->effects.target != 0)
+        return false;
+    f->bytes = WORD_BYTES;
+    f->value = f->innermost->address;
+    if (step->effects.memory.used)
+        return argument_trace_memory(&f->trace, caller, &step->effects.memory,
+                                     &f->named) &&
+               !f->named.is_address && fault_agrees(f);
+    if (caller == 0)
+        f->value = step->effects.to < ARGUMENT_GENERAL_REGISTERS
+                       ? f->innermost->frame.registers.value[step->effects.to]
+                       : 0;
+    return argument_trace_register(&f->trace, caller, step->effects.to, WORD_BYTES,
+                                   &f->named) &&
+           !f->named.is_address && fault_agrees(f);
+}
+
+// fault_value gives the bad value by the type of what has it.
+static json_t *fault_value(const struct fault *f)
+{
+    const struct type_table *table = &f->named.call->image->types.table;
+    const struct type *type = &table->types[type_strip(table, f->named.type)];
+    uint64_t size = f->bytes;
+    if (type->kind == TYPE_POINTER)
+        return f->value == 0 ? json_null() : json_sprintf("0x%" PRIx64, f->value);
+    (void)!type_size(table, f->named.type, &size);
+    uint64_t value = f->named.has_value ? f->named.value : f->value;
+    if (size < WORD_BYTES)
+        value &= (UINT64_C(1) << (8 * size)) - 1;
+    bool negative = type->encoding & TYPE_SIGNED && size <= WORD_BYTES && size != 0 &&
+                    value >> (8 * size - 1) & 1;
+    if (negative && size < WORD_BYTES)
+        value |= ~UINT64_C(0) << (8 * size);
+    if (!negative && value > INT64_MAX)
+        return json_sprintf("0x%" PRIx64, value);
+    return json_integer((json_int_t)value);
+}
+
+static json_t *fault_write(const struct fault *f)
+{
+    static const char *const roles[] = { "local", "argument", "global" };
+    const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
+    const char *function = report_string(frame, "function");
+    json_t *variable =
+        json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
+                  "frame", (json_int_t)f->named.frame, "function", function, "value",
+                  fault_value(f), "confidence", "proved");
+    if (f->named.variable)
+        (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
+    if (f->elements != 0) {
+        (void)json_object_set_new(variable, "elements",
+                                  json_integer((json_int_t)f->elements));
+        (void)json_object_set_new(variable, "array",
+                                  json_string(f->array.expression.bytes));
+    }
+    return variable;
+}
+
+json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
+                            const json_t *frames)
+{
+    static bool (*const ways[])(
+        struct fault *) = { fault_name_target, fault_name_operand, fault_name_divisor };
+    struct fault *f = calloc(1, sizeof(*f));
+    json_t *variable = NULL;
+    if (f == NULL)
+        return NULL;
+    f->crash = json_object_get(report, "crash");
+    f->trace.stack = stack;
+    f->trace.frames = frames;
+    f->innermost = stack->calls;
+    bool stopped = stack->count != 0 && f->innermost->frame.activation;
+    for (size_t i = 0;
+         stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (ways[i](f))
+            variable = fault_write(f);
+    argument_named_deinit(&f->named);
+    argument_named_deinit(&f->array);
+    free(f);
+    return variable;
+}

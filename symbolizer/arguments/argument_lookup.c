@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_lookup.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "symbolizer/arguments/argument_value.h"
+
+// is_before_slot says whether the pc is before the point where the function has stored
+// the argument in its frame: without optimization a location is valid only after the
+// prologue.
+static bool is_before_slot(const struct argument_lookup *l,
+                           const struct argument_location *location)
+{
+    Dwarf_Addr *after = NULL;
+    Dwarf_Die function = l->call->function;
+    if (!l->call->frame.activation || location->kind != ARGUMENT_IN_MEMORY ||
+        location->value >= l->call->frame.cfa)
+        return false;
+    int count = dwarf_entry_breakpoints(&function, &after);
+    bool before = count > 0 && l->call->vaddr < after[0];
+    free(after);
+    return before;
+}
+
+// lookup_constant takes a value that the argument has at every pc. CH_END: it has
+// neither such a value nor a location.
+static enum ch_status lookup_constant(struct argument_lookup *l, Dwarf_Die *variable,
+                                      struct argument *argument)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word word;
+    Dwarf_Block block;
+    struct argument_location location = { .kind = ARGUMENT_IS_VALUE };
+    if (dwarf_attr_integrate(variable, DW_AT_const_value, &attribute) == NULL)
+        return CH_END;
+    if (dwarf_formudata(&attribute, &word) == 0)
+        location.value = word;
+    else if (dwarf_formblock(&attribute, &block) == 0)
+        location = (struct argument_location){ .kind = ARGUMENT_IS_BYTES,
+                                               .value = block.length,
+                                               .bytes = block.data };
+    else
+        return CH_ERR_UNSUPPORTED;
+    enum ch_status status =
+        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
+    if (status == CH_OK) {
+        argument->source = "dwarf-constant";
+        argument->confidence = "exact";
+    }
+    return status;
+}
+
+// lookup_is_imaginary says whether the location is a pointer to an object that was
+// optimized away.
+static bool lookup_is_imaginary(const Dwarf_Op *op)
+{
+    return op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer;
+}
+
+enum ch_status argument_lookup_now(struct argument_lookup *l, Dwarf_Die *variable,
+                                   struct argument *argument)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    struct argument_location location;
+    // A static variable has its location in the entry that others are instances of.
+    if (dwarf_attr_integrate(variable, DW_AT_location, &attribute) == NULL)
+        return lookup_constant(l, variable, argument);
+    if (dwarf_getlocation_addr(&attribute, l->call->vaddr, &ops, &count, 1) != 1 ||
+        count == 0)
+        return CH_ERR_NOT_FOUND;
+    if (lookup_is_imaginary(&ops[0]))
+        return CH_END;
+    l->context.attribute = &attribute;
+    enum ch_status status =
+        argument_expression_evaluate(&l->context, ops, count, &location);
+    l->context.attribute = NULL;
+    if (status != CH_OK)
+        return status;
+    bool is_list = dwarf_whatform(&attribute) != DW_FORM_exprloc;
+    if (!is_list && is_before_slot(l, &location))
+        return CH_ERR_NOT_FOUND;
+    status =
+        argument_value_make(l->stack, l->call, argument, &location, &argument->value);
+    if (status == CH_OK) {
+        argument->source = location.entered ? "dwarf-entry-value" : "dwarf-location";
+        argument->confidence = "exact";
+    }
+    return status;
+}
+
+static const char *lookup_reason_of(enum ch_status status)
+{
+    switch (status) {
+    case CH_END:
+        return "optimized-out";
+    case CH_ERR_UNSUPPORTED:
+        return "aggregate-split";
+    case CH_ERR_FAULT:
+        return "unreadable";
+    default:
+        return "clobbered";
+    }
+}
+
+void argument_lookup_add(struct argument_list *out, struct argument *argument,
+                         enum ch_status status)
+{
+    if (argument->source == NULL) {
+        argument->source = "none";
+        argument->confidence = "unavailable";
+        argument->reason = lookup_reason_of(status);
+    }
+    argument_list_add(out, argument);
+}
+
+void argument_lookup_begin(struct argument_lookup *l,
+                           const struct argument_stack *stack, size_t index,
+                           struct argument_list *out)
+{
+    const struct argument_call *call = &stack->calls[index];
+    *l = (struct argument_lookup){ .stack = stack,
+                                   .call = call,
+                                   .site = { .stack = stack, .index = index } };
+    l->context = (struct argument_context){ .frame = &call->frame,
+                                            .memory = stack->memory,
+                                            .bias = call->image->bias,
+                                            .entry = argument_site_entry,
+                                            .passed = argument_site_passed,
+                                            .entry_data = &l->site };
+    l->context.has_frame_base =
+        argument_stack_frame_base(stack, call, &l->context.frame_base);
+    out->table = &call->image->types.table;
+}
