@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/data_argument.h"
 #include "cli/json_print.h"
+#include "cli/pen.h"
 #include "formats/image_map.h"
 
 static void print_build_id(const uint8_t *bytes, size_t size)
@@ -42,10 +43,22 @@ static void print_text(const struct image_map_image *image)
         print_build_id(image->build_id, image->build_id_size);
     else
         fputs("-", stdout);
-    if (image->path != NULL)
-        printf("  %.*s\n", (int)image->path_size, image->path);
-    else
+    if (image->path != NULL) {
+        const struct pen pen = { .to = stdout };
+        fputs("  ", stdout);
+        pen_bytes(&pen, image->path, image->path_size);
+        putchar('\n');
+    } else {
         fputs("  (path not known)\n", stdout);
+    }
+}
+
+static void print_platform(const struct image_map_reader *reader)
+{
+    const struct pen pen = { .to = stdout };
+    fputs("platform: ", stdout);
+    pen_bytes(&pen, reader->platform, reader->platform_size);
+    putchar('\n');
 }
 
 static enum ch_status print_images(struct image_map_reader *reader, bool json)
@@ -98,7 +111,7 @@ static int run_images_decode(const struct options *options)
         json_print_string(reader.platform, reader.platform_size);
         fputs(",\"images\":[", stdout);
     } else if (status == CH_OK) {
-        printf("platform: %.*s\n", (int)reader.platform_size, reader.platform);
+        print_platform(&reader);
     }
     if (status == CH_OK)
         status = print_images(&reader, json);

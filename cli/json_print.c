@@ -17,8 +17,8 @@ void json_print_string(const char *bytes, size_t size)
             fputs("\\ufffd", stdout);
         else if (*at == '"' || *at == '\\')
             printf("\\%c", *at);
-        else if (*at < 0x20)
-            printf("\\u%04x", *at);
+        else if (character < 0x20 || (character >= 0x7f && character <= 0x9f))
+            printf("\\u%04x", (unsigned)character); // terminals obey these, too
         else
             fwrite(at, 1, length, stdout);
         length = length != 0 ? length : 1;

@@ -28,9 +28,9 @@ void pen_plain(const struct pen *pen, const char *format, ...)
 
 // decode_character decodes one character of UTF-8 and returns its number of bytes; an
 // invalid byte counts as one character above Unicode's range.
-static size_t decode_character(const char *text, uint32_t *out)
+static size_t decode_character(const char *text, size_t left, uint32_t *out)
 {
-    size_t size = utf8_decode(text, strnlen(text, 4), out);
+    size_t size = utf8_decode(text, left < 4 ? left : 4, out);
     if (size == 0)
         *out = UINT32_MAX;
     return size != 0 ? size : 1;
@@ -59,11 +59,11 @@ static bool steers(uint32_t character)
     return false;
 }
 
-void pen_escape(const char *text, struct text *out)
+static void pen_escape_bytes(const char *text, size_t left, struct text *out)
 {
-    while (*text != 0) {
+    while (left != 0) {
         uint32_t character;
-        size_t size = decode_character(text, &character);
+        size_t size = decode_character(text, left, &character);
         if (!steers(character))
             text_append(out, text, size);
         else if (character == '\n')
@@ -75,16 +75,26 @@ void pen_escape(const char *text, struct text *out)
         else
             text_appendf(out, "\\u{%x}", character);
         text += size;
+        left -= size;
     }
+}
+
+void pen_escape(const char *text, struct text *out)
+{
+    pen_escape_bytes(text, strlen(text), out);
+}
+
+void pen_bytes(const struct pen *pen, const char *bytes, size_t size)
+{
+    struct text CH_CLEANUP(text_deinit) escaped = { 0 };
+    pen_escape_bytes(bytes, size, &escaped);
+    fwrite(escaped.bytes != NULL ? escaped.bytes : "", 1, escaped.size, pen->to);
 }
 
 void pen_text(const struct pen *pen, const char *text)
 {
-    struct text CH_CLEANUP(text_deinit) escaped = { 0 };
-    if (text == NULL)
-        return;
-    pen_escape(text, &escaped);
-    fwrite(escaped.bytes != NULL ? escaped.bytes : "", 1, escaped.size, pen->to);
+    if (text != NULL)
+        pen_bytes(pen, text, strlen(text));
 }
 
 size_t pen_columns(const char *text)

@@ -29,6 +29,9 @@ void pen_plain(const struct pen *pen, const char *format, ...)
 // pen_text writes a string from outside, escaped; NULL writes nothing.
 void pen_text(const struct pen *pen, const char *text);
 
+// pen_bytes writes size bytes from outside, escaped; NUL is one of the characters.
+void pen_bytes(const struct pen *pen, const char *bytes, size_t size);
+
 // pen_escape appends text, escaped.
 void pen_escape(const char *text, struct text *out);
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/json_print.h"
+#include "cli/pen.h"
 #include "formats/sframe_file.h"
 
 // listed is a function as it is listed: what the section says and its real start.
@@ -142,8 +143,11 @@ static enum ch_status print_sframe_function_text(const struct listed *listed)
         printf("\n0x%" PRIx64, listed->start.vaddr);
     else
         fputs("\n(start not known)", stdout);
-    if (listed->start.section != NULL)
-        printf(" in %s", listed->start.section);
+    if (listed->start.section != NULL) {
+        const struct pen pen = { .to = stdout };
+        fputs(" in ", stdout);
+        pen_text(&pen, listed->start.section);
+    }
     printf(", %" PRIu32 " bytes%s%s", function->size,
            function->signal ? ", signal" : "", function->key_b ? ", key B" : "");
     if (function->mask)

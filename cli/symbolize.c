@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "cli/command.h"
 #include "cli/json_print.h"
+#include "cli/pen.h"
 #include "report/report.h"
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/symbol_cache_folder.h"
@@ -168,13 +169,14 @@ static void print_address_json(uint64_t address, const struct symbol_frame *fram
 // print_address_text prints two lines per frame, as addr2line -fiC does, with columns.
 static void print_address_text(const struct symbol_frame *frames, size_t count)
 {
+    const struct pen pen = { .to = stdout };
     if (count == 0)
         puts("??\n??:0:0");
     for (size_t i = 0; i < count; i++) {
-        puts(frames[i].function != NULL ? frames[i].function : "??");
-        printf("%s:%" PRIu32 ":%" PRIu32 "\n",
-               frames[i].file != NULL ? frames[i].file : "??", frames[i].line,
-               frames[i].column);
+        pen_text(&pen, frames[i].function != NULL ? frames[i].function : "??");
+        putchar('\n');
+        pen_text(&pen, frames[i].file != NULL ? frames[i].file : "??");
+        printf(":%" PRIu32 ":%" PRIu32 "\n", frames[i].line, frames[i].column);
     }
 }
 

@@ -142,6 +142,19 @@ class FormatCommands(unittest.TestCase):
                                              "/usr/lib/a/x"])
         self.assertEqual(lines[-1].split()[1], "-")
 
+    def test_what_steers_a_terminal_is_escaped(self):
+        steering = "a\033]0;title\007\u009b2J\u202eb\n"
+        document = {"version": 0, "platform": steering, "images": [
+            {"path": f"/{steering}", "build_id": "beef", "base": "0x1000",
+             "end_of_text": "0x1010"}]}
+        code, data, _ = encode(document, command="images")
+        self.assertEqual(code, 0)
+        for options in ([], ["--json"]):
+            code, out, _ = run("images", "decode", *options, data)
+            self.assertEqual(code, 0)
+            self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        self.assertIn("/a\\x1b]0;title\\x07", run("images", "decode", data)[1])
+
     def test_sframe_dump_is_a_table_for_people(self):
         library = os.path.join(CASES, "sframe", "x86_64-v3", "libpub.so")
         code, out, _ = run("sframe", "dump", library)
