@@ -298,19 +298,36 @@ static void write_fold(const struct frame_list *list, size_t start, size_t end)
     html_write(out, "</ol></details></li>\n");
 }
 
-// repeat_end is the index after the run of frames with the same address that begins at
-// start.
+// frames_have_same compares one string of two frames; both lacking it counts as equal.
+static bool frames_have_same(const json_t *one, const json_t *other, const char *key)
+{
+    const char *left = report_string(one, key);
+    const char *right = report_string(other, key);
+    return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
+// is_same_call says whether two frames are one call that repeats. The calls inlined
+// into each other at one address share it, and are told apart by their functions and
+// lines.
+static bool is_same_call(const json_t *one, const json_t *other)
+{
+    return report_string(one, "address") != NULL &&
+           frames_have_same(one, other, "address") &&
+           frames_have_same(one, other, "function") &&
+           frames_have_same(one, other, "file") &&
+           report_integer(one, "line", 0) == report_integer(other, "line", 0) &&
+           report_flag(one, "inline") == report_flag(other, "inline");
+}
+
+// repeat_end is the index after the run of frames that repeat the one at start.
 static size_t repeat_end(const json_t *frames, size_t start)
 {
-    const char *address = report_string(json_array_get(frames, start), "address");
+    const json_t *first = json_array_get(frames, start);
     size_t i = start;
-    while (address != NULL && i < json_array_size(frames)) {
-        const char *next = report_string(json_array_get(frames, i), "address");
-        if (next == NULL || strcmp(next, address) != 0)
-            break;
+    while (i < json_array_size(frames) &&
+           is_same_call(first, json_array_get(frames, i)))
         i++;
-    }
-    return i;
+    return i > start ? i : start + 1;
 }
 
 // write_repeat writes a frame once and folds its repetitions when there are enough of

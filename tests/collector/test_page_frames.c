@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/pages/page_sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/pages/page.h"
+#include "report/report.h"
+#include "support/test.h"
+
+// A thread of count frames at one address; frame i is function names[i % kinds].
+static json_t *thread_of(const char *const *names, size_t kinds, size_t count)
+{
+    json_t *frames = json_array();
+    for (size_t i = 0; i < count; i++) {
+        bool is_inline = (i + 1) % kinds != 0;
+        json_t *frame =
+            json_pack("{s:s, s:s, s:s, s:b, s:b}", "kind", "ra", "address", "0x401000",
+                      "function", names[i % kinds], "inline", is_inline, "system", 0);
+        (void)json_array_append_new(frames, frame);
+    }
+    return json_pack("{s:b, s:{s:s, s:o}}", "crashed", 1, "backtrace", "ended",
+                     "end-of-stack", "frames", frames);
+}
+
+// How the page writes that thread, to be freed.
+static char *page_of(json_t *thread)
+{
+    struct text out = { 0 };
+    json_t *report = json_pack("{s:[O]}", "threads", thread);
+    page_frames_write(&out, report, thread, NULL);
+    json_decref(report);
+    json_decref(thread);
+    char *page = strdup(out.bytes != NULL ? out.bytes : "");
+    text_deinit(&out);
+    return page;
+}
+
+static void frames_inlined_into_each_other_are_all_shown(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "parse_head", "parse_line", "parse_file",
+                                         "read_config", "main" };
+    char *page = page_of(thread_of(names, 5, 5));
+    bool folds = strstr(page, "the same call") != NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < 5; i++)
+        shown += strstr(page, names[i]) != NULL;
+    free(page);
+    assert_false(folds);
+    assert_int_equal(shown, 5);
+}
+
+static void a_call_that_repeats_is_folded(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "walk" };
+    char *page = page_of(thread_of(names, 1, 9));
+    bool folds = strstr(page, "the same call 8 times") != NULL;
+    free(page);
+    assert_true(folds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_inlined_into_each_other_are_all_shown),
+        cmocka_unit_test(a_call_that_repeats_is_folded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
