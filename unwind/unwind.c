@@ -2,6 +2,7 @@
 #include "unwind/unwind.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "unwind/fp_step.h"
 #include "unwind/image_search.h"
@@ -371,6 +372,38 @@ static bool find_lost(struct walk *w)
     return false;
 }
 
+// code_begins says whether the target's code at address begins with these bytes.
+static bool code_begins(const struct walk *w, uint64_t address, const uint8_t *bytes,
+                        size_t size)
+{
+    uint8_t code[16];
+    return size <= sizeof(code) &&
+           memory_read(w->space->memory, address, code, size) == CH_OK &&
+           memcmp(code, bytes, size) == 0;
+}
+
+// is_outermost says whether the current frame certainly has no caller: it is in the
+// code where the kernel started the program, or what it called cannot return. On x86-64
+// a frame pointer of 0 alone does not prove that: code that keeps no frame pointer has
+// its caller's, and the program's start set that to 0.
+static bool is_outermost(const struct walk *w)
+{
+    enum { ENTRY_BYTES = 64 };
+    static const uint8_t halt[] = { 0xf4 };
+    // How musl's clone ends a thread: mov edi, eax; xor eax, eax; mov al, 60; syscall.
+    static const uint8_t exit_thread[] = { 0x89, 0xc7, 0x31, 0xc0,
+                                           0xb0, 0x3c, 0x0f, 0x05 };
+    uint64_t pc = pc_of(w);
+    const struct unwind_image *image =
+        image_search(w->space->images, w->space->count, pc);
+    // Elsewhere frame records are part of the ABI, though not in the innermost frame.
+    if (w->space->arch->id != UNWIND_ARCH_AMD64)
+        return !w->first;
+    return (image != NULL && image->entry != 0 && pc - image->entry < ENTRY_BYTES) ||
+           code_begins(w, pc, halt, sizeof(halt)) ||
+           code_begins(w, pc, exit_thread, sizeof(exit_thread));
+}
+
 // walk_to_caller moves to the caller by the first method that leads there. Otherwise it
 // gives the error of the first method that had rules.
 static enum ch_status walk_to_caller(struct walk *w)
@@ -393,13 +426,11 @@ static enum ch_status walk_to_caller(struct walk *w)
             w->lost = !find_lost(w);
             status = try_step(w, step_by_cfi);
         }
-        // A frame pointer of 0 ends a chain of frame records. It does not end the walk
-        // where rules say that the stack goes on, nor in the innermost frame, whose
-        // code may not keep a frame pointer at all: the register may hold anything
-        // there, and the stack is scanned, if the setting has that method.
-        bool is_last = i + 1 == MEANS_MAX || means[w->how][i + 1] == NULL;
-        bool in_chain = !had_rule && (!w->first || is_last);
-        bool ends = status == CH_END && (way != step_by_frame_pointer || in_chain);
+        // A frame pointer of 0 ends a chain of frame records where the code proves that
+        // nothing called it. It does not end the walk where rules say that the stack
+        // goes on.
+        bool in_chain = way == step_by_frame_pointer;
+        bool ends = status == CH_END && (!in_chain || (!had_rule && is_outermost(w)));
         if (status == CH_OK || ends)
             return status;
         if (reason == CH_ERR_NOT_FOUND && status != CH_END)

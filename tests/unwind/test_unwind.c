@@ -171,8 +171,35 @@ walk_looks_through_the_stack_where_a_zero_need_be_no_frame_pointer(void **state)
     assert_int_equal(end, UNWIND_END_OF_STACK);
     assert_int_equal(count, 2);
     assert_int_equal(trust, UNWIND_TRUST_SCAN);
-    assert_int_equal(by_chain, UNWIND_END_OF_STACK);
+    assert_int_equal(by_chain, UNWIND_END_NO_RULE);
     assert_int_equal(chained, 1);
+}
+
+// Walks two frame records, the outer one of a caller whose frame pointer was 0. That
+// caller is at the return address of function 5.
+static enum unwind_end end_of_chain(uint64_t entry, uint8_t next_byte)
+{
+    struct target *t = make();
+    uint64_t caller = target_function(5);
+    t->image.entry = entry;
+    t->code[caller - CODE] = next_byte;
+    t->registers.value[16] = target_function(9);
+    t->registers.value[6] = STACK + 32;
+    t->stack[4] = 0;
+    t->stack[5] = caller;
+    enum unwind_end end = target_walk(t, SETTING_UNWIND_FP);
+    size_t count = t->frame_count;
+    free(t);
+    assert_int_equal(count, 2);
+    return end;
+}
+
+static void walk_ends_a_chain_of_frame_pointers_only_where_code_proves_it(void **state)
+{
+    (void)state;
+    assert_int_equal(end_of_chain(0, 0x90), UNWIND_END_NO_RULE);
+    assert_int_equal(end_of_chain(target_function(5) - 8, 0x90), UNWIND_END_OF_STACK);
+    assert_int_equal(end_of_chain(0, 0xf4), UNWIND_END_OF_STACK); // hlt
 }
 
 static void walk_leaves_code_without_rules_by_its_frame_pointer(void **state)
@@ -521,6 +548,7 @@ int main(void)
         cmocka_unit_test(scan_believes_no_word_that_no_call_precedes),
         cmocka_unit_test(
             walk_looks_through_the_stack_where_a_zero_need_be_no_frame_pointer),
+        cmocka_unit_test(walk_ends_a_chain_of_frame_pointers_only_where_code_proves_it),
         cmocka_unit_test(walk_leaves_code_without_rules_by_its_frame_pointer),
         cmocka_unit_test(walk_undoes_a_call_into_nowhere),
         cmocka_unit_test(walk_goes_through_a_signal_return_without_rules),
