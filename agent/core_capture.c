@@ -36,7 +36,9 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .state = STOP_STOPPED,
                                            .run_state = from->state,
                                            .flags = from->flags,
-                                           .vectors = from->vectors };
+                                           .vectors = from->vectors,
+                                           .call = from->call,
+                                           .thread_pointer = from->thread_pointer };
         copy_registers(from, &thread->registers);
     }
     return CH_OK;
@@ -53,6 +55,8 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         return;
     }
     out->si_addr = (void *)(uintptr_t)signal->address;
+    if (signal->signal == SIGSEGV)
+        out->si_pkey = signal->protection_key;
     if (signal->signal == SIGSYS)
         out->si_syscall = (int)signal->system_call;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/assert_call.h"
+#include "agent/go_panic.h"
 #include "agent/images/read_file.h"
 #include "agent/live/memory_limits.h"
 #include "agent/panic_words.h"
@@ -206,6 +207,9 @@ static void read_stack_words(const struct capture *capture,
         .get_terminate = crash->places.get_terminate,
         .sp = crash->registers.value[capture->arch->sp],
     };
+    if (capture->arch->id == UNWIND_ARCH_AMD64)
+        place.code =
+            (struct thrown_code){ images_is_code, (void *)(uintptr_t)&capture->images };
     uint64_t slot = in_thread(crash, crash->places.exception_slot);
     if (slot != 0 && memory_read_word(&capture->reader, slot, &place.globals) != CH_OK)
         place.globals = 0;
@@ -214,6 +218,7 @@ static void read_stack_words(const struct capture *capture,
     if (exception_read(&capture->reader, &place, &out->exception) != CH_OK)
         out->exception.type[0] = 0;
     if (out->message[0] == 0 && out->exception.type[0] == 0 &&
+        go_panic_read(&capture->reader, crash->thread_pointer, out->message) != CH_OK &&
         panic_words_read(&capture->reader, place.sp, out->message) != CH_OK)
         out->message[0] = 0;
 }
@@ -300,11 +305,12 @@ static void note_system_call(const struct capture *capture, struct crash_facts *
                                          : SYSTEM_CALL_AARCH64;
 }
 
-void crash_examine(const struct capture *capture, struct crash_examination *out)
+void crash_examine(const struct capture *capture, const struct waits *waits,
+                   struct crash_examination *out)
 {
     const struct target_crash *crash = capture->crash;
     const siginfo_t *info = &crash->info;
-    *out = (struct crash_examination){ 0 };
+    *out = (struct crash_examination){ .waits = waits };
     struct crash_facts *facts = &out->facts;
     raw_thread_name(capture, crash->tid, out->thread_name);
     read_stack_words(capture, out);
@@ -318,6 +324,7 @@ void crash_examine(const struct capture *capture, struct crash_examination *out)
         .access = access_of(crash),
         .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
+        .deadlock = waits->deadlock,
         .thread_name = out->thread_name,
         .message = text_or_null(out->message),
         .exception_type = text_or_null(out->exception.type),

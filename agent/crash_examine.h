@@ -7,6 +7,7 @@
 #include "agent/abort_message.h"
 #include "agent/capture.h"
 #include "agent/exception.h"
+#include "agent/waits.h"
 #include "report/crash_facts.h"
 
 // An x86-64 instruction has at most 15 bytes.
@@ -22,7 +23,9 @@ struct crash_examination {
     size_t instruction_size;                      // 0: not read
     uint64_t stack_top;                           // the word at the stack pointer
     bool has_stack_top;
+    const struct waits *waits; // of the process's threads
 };
 
-// crash_examine examines the crash of capture, which must outlive out.
-void crash_examine(const struct capture *capture, struct crash_examination *out);
+// crash_examine examines the crash of capture, which must outlive out, as must waits.
+void crash_examine(const struct capture *capture, const struct waits *waits,
+                   struct crash_examination *out);

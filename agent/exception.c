@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/abort_message.h"
+#include "agent/thrown_text.h"
 #include "base/text.h"
 
 // A layout describes struct __cxa_exception (unwind-cxx.h, cxa_exception.h), which
@@ -25,40 +26,8 @@ static const struct layout {
     { UINT64_C(0x434c4e47432b2b00), 96, 16, 8, 128, true }, // "CLNGC++"
 };
 
-// std::type_info: a vtable pointer and a name; then any bases.
-enum {
-    INFO_NAME = 8,
-    INFO_SINGLE_BASE = 16,
-    INFO_BASE_COUNT = 20,
-    INFO_BASES = 24,
-    BASE_BYTES = 16,
-    BASE_VIRTUAL = 1,
-    BASE_OFFSET_SHIFT = 8,
-};
-
 // Limits of the stack search, and how far into terminate a call can be.
 enum { STACK_BYTES = 64 * 1024, STACK_WORDS = 64, TERMINATE_BYTES = 31 };
-
-enum { TEXT_OF_ERROR = 8, TYPES_MAX = 32, BASES_MAX = 16, KIND_NAME_MAX = 64 };
-
-struct thrown {
-    uint64_t type;
-    uint64_t object;
-};
-
-static enum ch_status read_type_name(const struct memory_reader *reader, uint64_t type,
-                                     char *out, size_t size)
-{
-    uint64_t name;
-    enum ch_status status = memory_read_word(reader, type + INFO_NAME, &name);
-    if (status != CH_OK)
-        return status;
-    status = memory_read_string(reader, name, out, size);
-    // A leading star marks a name that is local to one file.
-    if (status == CH_OK && out[0] == '*')
-        memmove(out, out + 1, strlen(out));
-    return status;
-}
 
 // is_in_terminate is whether address is in a function that calls the terminate handler.
 // That is std::terminate, or the unexported function that a noexcept function ends in:
@@ -93,7 +62,7 @@ static bool in_terminate(const struct memory_reader *reader,
 
 // find_by reads an exception of this layout. CH_ERR_UNSUPPORTED: it has another one.
 static enum ch_status find_by(const struct memory_reader *reader, uint64_t header,
-                              const struct layout *layout, struct thrown *out)
+                              const struct layout *layout, struct thrown_object *out)
 {
     uint64_t class;
     uint64_t type = 0;
@@ -112,12 +81,12 @@ static enum ch_status find_by(const struct memory_reader *reader, uint64_t heade
     if (status == CH_OK)
         status = memory_read_word(reader, from + layout->type_at, &type);
     if (status == CH_OK)
-        *out = (struct thrown){ .type = type, .object = object };
+        *out = (struct thrown_object){ .type = type, .object = object };
     return status;
 }
 
 static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t header,
-                                  struct thrown *out)
+                                  struct thrown_object *out)
 {
     enum ch_status status = CH_ERR_UNSUPPORTED;
     for (size_t i = 0; status != CH_OK && i < sizeof(layouts) / sizeof(layouts[0]); i++)
@@ -125,91 +94,12 @@ static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t h
     return status;
 }
 
-// A walk is the types still to be visited: the type itself and its bases, nearest
-// first.
-struct walk {
-    struct thrown types[TYPES_MAX];
-    size_t count;
-};
-
-static void add_type(struct walk *walk, uint64_t type, uint64_t object)
-{
-    if (walk->count < TYPES_MAX)
-        walk->types[walk->count++] = (struct thrown){ type, object };
-}
-
-static void add_many_bases(const struct memory_reader *reader, struct thrown from,
-                           struct walk *walk)
-{
-    uint32_t count;
-    if (memory_read(reader, from.type + INFO_BASE_COUNT, &count, sizeof(count)) !=
-        CH_OK)
-        return;
-    for (uint32_t i = 0; i < count && i < BASES_MAX; i++) {
-        uint64_t at = from.type + INFO_BASES + (uint64_t)i * BASE_BYTES;
-        uint64_t base;
-        uint64_t flags;
-        if (memory_read_word(reader, at, &base) != CH_OK ||
-            memory_read_word(reader, at + 8, &flags) != CH_OK)
-            return;
-        if ((flags & BASE_VIRTUAL) == 0)
-            add_type(walk, base,
-                     from.object + (uint64_t)((int64_t)flags >> BASE_OFFSET_SHIFT));
-    }
-}
-
-// add_bases adds the bases of a type. Its kind of type_info tells where they are: the
-// word before its vtable's functions points to the type_info of that kind.
-static void add_bases(const struct memory_reader *reader, struct thrown from,
-                      struct walk *walk)
-{
-    char kind[KIND_NAME_MAX];
-    uint64_t vtable;
-    uint64_t own_type;
-    uint64_t base;
-    if (memory_read_word(reader, from.type, &vtable) != CH_OK ||
-        memory_read_word(reader, vtable - 8, &own_type) != CH_OK ||
-        read_type_name(reader, own_type, kind, sizeof(kind)) != CH_OK)
-        return;
-    if (strcmp(kind, "N10__cxxabiv120__si_class_type_infoE") == 0 &&
-        memory_read_word(reader, from.type + INFO_SINGLE_BASE, &base) == CH_OK)
-        add_type(walk, base, from.object);
-    else if (strcmp(kind, "N10__cxxabiv121__vmi_class_type_infoE") == 0)
-        add_many_bases(reader, from, walk);
-}
-
-static void read_what(const struct memory_reader *reader, struct thrown thrown,
-                      char out[static EXCEPTION_WHAT_MAX])
-{
-    struct walk walk = { .types = { thrown }, .count = 1 };
-    for (size_t i = 0; i < walk.count; i++) {
-        char name[EXCEPTION_TYPE_MAX];
-        uint64_t text;
-        if (read_type_name(reader, walk.types[i].type, name, sizeof(name)) != CH_OK)
-            continue;
-        if (strcmp(name, "St11logic_error") != 0 &&
-            strcmp(name, "St13runtime_error") != 0) {
-            add_bases(reader, walk.types[i], &walk);
-            continue;
-        }
-        out[0] = 0;
-        enum ch_status status =
-            memory_read_word(reader, walk.types[i].object + TEXT_OF_ERROR, &text);
-        if (status == CH_OK)
-            status = memory_read_string(reader, text, out, EXCEPTION_WHAT_MAX);
-        if (status != CH_OK && status != CH_ERR_TRUNCATED)
-            out[0] = 0;
-        abort_message_clean(out);
-        return;
-    }
-}
-
 enum ch_status exception_read(const struct memory_reader *reader,
                               const struct exception_place *place,
                               struct exception *out)
 {
     struct exception found = { 0 };
-    struct thrown thrown;
+    struct thrown_object thrown;
     uint64_t header;
     if (place->globals == 0)
         return CH_ERR_NOT_FOUND;
@@ -220,14 +110,17 @@ enum ch_status exception_read(const struct memory_reader *reader,
         return CH_ERR_NOT_FOUND;
     status = find_thrown(reader, header, &thrown);
     if (status == CH_OK)
-        status = read_type_name(reader, thrown.type, found.type, sizeof(found.type));
+        status = thrown_type_name(reader, thrown.type, found.type, sizeof(found.type));
     if (status != CH_OK)
         return status;
     abort_message_clean(found.type);
     if (found.type[0] == 0)
         return CH_ERR_MALFORMED;
+    thrown_text_read(reader, &place->code, &thrown, found.what);
     exception_type_name(found.type);
-    read_what(reader, thrown, found.what);
+    // That a bad_alloc is "std::bad_alloc" says nothing twice.
+    if (strcmp(found.what, found.type) == 0)
+        found.what[0] = 0;
     *out = found;
     return CH_OK;
 }
@@ -288,8 +181,24 @@ static bool read_plain_name(const char *name, struct text *out)
 void exception_type_name(char name[static EXCEPTION_TYPE_MAX])
 {
     static const char *const others[][2] = {
+        { "b", "bool" },
+        { "c", "char" },
+        { "a", "signed char" },
+        { "h", "unsigned char" },
+        { "s", "short" },
+        { "t", "unsigned short" },
         { "i", "int" },
+        { "j", "unsigned int" },
+        { "l", "long" },
+        { "m", "unsigned long" },
+        { "x", "long long" },
+        { "y", "unsigned long long" },
+        { "f", "float" },
+        { "d", "double" },
+        { "Pc", "char*" },
         { "PKc", "char const*" },
+        { "NSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEEE",
+          "std::string" },
         { "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "std::string" },
     };
     struct text out = { .limit_bytes = EXCEPTION_TYPE_MAX - 1 };

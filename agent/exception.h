@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The uncaught C++ exception, as libstdc++ or libc++abi keeps it for the throwing
-// thread: its type's name and, where std::logic_error or std::runtime_error is a base
-// of the type, the text it was made with. None of the program's code is run: a what()
-// that computes something else is not seen, and virtual bases are not searched.
+// thread: its type's name and, as far as thrown_text.h can read it, its text. None of
+// the program's code is run.
 //
 // All of it is the target's memory: every walk and every text has a limit, and what
 // does not look like such an exception is taken for none. 64-bit targets only.
@@ -11,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/thrown_text.h"
 #include "base/memory_reader.h"
-
-enum { EXCEPTION_TYPE_MAX = 512, EXCEPTION_WHAT_MAX = 4096 };
 
 struct exception {
     char type[EXCEPTION_TYPE_MAX]; // demangled where that is easy, else as mangled
@@ -27,6 +25,7 @@ struct exception_place {
     uint64_t set_terminate;
     uint64_t get_terminate; // libc++abi's
     uint64_t sp;            // the thread's
+    struct thrown_code code;
 };
 
 // exception_read reads the exception for which a thread is in std::terminate.

@@ -2,6 +2,7 @@
 #include "agent/raw_crash.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "agent/raw_write.h"
 #include "base/hex.h"
@@ -174,6 +175,8 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
         raw_write_string(w, "code_name", signal_code_name(facts->signal, facts->code));
     if (crash_has_address(facts))
         raw_write_address(w, "address", facts->address);
+    if (strcmp(crash_kind(facts), "protection-key") == 0)
+        raw_write_count(w, "protection_key", capture->crash->info.si_pkey);
     if (facts->signal_only) {
         json_write_key(w, "signal_only");
         json_write_bool(w, true);
@@ -190,6 +193,7 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     write_way(w, facts);
     write_system_call(w, facts);
     write_instruction(w, capture, crash);
+    waits_write(w, crash->waits);
     write_then(w, capture->crash);
     json_write_end(w, '}');
 }

@@ -225,7 +225,8 @@ static void write_raw_agent(struct json_writer *w, const struct capture *capture
 }
 
 static void write_raw_head(struct json_writer *w, const struct capture *capture,
-                           const struct crash_examination *crash, const char *id)
+                           const struct crash_examination *crash,
+                           const struct waits *waits, const char *id)
 {
     const struct settings *settings = capture->settings;
     uint64_t time_ms = capture->crash != NULL ? capture->crash->realtime_ns / 1000000
@@ -237,6 +238,8 @@ static void write_raw_head(struct json_writer *w, const struct capture *capture,
     raw_write_time(w, "time", time_ms);
     if (capture->crash != NULL)
         raw_crash_write(w, capture, crash);
+    else
+        waits_write(w, waits);
     write_process(w, capture);
     write_raw_host(w, capture);
     raw_write_words(w, capture, "release", settings->release);
@@ -270,20 +273,22 @@ enum ch_status raw_report_write(struct capture *capture,
     struct json_writer w;
     struct raw_threads threads;
     struct crash_examination crash;
+    struct waits waits;
     uint64_t begin = capture_clock_us();
     enum ch_status status = raw_threads_init(&threads, capture);
     if (status != CH_OK)
         return status;
     (void)first_fault_find(capture, threads.space);
+    waits_read(capture, &waits);
     if (capture->crash != NULL) {
-        crash_examine(capture, &crash);
+        crash_examine(capture, &waits, &crash);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,
                          crash_kind(&crash.facts));
     }
 
     json_writer_init(&w, fd);
     json_write_object(&w);
-    write_raw_head(&w, capture, &crash, id);
+    write_raw_head(&w, capture, &crash, &waits, id);
     raw_threads_write(&threads, &w);
     if (capture->held != NULL)
         watch_copy(capture, capture->held);

@@ -12,7 +12,9 @@
 #include "cli/render_source.h"
 #include "cli/render_threads.h"
 #include "cli/render_values.h"
+#include "cli/render_waits.h"
 #include "report/report.h"
+#include "report/report_waits.h"
 
 enum { NARROWEST = 40, MESSAGE_LINES_MAX = 20 };
 
@@ -98,6 +100,11 @@ static void write_summary(const struct render *render)
                   report_integer(process, "pid", 0),
                   json_array_size(json_object_get(render->report, "threads")));
         pen_set(pen, PEN_PLAIN);
+        struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
+        if (report_deadlock(render->report, &deadlock)) {
+            pen_text(pen, deadlock.bytes);
+            pen_plain(pen, "\n");
+        }
         return;
     }
     pen_plain(pen, ": ");
@@ -489,8 +496,11 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     if (render.preset == PRESET_FULL)
         render_registers(&render);
     render_flight_write(&render.pen, report, flight_events(&render));
-    if (!render.crashed_only)
+    if (!render.crashed_only) {
+        render_waits_write(&render.pen, report,
+                           render.preset == PRESET_FRIENDLY && !live);
         render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
+    }
     if (render.preset != PRESET_FRIENDLY)
         render_images(&render);
     render_problems(&render);

@@ -43,6 +43,7 @@ static void read_x86_registers(struct cursor *c, struct core_thread *out)
         out->registers[i] = words[x86_place[i]];
     out->flags = words[X86_EFLAGS];
     out->thread_pointer = words[X86_FS];
+    out->call = (int64_t)words[X86_SYSTEM_CALL];
     out->state = (int64_t)words[X86_SYSTEM_CALL] >= 0 ? 'S' : 'R';
 }
 
@@ -58,7 +59,7 @@ static void read_arm_registers(struct cursor *c, struct core_thread *out)
 static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
                                         struct core_note *out)
 {
-    struct core_thread thread = { 0 };
+    struct core_thread thread = { .call = -1 };
     cursor_skip(c, 12); // pr_info: siginfo is in a note of its own
     thread.signal = (int16_t)cursor_u16(c);
     cursor_skip(c, 2 + 8 + 8); // pr_sigpend, pr_sighold
@@ -132,6 +133,8 @@ static enum ch_status notes_read_signal(struct cursor *c, struct core_note *out)
     signal.system_call = cursor_u32(c);
     if (!cursor_ok(c))
         return CH_ERR_MALFORMED;
+    cursor_skip(c, 4 + 8); // the bounds that other codes have
+    signal.protection_key = cursor_u32(c);
     signal.sender_pid = cursor_u32(&sender);
     signal.sender_uid = cursor_u32(&sender);
     out->kind = CORE_NOTE_SIGNAL;

@@ -40,6 +40,7 @@ struct core_thread {
     uint64_t flags;          // eflags, pstate
     uint64_t thread_pointer; // x86-64: the base of fs; 0: not known
     const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
+    int64_t call; // x86-64: the system call it is in; negative: none, or not known
 };
 
 // CORE_VECTORS_BYTES is the size of xmm0 to xmm15, 16 bytes each.
@@ -58,10 +59,11 @@ struct core_process {
 struct core_signal {
     int32_t signal;
     int32_t code;
-    uint64_t address;     // of a fault
-    uint32_t sender_pid;  // of a signal sent by a process
-    uint32_t sender_uid;  //
-    uint32_t system_call; // SIGSYS
+    uint64_t address;        // of a fault
+    uint32_t sender_pid;     // of a signal sent by a process
+    uint32_t sender_uid;     //
+    uint32_t system_call;    // SIGSYS
+    uint32_t protection_key; // SIGSEGV with SEGV_PKUERR
 };
 
 // A core_files is the table of mapped files, read by core_files_next.

@@ -56,6 +56,13 @@ struct crash_operand {
     } registers[2]; // base and index
 };
 
+// crash_check is a check that ended the program: by whom ("ubsan", "fortify",
+// "malloc"), and of what.
+struct crash_check {
+    const char *by; // NULL: none
+    const char *name;
+};
+
 // crash_way is how control reached the pc, or was about to leave it.
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
@@ -75,6 +82,8 @@ struct crash_facts {
     const char *instruction;      // its text; NULL: not decoded
     bool trap;                    // compilers emit it where control must never arrive
     bool sent;                    // by a process, not by a fault; sender is its pid
+    bool deadlock;                // threads wait for one another in a circle
+    const char *deadlock_words;   // that in words; NULL: there is none
     bool signal_only;             // only the signal is known, neither code nor address
     int32_t sender;
     uint32_t sender_user;
@@ -94,7 +103,10 @@ struct crash_facts {
     const char *thrown_in;      // the function that threw it; NULL: not known
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_variable variable; // that held the bad value
-    const char *worded; // how version 1 began the sentence; NULL: facts tell
+    const char *reason;             // why a runtime gave up; NULL: not known
+    struct crash_check check;
+    uint32_t protection_key; // of a fault of kind protection-key
+    const char *worded;      // how version 1 began the sentence; NULL: facts tell
 };
 
 // crash_has_address is true if the signal's address is the address of the fault.

@@ -10,7 +10,8 @@ enum {
     // How far from the stack pointer an access may be and still be one to the stack:
     // large frames are probed page by page, alloca and arrays reach further.
     STACK_REACH_BYTES = 1 << 20,
-    SECCOMP = 1, // si_code of SIGSYS: SYS_SECCOMP
+    SECCOMP = 1,        // si_code of SIGSYS: SYS_SECCOMP
+    PROTECTION_KEY = 4, // si_code of SIGSEGV: SEGV_PKUERR
 };
 
 bool crash_has_address(const struct crash_facts *f)
@@ -46,6 +47,8 @@ static bool is_stack_overflow(const struct crash_facts *f)
 static const char *segv_kind(const struct crash_facts *f)
 {
     const struct crash_place *place = &f->address_place;
+    if (!f->signal_only && f->code == PROTECTION_KEY)
+        return "protection-key";
     bool at_pc = f->address == f->pc || f->access == CRASH_ACCESS_EXECUTE;
     if (f->signal_only)
         return "unknown";
@@ -70,6 +73,8 @@ static const char *bus_kind(const struct crash_facts *f)
 {
     if (f->general_protection)
         return "non-canonical-address";
+    if (!f->signal_only && f->code == BUS_ADRALN)
+        return "misaligned";
     bool truncated = !f->signal_only && f->code == BUS_ADRERR && f->address_place.file;
     return truncated ? "file-truncated" : "unknown";
 }
@@ -119,6 +124,8 @@ static const char *message_kind(const char *message)
         return "sanitizer";
     if (message_begins(message, "thread '") && strstr(message, " panicked at ") != NULL)
         return "panic";
+    if (message_begins(message, "panic: ")) // Go's
+        return "panic";
     if (message_begins(message, "*** stack smashing detected"))
         return "stack-smashing";
     if (message_begins(message, "*** "))
@@ -135,6 +142,9 @@ static const char *abort_kind(const struct crash_facts *f)
     bool memory_ends = f->memory.limit != NULL;
     if (f->message != NULL)
         return message_kind(f->message);
+    // A watchdog of the program's own may have seen it.
+    if (f->exception_type == NULL && !memory_ends && f->deadlock)
+        return "deadlock";
     if (f->exception_type == NULL)
         return memory_ends ? "memory-limit" : "abort";
     if (memory_ends && strcmp(f->exception_type, "std::bad_alloc") == 0)
@@ -147,7 +157,7 @@ const char *crash_kind(const struct crash_facts *f)
     // If a signal was sent, there was no fault. A process that aborts is the exception:
     // it sends the signal to itself.
     if (f->sent && !crash_is_own_abort(f))
-        return "sent-by-process";
+        return f->deadlock ? "deadlock" : "sent-by-process";
     switch (f->signal) {
     case SIGABRT:
         return abort_kind(f);

@@ -7,11 +7,16 @@
 
 #include "base/utf8.h"
 #include "report/crash_kind.h"
+#include "report/crash_reason.h"
 #include "report/signal_name.h"
 #include "report/system_call_name.h"
 
 // QUOTED_BYTES: a sentence quotes no more of a text than fits on a line or two.
 enum { QUOTED_BYTES = 240 };
+
+// KERNEL_ADDRESSES is where the upper half of the address space begins, which is the
+// kernel's on every machine (x86-64 with four levels of tables).
+#define KERNEL_ADDRESSES UINT64_C(0xffff800000000000)
 
 static void append_quoted_message(struct text *out, const char *words, size_t size)
 {
@@ -59,6 +64,17 @@ static void summarize_sent(const struct crash_facts *f, const char *kind,
         text_appendf(out, " ('%s', user %" PRIu32 ")", f->sender_name, f->sender_user);
 }
 
+// summarize_deadlock says who waits for whom, and how the program was ended for that.
+static void summarize_deadlock(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    text_append_string(out, f->deadlock_words != NULL ? f->deadlock_words : "Deadlock");
+    if (!f->sent || f->sender == f->pid)
+        return;
+    text_append_string(out, "; ");
+    summarize_sent(f, kind, out);
+}
+
 static void append_summary_path(const struct crash_place *place, struct text *out)
 {
     if (place->path_size == 0)
@@ -86,6 +102,8 @@ static void append_fault_place(const struct crash_facts *f, struct text *out)
 {
     if (f->signal == SIGBUS)
         text_append_string(out, bus_words(f->code));
+    else if (f->address >= KERNEL_ADDRESSES)
+        text_append_string(out, ", an address of the kernel's");
     else if (!f->address_place.mapped)
         text_append_string(out, ", where nothing is mapped");
     else if (!f->address_place.readable)
@@ -252,19 +270,29 @@ static void append_sanitizer(struct text *out, const char *message)
     append_quoted_message(out, begin, strlen(begin));
 }
 
+static const char go_panic[] = "panic: ";
+
+static bool is_go_message(const char *message)
+{
+    return strncmp(message, go_panic, strlen(go_panic)) == 0;
+}
+
 // append_panic quotes "thread 'main' panicked at src/main.rs:4:9: no such page" from
-// its place on.
+// its place on, and "panic: no such page" without its first word.
 static void append_panic(struct text *out, const char *message)
 {
     static const char before[] = " panicked at ";
-    const char *begin = strstr(message, before);
-    begin = begin != NULL ? begin + strlen(before) : message;
+    const char *begin =
+        is_go_message(message) ? message + strlen(go_panic) : strstr(message, before);
+    if (begin != NULL && !is_go_message(message))
+        begin += strlen(before);
+    begin = begin != NULL ? begin : message;
     append_quoted_message(out, begin, strlen(begin));
 }
 
 static void summarize_message(const char *kind, const char *message, struct text *out)
 {
-    static const struct {
+    const struct {
         const char *kind;
         const char *words;
     } heads[] = {
@@ -272,7 +300,7 @@ static void summarize_message(const char *kind, const char *message, struct text
         { "heap-corruption", "Heap corruption: " },
         { "fortify", "Stopped by a check of the C library: " },
         { "assertion", "Assertion failed: " },
-        { "panic", "Rust panic at " },
+        { "panic", is_go_message(message) ? "Go panic: " : "Rust panic at " },
     };
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         if (strcmp(kind, heads[i].kind) == 0)
@@ -309,11 +337,13 @@ static void summarize_abort(const struct crash_facts *f, const char *kind,
 {
     if (f->message != NULL) {
         summarize_message(kind, f->message, out);
+        crash_reason_append(f, out);
         return;
     }
     text_append_string(out, silent_words(f, kind));
     if (f->exception_type != NULL)
         append_exception(f, out);
+    crash_reason_append(f, out);
     if (f->memory.limit == NULL)
         return;
     text_append_string(out, "; ");
@@ -351,6 +381,16 @@ static void summarize_refused(const struct crash_facts *f, struct text *out)
                  f->instruction, f->pc);
 }
 
+static void summarize_protection_key(const struct crash_facts *f, const char *kind,
+                                     struct text *out)
+{
+    (void)kind;
+    text_appendf(out,
+                 "%s 0x%" PRIx64 ", which protection key %" PRIu32
+                 " does not allow this thread",
+                 access_verbs[f->access], f->address, f->protection_key);
+}
+
 static void summarize_signal(const struct crash_facts *f, struct text *out)
 {
     size_t begin = out->size;
@@ -362,6 +402,13 @@ static void summarize_signal(const struct crash_facts *f, struct text *out)
 static bool is_fault_signal(const struct crash_facts *f)
 {
     return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
+}
+
+// is_outside is whether no memory can have the address: only the processors' addresses
+// of 48 bits, extended by their sign, can be translated.
+static bool is_outside(uint64_t address)
+{
+    return (uint64_t)((int64_t)(address << 16) >> 16) != address;
 }
 
 // summarize_crash appends the sentence without what is known about the instruction.
@@ -380,7 +427,16 @@ static void summarize_crash(const struct crash_facts *f, const char *kind,
         { "non-canonical-address", summarize_non_canonical },
         { "seccomp", summarize_seccomp },
         { "divide-by-zero", summarize_division },
+        { "protection-key", summarize_protection_key },
+        { "deadlock", summarize_deadlock },
     };
+    if (crash_reason_words(f, kind, out))
+        return;
+    if (is_fault_signal(f) && strcmp(kind, "heap-corruption") == 0) {
+        text_appendf(out, "Heap corruption that %s() came upon: ",
+                     f->check.name != NULL ? f->check.name : "malloc");
+        kind = is_outside(f->operand.address) ? "non-canonical-address" : "unknown";
+    }
     for (size_t i = 0; i < sizeof(by_kind) / sizeof(by_kind[0]); i++) {
         if (strcmp(kind, by_kind[i].kind) == 0) {
             by_kind[i].summarize(f, kind, out);
@@ -459,7 +515,7 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         append_operand(f, out);
     else if (f->blamed.name != NULL)
         append_blamed(f, out);
-    else if (f->signal == SIGILL && f->instruction != NULL)
+    else if (f->signal == SIGILL && f->instruction != NULL && f->check.by == NULL)
         append_instruction(f, out);
     if (f->variable.expression != NULL) {
         text_append_string(out, "; ");

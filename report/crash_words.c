@@ -6,6 +6,7 @@
 
 #include "report/crash_summary.h"
 #include "report/report_tree.h"
+#include "report/report_waits.h"
 
 // WORDS_MAX: our sentences take a line or two; a longer text was made by somebody else.
 enum { WORDS_MAX = 64 << 10 };
@@ -123,6 +124,10 @@ static void read_said(const json_t *crash, struct crash_facts *out)
         out->message = report_string(crash, "message");
     out->thrown_in = report_string(json_object_get(exception, "thrown_in"), "function");
     out->raised_in = report_string(json_object_get(crash, "raised_in"), "function");
+    out->reason = report_string(crash, "reason");
+    out->check.name = report_string(json_object_get(crash, "check"), "name");
+    if (out->check.name != NULL)
+        out->check.by = report_string(json_object_get(crash, "check"), "by");
 }
 
 bool crash_words_is_variable(const json_t *value)
@@ -181,6 +186,7 @@ void crash_words_facts(const json_t *report, struct crash_facts *out)
         .address = read_address(crash, "address"),
         .pc = read_pc(crash, thread),
         .access = read_access(access),
+        .protection_key = (uint32_t)read_int32(crash, "protection_key"),
         .signal_only = report_flag(crash, "signal_only"),
         .pid = read_int32(json_object_get(report, "process"), "pid"),
         .system_call = read_int32(call, "number"),
@@ -199,12 +205,14 @@ void crash_words_facts(const json_t *report, struct crash_facts *out)
 
 // words is the text that describes a crash.
 struct words {
+    struct text deadlock; // a part of the summary
     struct text summary;
     struct text message;
 };
 
 static void words_deinit(struct words *words)
 {
+    text_deinit(&words->deadlock);
     text_deinit(&words->summary);
     text_deinit(&words->message);
 }
@@ -212,10 +220,13 @@ static void words_deinit(struct words *words)
 static void words_make(const json_t *report, const char *begun, struct words *out)
 {
     struct crash_facts facts;
-    *out = (struct words){ .summary = { .limit_bytes = WORDS_MAX },
+    *out = (struct words){ .deadlock = { .limit_bytes = WORDS_MAX },
+                           .summary = { .limit_bytes = WORDS_MAX },
                            .message = { .limit_bytes = WORDS_MAX } };
     crash_words_facts(report, &facts);
     facts.worded = begun;
+    if (report_deadlock(report, &out->deadlock) && text_ok(&out->deadlock))
+        facts.deadlock_words = out->deadlock.bytes;
     crash_summary(&facts, &out->summary);
     if (facts.exception_type != NULL)
         crash_message(&facts, &out->message);

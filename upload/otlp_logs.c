@@ -11,6 +11,7 @@
 #include "report/json_tree.h"
 #include "report/report.h"
 #include "report/report_id.h"
+#include "report/report_waits.h"
 #include "upload/otlp_value.h"
 #include "upload/stack_text.h"
 
@@ -234,6 +235,8 @@ static json_t *attributes_json(const json_t *report, bool all_threads)
         if (json_array_size(list) != 0)
             otlp_value_add(to, lists[i][0], objects_value(list));
     }
+    if (json_array_size(report_waits(report)) != 0)
+        otlp_value_add(to, "crashhook.waits", objects_value(report_waits(report)));
     if (all_threads)
         otlp_value_add(to, "crashhook.threads", threads_value(report));
     add_tags(to, report);
@@ -248,7 +251,8 @@ static json_t *title_value(const json_t *report)
     const char *name = report_string(crash, "name");
     const char *summary = report_string(crash, "summary");
     if (name == NULL)
-        return otlp_value_string("report of a live process");
+        return otlp_value_string(
+            report_deadlock(report, &title) ? title.bytes : "report of a live process");
     text_appendf(&title, "%s%s%s", name, summary != NULL ? ": " : "",
                  summary != NULL ? summary : "");
     return otlp_value_string(title.bytes);

@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "report/json_tree.h"
 #include "report/report.h"
+#include "report/report_waits.h"
 #include "upload/sentry_stack.h"
 
 // EVENT_MAX_BYTES is Sentry's limit, less some room for what a relay adds.
@@ -235,9 +236,9 @@ static json_t *extra_json(const json_t *report, bool bare)
         json_pack("{s:s?, s:I, s:O*}", "report", report_string(report, "id"),
                   "revision", (json_int_t)report_integer(report, "revision", 0),
                   "spool", json_object_get(report, "spool"));
-    json_t *others =
-        json_pack("{s:O*, s:O*}", "problems", json_object_get(report, "problems"),
-                  "watches", json_object_get(report, "watches"));
+    json_t *others = json_pack(
+        "{s:O*, s:O*, s:O*}", "problems", json_object_get(report, "problems"),
+        "watches", json_object_get(report, "watches"), "waits", report_waits(report));
     if (!bare)
         (void)json_object_update(extra, others);
     json_decref(others);
@@ -252,9 +253,12 @@ static void describe_event(json_t *event, const json_t *report,
     const char *fingerprint = report_string(report, "fingerprint");
     (void)json_object_set_new(event, "level", json_string(crashed ? "fatal" : "info"));
     if (!crashed) {
+        struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
+        bool is_deadlock = report_deadlock(report, &deadlock);
         (void)json_object_set_new(
             event, "logentry",
-            json_pack("{s:s}", "formatted", "report of a live process"));
+            json_pack("{s:s}", "formatted",
+                      is_deadlock ? deadlock.bytes : "report of a live process"));
         return;
     }
     (void)json_object_set_new(event, "exception", exception_json(report, extent));

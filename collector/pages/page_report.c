@@ -10,6 +10,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/store/moment.h"
 #include "report/readable_name.h"
+#include "report/report_waits.h"
 
 enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
 
@@ -188,6 +189,31 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     html_write(out, "</section>\n");
 }
 
+// write_wait_list says who waits for whom.
+static void write_wait_list(struct text *out, const json_t *report)
+{
+    const json_t *waits = report_waits(report);
+    size_t count = json_array_size(waits);
+    if (count == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"waits\"><h2>Waiting <small>%zu</small>"
+               "</h2><ul class=\"problems\">\n",
+               count);
+    for (size_t i = 0; i < count && i < PROBLEMS_SHOWN; i++) {
+        struct text CH_CLEANUP(text_deinit) words = { 0 };
+        const json_t *wait = json_array_get(waits, i);
+        report_wait_append(wait, &words);
+        html_write(out, "<li><b>Thread %lld</b> %.*s</li>\n",
+                   (long long)report_integer(wait, "tid", 0), PAGE_SHORT, words.bytes);
+    }
+    html_write(out, "</ul>");
+    if (count > PROBLEMS_SHOWN)
+        html_write(out, "<p class=\"cut\">%zu more are in the JSON.</p>",
+                   count - PROBLEMS_SHOWN);
+    html_write(out, "</section>\n");
+}
+
 static void write_problem_list(struct text *out, const json_t *report)
 {
     const json_t *problems = json_object_get(report, "problems");
@@ -280,6 +306,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     page_missing_write(out, report, address);
     page_watches_write(out, report);
     page_flight_write(out, report);
+    write_wait_list(out, report);
     page_threads_write_others(out, report);
     page_memory_write(out, report);
     write_breadcrumb_list(out, report);

@@ -28,7 +28,9 @@ void diagnosis_refine(json_t *report)
     const char *said = report_string(crash, "kind");
     char *CH_CLEANUP(drop_string) kind = said != NULL ? strdup(said) : NULL;
     bool changed = diagnosis_access(report, crash);
+    changed = diagnosis_trap(report, crash) || changed;
     changed = diagnosis_words(report, crash) || changed;
+    changed = diagnosis_runtime(report, crash) || changed;
     // A sentence of version 1 described the kind that the crash had then.
     if (changed)
         crash_words_renew(report, diagnosed_is_kind(crash, kind) ? begun : NULL);

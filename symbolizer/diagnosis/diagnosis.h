@@ -21,3 +21,12 @@ bool diagnosis_access(json_t *report, json_t *crash);
 // diagnosis_words does so for the messages of the program's runtime
 // (diagnosis_words.c).
 bool diagnosis_words(json_t *report, json_t *crash);
+
+// diagnosis_trap names the check that a compiler's trap instruction belongs to
+// (diagnosis_trap.c).
+bool diagnosis_trap(json_t *report, json_t *crash);
+
+// diagnosis_runtime says by the names of the frames how a language's runtime or the C
+// library came to end the program, or to fault itself (diagnosis_runtime.c). It is
+// asked last: it needs the operand, and leaves alone what diagnosis_words has named.
+bool diagnosis_runtime(json_t *report, json_t *crash);

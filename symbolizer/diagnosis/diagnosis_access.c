@@ -201,7 +201,7 @@ static bool explain_branch(const struct access *access)
 // explain_misaligned adds that the address is valid, but not aligned as required.
 static void explain_misaligned(const struct access *access)
 {
-    set_kind(access, "unknown");
+    set_kind(access, "misaligned");
     note_access(access);
     (void)json_object_set_new(json_object_get(access->crash, "access"), "misaligned",
                               json_true());

@@ -62,6 +62,10 @@ static enum runtime_call call_of(const char *function)
         { "rust_begin_unwind", CALL_PANICS },
         { "std::panicking::", CALL_PANICS },
         { "core::panicking::", CALL_PANICS },
+        { "runtime.gopanic", CALL_PANICS }, // Go's
+        { "runtime.goPanic", CALL_PANICS },
+        { "runtime.panic", CALL_PANICS },
+        { "runtime.sigpanic", CALL_PANICS },
         { "core::option::expect_failed", CALL_PANICS },
         { "core::option::unwrap_failed", CALL_PANICS },
         { "core::result::unwrap_failed", CALL_PANICS },

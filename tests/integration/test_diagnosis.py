@@ -78,7 +78,7 @@ FAULTS = {
     "breakpoint": (signal.SIGTRAP, "trap", rf"Trap at {ADDRESS}"),
     "privileged": (SEGV, "illegal-instruction",
                    rf"Instruction 'hlt', which programs may not execute, at {ADDRESS}"),
-    "unaligned_vector": (SEGV, "unknown",
+    "unaligned_vector": (SEGV, "misaligned",
                          rf"Read from {ADDRESS}, which is not aligned as the instruction "
                          rf"needs it \(read 16 bytes at .*\)"),
     "smashed_return": (SEGV, "non-canonical-address",

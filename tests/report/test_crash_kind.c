@@ -146,7 +146,7 @@ static void crash_by_a_bus_error_says_of_what_sort(void **state)
     f.signal = SIGBUS;
     f.code = BUS_ADRALN;
     f.address_place = heap;
-    expect(&f, "unknown",
+    expect(&f, "misaligned",
            "Write to 0x7f0000002001, which is not aligned as it has to be");
     f.code = BUS_ADRERR;
     f.address_place = constant;

@@ -70,7 +70,7 @@ static const struct {
       "Return to 0x4141414141414141, an address that no memory can have: the "
       "return address was overwritten" },
     // movaps xmm0, [rdx]; hlt
-    { "SIGSEGV", "non-canonical-address", "0f2802", "0x0", "unknown",
+    { "SIGSEGV", "non-canonical-address", "0f2802", "0x0", "misaligned",
       "Read from 0x7f0000000101, which is not aligned as the instruction needs it "
       "(read 16 bytes at rdx, rdx = 0x7f0000000101)" },
     { "SIGSEGV", "non-canonical-address", "f4", "0x0", "illegal-instruction",

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "report/report.h"
+#include "symbolizer/diagnosis/diagnosis.h"
+
+// The number of frames from the top of the stack that may be a runtime's own, and that
+// an allocator may have called of its own.
+enum { FRAMES_MAX = 64, ALLOCATOR_FRAMES_MAX = 6 };
+
+static const json_t *runtime_frames(const json_t *report)
+{
+    return report_frames(report_crashed_thread(report));
+}
+
+static const char *frame_function(const json_t *frames, size_t index)
+{
+    const char *function = report_string(json_array_get(frames, index), "function");
+    return function != NULL ? function : "";
+}
+
+// is_named is whether function is name, whatever its parameters.
+static bool is_named(const char *function, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(function, name, size) == 0 &&
+           (function[size] == 0 || function[size] == '(' || function[size] == '.');
+}
+
+// find_named finds the outermost frame of the function name. SIZE_MAX: there is none.
+static size_t find_named(const json_t *frames, const char *name)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++)
+        if (is_named(frame_function(frames, i), name))
+            found = i;
+    return found;
+}
+
+// note_raiser adds the first frame of the program's from index on as raised_in.
+static void note_raiser(const json_t *report, json_t *crash, size_t index)
+{
+    static const char *const keys[] = { "function", "file", "line" };
+    const json_t *frames = runtime_frames(report);
+    for (size_t i = index; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = frame_function(frames, i);
+        if (function[0] == 0 || strncmp(function, "std::", 5) == 0 ||
+            report_frame_is_system(report, frame))
+            continue;
+        json_t *place = json_object();
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+            json_t *value = json_object_get(frame, keys[k]);
+            if (value != NULL)
+                (void)json_object_set(place, keys[k], value);
+        }
+        (void)json_object_set_new(crash, "raised_in", place);
+        return;
+    }
+}
+
+static void set_word(json_t *crash, const char *key, const char *word)
+{
+    (void)json_object_set_new(crash, key, json_string(word));
+}
+
+static void note_check(json_t *crash, const char *by, const char *name, size_t size)
+{
+    (void)json_object_set_new(
+        crash, "check",
+        json_pack("{s:s, s:o}", "by", by, "name", json_stringn(name, size)));
+}
+
+// name_virtual_call recognizes the functions that fill a vtable where a class has none
+// of its own.
+static bool name_virtual_call(const json_t *report, json_t *crash)
+{
+    const json_t *frames = runtime_frames(report);
+    size_t pure = find_named(frames, "__cxa_pure_virtual");
+    size_t deleted = find_named(frames, "__cxa_deleted_virtual");
+    if (pure == SIZE_MAX && deleted == SIZE_MAX)
+        return false;
+    set_word(crash, "kind", "pure-virtual");
+    if (pure == SIZE_MAX)
+        set_word(crash, "reason", "deleted-virtual");
+    note_raiser(report, crash, pure != SIZE_MAX ? pure : deleted);
+    return true;
+}
+
+// name_terminate says why std::terminate was called where nothing was thrown.
+static bool name_terminate(const json_t *report, json_t *crash)
+{
+    static const char *const threads[] = {
+        "std::thread::~thread", "std::thread::operator=", "std::__1::thread::~thread",
+        "std::__1::thread::operator="
+    };
+    const json_t *frames = runtime_frames(report);
+    size_t at = find_named(frames, "std::terminate");
+    if (at == SIZE_MAX)
+        return false;
+    set_word(crash, "kind", "terminate");
+    if (is_named(frame_function(frames, at + 1), "std::__terminate")) // libstdc++'s own
+        at++;
+    if (find_named(frames, "__cxa_rethrow") == at + 1)
+        set_word(crash, "reason", "nothing-to-rethrow");
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+        if (is_named(frame_function(frames, at + 1), threads[i]))
+            set_word(crash, "reason", "joinable-thread");
+    note_raiser(report, crash, at + 1);
+    return true;
+}
+
+// name_escape says that an exception was about to leave a noexcept function: it is the
+// function that unwinding asks, or calls, that has called std::terminate. An exception
+// that nobody catches ends in __cxa_throw itself.
+static bool name_escape(const json_t *report, json_t *crash)
+{
+    const json_t *frames = runtime_frames(report);
+    if (report_string(crash, "reason") != NULL ||
+        (find_named(frames, "__gxx_personality_v0") == SIZE_MAX &&
+         find_named(frames, "__cxa_call_terminate") == SIZE_MAX &&
+         find_named(frames, "__clang_call_terminate") == SIZE_MAX))
+        return false;
+    set_word(crash, "reason", "noexcept");
+    return true;
+}
+
+// name_fortified adds which function's check has failed: __memcpy_chk is memcpy's.
+static bool name_fortified(const json_t *report, json_t *crash)
+{
+    static const char after[] = "_chk";
+    const json_t *frames = runtime_frames(report);
+    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+        const char *function = frame_function(frames, i);
+        size_t size = strlen(function);
+        if (strncmp(function, "__", 2) != 0 || size <= 2 + strlen(after) ||
+            strcmp(function + size - strlen(after), after) != 0)
+            continue;
+        note_check(crash, "fortify", function + 2, size - 2 - strlen(after));
+        note_raiser(report, crash, i + 1);
+        return true;
+    }
+    // Those in assembler jump to where the program is ended and leave no frame.
+    size_t at = find_named(frames, "__chk_fail");
+    if (at == SIZE_MAX)
+        return false;
+    const char *file = report_string(json_array_get(frames, ++at), "file");
+    if (file != NULL && strstr(file, "_fortified.h") != NULL) {
+        const char *function = frame_function(frames, at++);
+        note_check(crash, "fortify", function, strlen(function));
+    }
+    note_raiser(report, crash, at);
+    return true;
+}
+
+// An allocator_call is a function of the C library's allocator, or one that is called
+// by it alone.
+static const struct allocator_call {
+    const char *function;
+    const char *call; // what the program called; NULL: its caller tells
+} allocator_calls[] = {
+    { "free", "free" },
+    { "cfree", "free" },
+    { "__libc_free", "free" },
+    { "_int_free", "free" },
+    { "malloc", "malloc" },
+    { "__libc_malloc", "malloc" },
+    { "calloc", "calloc" },
+    { "__libc_calloc", "calloc" },
+    { "realloc", "realloc" },
+    { "__libc_realloc", "realloc" },
+    { "_int_realloc", "realloc" },
+    { "memalign", "memalign" },
+    { "__libc_memalign", "memalign" },
+    { "_int_memalign", "memalign" },
+    { "posix_memalign", "posix_memalign" },
+    { "aligned_alloc", "aligned_alloc" },
+    { "_int_malloc", NULL },
+    { "malloc_consolidate", NULL },
+    { "unlink_chunk", NULL },
+    { "sysmalloc", NULL },
+    { "systrim", NULL },
+    { "tcache_get", NULL },
+    { "tcache_put", NULL },
+};
+
+static const struct allocator_call *allocator_call(const char *function)
+{
+    for (size_t i = 0; i < sizeof(allocator_calls) / sizeof(allocator_calls[0]); i++)
+        if (is_named(function, allocator_calls[i].function))
+            return &allocator_calls[i];
+    return NULL;
+}
+
+static bool is_of_image(const json_t *frames, size_t index, int64_t image)
+{
+    return report_integer(json_array_get(frames, index), "image", -1) == image;
+}
+
+// find_allocator finds the call of the allocator that the crash is in. NULL: it is in
+// none: a frame of another image is on top, or one of another function.
+static const struct allocator_call *find_allocator(const json_t *report,
+                                                   size_t *out_frame)
+{
+    const json_t *frames = runtime_frames(report);
+    const struct allocator_call *found = NULL;
+    int64_t image = report_integer(json_array_get(frames, 0), "image", -2);
+    if (!report_frame_is_system(report, json_array_get(frames, 0)))
+        return NULL;
+    for (size_t i = 0; i < ALLOCATOR_FRAMES_MAX && is_of_image(frames, i, image); i++) {
+        const struct allocator_call *call = allocator_call(frame_function(frames, i));
+        if (call == NULL && found != NULL)
+            break;
+        found = call != NULL ? call : found;
+        *out_frame = i;
+        if (call != NULL && call->call != NULL)
+            break;
+    }
+    return found != NULL && found->call != NULL ? found : NULL;
+}
+
+// is_bad_free is whether the call read the size that stands before a piece of memory,
+// and there was none: it was given what is no such memory.
+static bool is_bad_free(const json_t *crash, const char *call)
+{
+    static const char before[] = "-8";
+    static const char before_hex[] = "-0x8";
+    const char *at = report_string(json_object_get(crash, "access"), "expression");
+    size_t size = at != NULL ? strlen(at) : 0;
+    return (strcmp(call, "free") == 0 || strcmp(call, "realloc") == 0) &&
+           ((size > strlen(before) &&
+             strcmp(at + size - strlen(before), before) == 0) ||
+            (size > strlen(before_hex) &&
+             strcmp(at + size - strlen(before_hex), before_hex) == 0));
+}
+
+// name_allocator says that the C library's allocator came upon a heap that is not as it
+// left it.
+static bool name_allocator(const json_t *report, json_t *crash)
+{
+    size_t frame = 0;
+    const struct allocator_call *found = find_allocator(report, &frame);
+    if (found == NULL || json_object_get(crash, "check") != NULL)
+        return false;
+    note_check(crash, "malloc", found->call, strlen(found->call));
+    if (frame == 0 && is_bad_free(crash, found->call))
+        set_word(crash, "reason", "bad-free");
+    else
+        set_word(crash, "kind", "heap-corruption");
+    note_raiser(report, crash, frame + 1);
+    return true;
+}
+
+static bool diagnosed_kind(const json_t *crash, const char *kind)
+{
+    const char *is = report_string(crash, "kind");
+    return is != NULL && strcmp(is, kind) == 0;
+}
+
+bool diagnosis_runtime(json_t *report, json_t *crash)
+{
+    const char *signal = report_string(crash, "name");
+    bool fault = signal != NULL &&
+                 (strcmp(signal, "SIGSEGV") == 0 || strcmp(signal, "SIGBUS") == 0);
+    if (json_object_get(crash, "raised_in") != NULL)
+        return false;
+    if (json_is_object(json_object_get(crash, "exception")))
+        return name_escape(report, crash);
+    if (diagnosed_kind(crash, "fortify"))
+        return name_fortified(report, crash);
+    if (diagnosed_kind(crash, "abort"))
+        return name_virtual_call(report, crash) || name_terminate(report, crash);
+    bool faulted = fault && !diagnosed_kind(crash, "sent-by-process") &&
+                   !diagnosed_kind(crash, "stack-overflow");
+    return faulted && name_allocator(report, crash);
+}
