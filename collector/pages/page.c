@@ -56,6 +56,18 @@ void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
     html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
 }
 
+void page_write_age(struct text *out, int64_t moment_ms, int64_t now_ms)
+{
+    enum { DAY_END = 10, MINUTE_END = 16 };
+    char exact[MOMENT_SIZE];
+    char ago[MOMENT_SIZE];
+    moment_write(moment_ms, exact);
+    moment_write_ago(moment_ms, now_ms, ago);
+    exact[DAY_END] = ' ';
+    exact[MINUTE_END] = 0;
+    html_write(out, "<span title=\"%s UTC\">%s</span>", exact, ago);
+}
+
 void page_write_link(struct text *out, const char *class, const char *key,
                      const char *value, const char *text)
 {
@@ -124,18 +136,18 @@ static void write_bar(struct text *out, const struct store_group *group, size_t 
                tall, 10, day, (long long)count);
 }
 
-// write_bars draws the days that have reports, or those that have none, as one path:
-// lists have hundreds of bars.
+// write_bars draws the days that have reports as one path, a stroke a day: lists have
+// hundreds of bars.
 static void write_bars(struct text *out, const struct store_group *group, int64_t most,
-                       int height, bool some)
+                       int height)
 {
-    html_write(out, "<path class=\"%s\" d=\"", some ? "some" : "none");
+    html_write(
+        out, "<path class=\"none\" d=\"M0 %dh%dv1h-%d\"/><path class=\"some\" d=\"",
+        height - 1, STORE_TREND_DAYS * (BAR + GAP), STORE_TREND_DAYS * (BAR + GAP));
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
-        int64_t count = group->trend[i];
-        if ((count != 0) == some)
-            html_write(out, "M%d %dv-%dh%dv%d", (int)i * (BAR + GAP), height,
-                       bar_height(count, most, height), BAR,
-                       bar_height(count, most, height));
+        if (group->trend[i] != 0)
+            html_write(out, "M%d %dV%d", (int)i * (BAR + GAP) + BAR / 2, height,
+                       height - bar_height(group->trend[i], most, height));
     }
     html_write(out, "\"/>");
 }
@@ -157,10 +169,8 @@ void page_write_trend(struct text *out, const struct store_group *group, bool la
         (long long)sum, STORE_TREND_DAYS);
     for (size_t i = 0; large && i < STORE_TREND_DAYS; i++)
         write_bar(out, group, i, most, height);
-    if (!large) {
-        write_bars(out, group, most, height, false);
-        write_bars(out, group, most, height, true);
-    }
+    if (!large)
+        write_bars(out, group, most, height);
     html_write(out, "</svg>");
 }
 

@@ -45,7 +45,7 @@ void page_common_write(struct text *out, struct store *store,
         html_write(out, "<li><b>%lld of %lld</b><span>%s ", (long long)fact->count,
                    (long long)group->count, fact->kind->label);
         write_common_value(out, fact->kind, fact->value);
-        html_write(out, "</span><i>elsewhere %d %%</i></li>",
+        html_write(out, "</span><i>%d %% elsewhere</i></li>",
                    (int)(fact->elsewhere * 100 + 0.5));
     }
     html_write(out, "</ul></section>\n");

@@ -6,7 +6,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 
-enum { RELEASES_IN_A_ROW = 2, TITLE_BYTES = 160, SUMMARY_BYTES = 120, CHIP_BYTES = 40 };
+enum { RELEASES_IN_A_ROW = 1, TITLE_BYTES = 160, SUMMARY_BYTES = 120, CHIP_BYTES = 40 };
 
 static void write_row_programs(struct text *out, const struct store_group *group)
 {
@@ -55,9 +55,9 @@ static void write_row_meta(const struct page_group_rows *rows,
                group->status, group->status);
     write_row_programs(out, group);
     html_write(out, "<span>last seen ");
-    page_write_time(out, group->last_seen_ms, rows->now_ms);
+    page_write_age(out, group->last_seen_ms, rows->now_ms);
     html_write(out, "</span><span>first ");
-    page_write_time(out, group->first_seen_ms, rows->now_ms);
+    page_write_age(out, group->first_seen_ms, rows->now_ms);
     html_write(out, "</span>");
     if (group->held_back != 0) {
         html_write(out, "<span>");

@@ -46,6 +46,13 @@ static bool overview_filter(struct overview *overview, const char *key,
         status = search_add(search, "since", overview->since);
     memcpy(out->store.terms, search->terms, sizeof(out->store.terms));
     out->store.term_count = search->count;
+    for (size_t i = 0; i < search->count; i++) {
+        struct store_term *term = &out->store.terms[i];
+        if (term->key == STORE_KEY_FIRST_RELEASE && term->value[0] == 0)
+            *term = (struct store_term){ .key = STORE_KEY_FIRST_SEEN,
+                                         .number = overview->now_ms -
+                                                   7 * (int64_t)MOMENT_DAY_MS };
+    }
     if (status != CH_OK && overview->status == CH_OK)
         overview->status = status;
     return status == CH_OK;
@@ -74,8 +81,8 @@ struct card {
     const char *about; // what the heading does not say; may be empty
     const char *key;   // of the search
     const char *value;
-    enum store_sort sort;
     const char *sort_parameter;
+    enum store_sort sort;
     bool counted;
 };
 
@@ -101,7 +108,7 @@ static void write_card(struct overview *overview, const struct card *card)
         page_write_number(out, found);
         html_write(out, "</b>");
     }
-    html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"lines\">",
+    html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"leads\">",
                card->about);
     keep_failure(overview, store_list_groups(overview->store, &filter.store,
                                              page_group_line_write, &rows, next));
@@ -115,15 +122,15 @@ static void write_cards(struct overview *overview)
 {
     bool named = overview->release[0] != 0;
     const struct card cards[] = {
-        { named ? "New in this release" : "New", "", named ? "first_release" : "since",
-          named ? overview->release : "7d", STORE_SORT_COUNT, "sort=count", true },
-        { "Came back", "Resolved once, and seen again.", "is", "regressed",
-          STORE_SORT_LAST_SEEN, "", true },
+        { named ? "New in this release" : "New", "", named ? "first_release" : "is",
+          named ? overview->release : "new", "sort=count", STORE_SORT_COUNT, true },
+        { "Came back", "Resolved once, and seen again.", "is", "regressed", "",
+          STORE_SORT_LAST_SEEN, true },
         { "Rising", "Twice as many in seven days as in the seven before.", "is",
-          "rising", STORE_SORT_COUNT, "sort=count", true },
-        { "Most machines", "", NULL, NULL, STORE_SORT_MACHINES, "sort=machines",
+          "rising", "sort=count", STORE_SORT_COUNT, true },
+        { "Most machines", "", NULL, NULL, "sort=machines", STORE_SORT_MACHINES,
           false },
-        { "Nobody has taken", "", "is", "unassigned", STORE_SORT_COUNT, "sort=count",
+        { "Nobody has taken", "", "is", "unassigned", "sort=count", STORE_SORT_COUNT,
           true },
     };
     html_write(overview->out, "<div class=\"cards\">");
@@ -176,7 +183,7 @@ static void write_lone_hosts(struct overview *overview)
     html_write(overview->out,
                "<section class=\"card\"><h2>Machines that crash alone</h2>"
                "<p class=\"about\">Many groups on one machine alone point"
-               " to its hardware.</p><ol class=\"lines\">");
+               " to its hardware.</p><ol class=\"leads\">");
     text_append(overview->out, hosts.bytes, hosts.size);
     html_write(overview->out, "</ol></section>\n");
 }

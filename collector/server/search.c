@@ -50,19 +50,19 @@ enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 // who reads the filter names that release.
 static const struct {
     const char *name;
-    enum store_key key;
     const char *value;
+    enum store_key key;
     bool negated;
 } states[] = {
-    { "any", STORE_KEY_ANY, "", false },
-    { "open", STORE_KEY_OPEN, "", false },
-    { "new", STORE_KEY_FIRST_RELEASE, "", false },
-    { "regressed", STORE_KEY_STATUS, "regressed", false },
-    { "rising", STORE_KEY_RISING, "", false },
-    { "resolved", STORE_KEY_STATUS, "resolved", false },
-    { "ignored", STORE_KEY_STATUS, "ignored", false },
-    { "assigned", STORE_KEY_ASSIGNED, "", false },
-    { "unassigned", STORE_KEY_ASSIGNED, "", true },
+    { "any", "", STORE_KEY_ANY, false },
+    { "open", "", STORE_KEY_OPEN, false },
+    { "new", "", STORE_KEY_FIRST_RELEASE, false },
+    { "regressed", "regressed", STORE_KEY_STATUS, false },
+    { "rising", "", STORE_KEY_RISING, false },
+    { "resolved", "resolved", STORE_KEY_STATUS, false },
+    { "ignored", "ignored", STORE_KEY_STATUS, false },
+    { "assigned", "", STORE_KEY_ASSIGNED, false },
+    { "unassigned", "", STORE_KEY_ASSIGNED, true },
 };
 enum { STATE_COUNT = sizeof(states) / sizeof(states[0]) };
 

@@ -18,30 +18,30 @@ enum {
 // carried says where reports carry the value of a key: kind is its facet; column is its
 // column, or NULL where it is a mark; part: the value may be a part of what is carried.
 static const struct {
-    enum store_facet kind;
     const char *column;
+    enum store_facet kind;
     bool part;
 } carried[] = {
-    [STORE_KEY_RELEASE] = { FACET_RELEASE, "r.release", false },
-    [STORE_KEY_ENVIRONMENT] = { FACET_ENVIRONMENT, "r.environment", false },
-    [STORE_KEY_SIGNAL] = { FACET_SIGNAL, NULL, false },
-    [STORE_KEY_SIGNAL_NAME] = { FACET_SIGNAL_NAME, "r.signal_name", false },
-    [STORE_KEY_HOST] = { FACET_HOSTNAME, "r.hostname", false },
-    [STORE_KEY_PROGRAM] = { FACET_EXECUTABLE, "r.executable", false },
-    [STORE_KEY_TAG] = { FACET_TAG, NULL, false },
-    [STORE_KEY_KIND] = { FACET_KIND, NULL, false },
-    [STORE_KEY_FRAME] = { FACET_FRAME, NULL, true },
-    [STORE_KEY_FILE] = { FACET_FILE, NULL, true },
-    [STORE_KEY_BUILD] = { FACET_BUILD, NULL, true },
-    [STORE_KEY_MESSAGE] = { FACET_MESSAGE, NULL, true },
-    [STORE_KEY_KERNEL] = { FACET_KERNEL, NULL, false },
-    [STORE_KEY_PROCESSOR] = { FACET_PROCESSOR, NULL, false },
-    [STORE_KEY_UPTIME] = { FACET_UPTIME, NULL, false },
-    [STORE_KEY_THREAD] = { FACET_THREAD, NULL, false },
-    [STORE_KEY_ADDRESS] = { FACET_ADDRESS, NULL, false },
-    [STORE_KEY_REGISTER] = { FACET_REGISTER, NULL, false },
-    [STORE_KEY_ARGUMENT] = { FACET_ARGUMENT, NULL, false },
-    [STORE_KEY_DEPTH] = { FACET_DEPTH, NULL, false },
+    [STORE_KEY_RELEASE] = { "r.release", FACET_RELEASE, false },
+    [STORE_KEY_ENVIRONMENT] = { "r.environment", FACET_ENVIRONMENT, false },
+    [STORE_KEY_SIGNAL] = { NULL, FACET_SIGNAL, false },
+    [STORE_KEY_SIGNAL_NAME] = { "r.signal_name", FACET_SIGNAL_NAME, false },
+    [STORE_KEY_HOST] = { "r.hostname", FACET_HOSTNAME, false },
+    [STORE_KEY_PROGRAM] = { "r.executable", FACET_EXECUTABLE, false },
+    [STORE_KEY_TAG] = { NULL, FACET_TAG, false },
+    [STORE_KEY_KIND] = { NULL, FACET_KIND, false },
+    [STORE_KEY_FRAME] = { NULL, FACET_FRAME, true },
+    [STORE_KEY_FILE] = { NULL, FACET_FILE, true },
+    [STORE_KEY_BUILD] = { NULL, FACET_BUILD, true },
+    [STORE_KEY_MESSAGE] = { NULL, FACET_MESSAGE, true },
+    [STORE_KEY_KERNEL] = { NULL, FACET_KERNEL, false },
+    [STORE_KEY_PROCESSOR] = { NULL, FACET_PROCESSOR, false },
+    [STORE_KEY_UPTIME] = { NULL, FACET_UPTIME, false },
+    [STORE_KEY_THREAD] = { NULL, FACET_THREAD, false },
+    [STORE_KEY_ADDRESS] = { NULL, FACET_ADDRESS, false },
+    [STORE_KEY_REGISTER] = { NULL, FACET_REGISTER, false },
+    [STORE_KEY_ARGUMENT] = { NULL, FACET_ARGUMENT, false },
+    [STORE_KEY_DEPTH] = { NULL, FACET_DEPTH, false },
 };
 
 void store_query_deinit(struct store_query *query)

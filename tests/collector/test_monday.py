@@ -1,0 +1,305 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_monday COLLECTOR FOLDER [STORE]: what a team asks on Monday morning, about the fleet
+# of monday_reports.py. Each question is answered in Chromium without JavaScript within
+# three clicks, and by one request to the API. Screenshots are left in FOLDER. All 6,000
+# reports with CRASHHOOK_FULL=1, else 1,200.
+
+import json
+import os
+import sys
+import unittest
+import urllib.parse
+
+import monday_reports
+from browser import Browser
+from monday_reports import fingerprint_of, function_of
+from running import Collector
+
+BINARY, FOLDER = None, None
+COUNT = 6000 if os.environ.get("CRASHHOOK_FULL") == "1" else 1200
+PAGE_MAX = 60 * 1024
+CLICKS_MAX = 3
+SIZES = ((1440, 1100), (768, 1100), (360, 740))
+
+
+class Monday(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.collector = cls.enterClassContext(Collector(BINARY))
+        cls.browser = cls.enterClassContext(Browser())
+        cls.monday = monday_reports.Monday(COUNT)
+        print(f"{len(cls.monday.reports)} reports, seed {monday_reports.SEED}")
+        cls.monday.send(cls.collector)
+        cls.browser.look(1440, 1100, False)
+        cls.browser.scripts(False)
+
+    def setUp(self):
+        self.clicks = 0
+
+    def start(self, path="/"):
+        self.browser.go(self.collector.url + path)
+
+    def follow(self, words):
+        """Clicks the first link that begins with words."""
+        self.clicks += 1
+        self.assertLessEqual(self.clicks, CLICKS_MAX)
+        place = self.browser.evaluate(
+            "[...document.querySelectorAll('a')].find(e => e.innerText.trim()"
+            f".startsWith({json.dumps(words)}))?.getAttribute('href')")
+        self.assertIsNotNone(place, f"no link {words} in {self.text()}")
+        self.browser.click(f"a[href={json.dumps(place)}]")
+
+    def search(self, words):
+        """Types into the search field and presses its button: one click."""
+        self.clicks += 1
+        self.browser.type("[name=q]", words)
+        self.browser.click("form[role=search] button")
+
+    def text(self):
+        return self.browser.evaluate("document.body.innerText")
+
+    def listed(self):
+        """The ids of the groups in the list that is shown."""
+        return self.browser.evaluate(
+            "[...document.querySelectorAll('.groups .title')]"
+            ".map(e => e.getAttribute('href').split('/')[2])")
+
+    def ask(self, query):
+        status, answer = self.collector.json("GET", "/api/v1/groups?" + query)
+        self.assertEqual(status, 200, answer)
+        return answer["groups"]
+
+    def ids(self, query):
+        return {group["id"] for group in self.ask(query)}
+
+    def all_of(self, groups):
+        return {fingerprint_of(group) for group in groups}
+
+    def test_what_is_new_in_this_release(self):
+        new = self.all_of(monday_reports.NEW)
+        self.start()
+        self.follow("New in this release")
+        self.assertEqual(set(self.listed()), new)
+        self.assertIn(f"since {monday_reports.NEWEST}", self.text())
+        self.assertEqual(self.ids("is=new"), new)
+        self.assertEqual(self.ids(f"is=new&for_release={monday_reports.NEWEST}"), new)
+        self.assertEqual(self.ids(f"first_release={monday_reports.NEWEST}"), new)
+
+    def test_what_was_new_in_an_older_release(self):
+        older = monday_reports.RELEASES[3]
+        self.start("/?for_release=" + older)
+        self.follow("New in this release")
+        self.assertEqual(set(self.listed()) & self.all_of(monday_reports.NEW), set())
+        self.assertEqual({group["first_release"] for group in
+                          self.ask("is=new&for_release=" + older)}, {older}
+                         if self.listed() else set())
+
+    def test_what_came_back(self):
+        back = self.all_of(monday_reports.BACK)
+        self.start()
+        self.follow("Came back")
+        self.assertEqual(set(self.listed()), back)
+        self.follow("SIGSEGV in " + function_of(monday_reports.BACK[0]))
+        self.assertIn("It was resolved, and is back", self.text())
+        self.assertEqual(self.ids("is=regressed"), back)
+        self.assertEqual(self.ids("is=regressed&for_release=1.0.0"), set())
+        self.assertEqual(
+            self.ids("is=regressed&for_release=" + monday_reports.NEWEST), back)
+
+    def test_what_rises(self):
+        rising = self.all_of(monday_reports.RISING)
+        self.start()
+        self.follow("Rising")
+        self.assertEqual(set(self.listed()), rising)
+        self.assertEqual(self.ids("is=rising"), rising)
+
+    def test_what_hits_most_machines(self):
+        everywhere = fingerprint_of(monday_reports.EVERYWHERE)
+        self.start()
+        self.follow("Most machines")
+        self.assertEqual(self.listed()[0], everywhere)
+        self.assertIn(f"{len(monday_reports.GOOD_HOSTS)}\nmachines", self.text())
+        first = self.ask("sort=machines&limit=1")[0]
+        self.assertEqual((first["id"], first["machines"]),
+                         (everywhere, len(monday_reports.GOOD_HOSTS)))
+
+    def test_whether_it_is_our_code_or_one_bad_host(self):
+        alone = self.all_of(monday_reports.BAD_MEMORY)
+        self.start()
+        self.assertIn("Machines that crash alone", self.text())
+        self.follow(monday_reports.BAD_HOST)
+        self.assertEqual(set(self.listed()), alone)
+        groups = self.ask("host=" + monday_reports.BAD_HOST)
+        self.assertEqual({group["id"] for group in groups}, alone)
+        self.assertEqual({group["machines"] for group in groups}, {1})
+
+    def test_where_else_a_function_a_file_or_a_build_crashes(self):
+        word = monday_reports.WORDS[0]
+        same = self.all_of(group for group in range(monday_reports.GROUPS)
+                           if group % len(monday_reports.WORDS) == 0)
+        for term in (f"frame:{word}_handle", f"file:src/{word}.c"):
+            self.clicks = 0
+            self.start()
+            self.search(term)
+            self.assertEqual(set(self.listed()), same, term)
+            key, value = term.split(":")
+            self.assertEqual(self.ids(f"{key}={value}"), same)
+        build = self.monday.reports[0]["images"][0]["build_id"]
+        self.assertEqual(len(self.ids(f"build={build[:12]}&limit=200")),
+                         monday_reports.GROUPS)
+        self.assertEqual(self.ids("q=" + urllib.parse.quote(f"frame:{word} -file:x")),
+                         self.ids(f"frame={word}"))
+
+    def test_what_these_crashes_have_in_common(self):
+        for group, key, value in (
+                (monday_reports.DEEP, "depth", "over 9,000 frames"),
+                (monday_reports.NULL_KEY, "argument",
+                 f"k = 0 in {function_of(monday_reports.NULL_KEY)}")):
+            self.clicks = 0
+            self.start()
+            self.search(function_of(group))
+            self.follow("SIGSEGV in " + function_of(group))
+            self.assertIn(value, self.text())
+            self.assertIn("% elsewhere", self.text())
+            _, answer = self.collector.json("GET",
+                                            "/api/v1/groups/" + fingerprint_of(group))
+            facts = [fact for fact in answer["common"] if fact["value"] == value]
+            self.assertEqual([(fact["key"], fact["count"]) for fact in facts],
+                             [(key, answer["count"])])
+            self.assertEqual(self.ids(urllib.parse.urlencode({key: value})),
+                             {fingerprint_of(group)})
+
+    def test_how_many_crashes_a_release_has(self):
+        self.start()
+        self.assertIn("Crashes by release", self.text())
+        self.follow(monday_reports.NEWEST)
+        of_release = [report for report in self.monday.reports
+                      if report["release"] == monday_reports.NEWEST]
+        groups = self.ask(f"release={monday_reports.NEWEST}&limit=200&sort=count")
+        self.assertEqual(sum(group["filtered_count"] for group in groups),
+                         len(of_release))
+        counts = [group["filtered_count"] for group in groups]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+
+    def test_who_takes_it_and_what_was_decided(self):
+        taken = fingerprint_of(monday_reports.TAKEN)
+        self.start()
+        self.search("assignee:kim")
+        self.assertEqual(self.listed(), [taken])
+        self.follow("SIGSEGV in " + function_of(monday_reports.TAKEN))
+        self.assertIn("waits for the new driver", self.text())
+        self.assertEqual(self.ids("assignee=kim"), {taken})
+        self.assertNotIn(taken, self.ids("is=unassigned&limit=200"))
+
+    def test_every_order_pages_through_every_group_once(self):
+        for sort in ("last_seen", "first_seen", "count", "machines"):
+            seen, cursor, places = [], "", []
+            while cursor is not None:
+                _, answer = self.collector.json(
+                    "GET", f"/api/v1/groups?limit=33&sort={sort}&since=50d"
+                    + (f"&cursor={cursor}" if cursor else ""))
+                seen += [group["id"] for group in answer["groups"]]
+                places += [group["filtered_count" if sort == "count" else sort]
+                           for group in answer["groups"]]
+                cursor = answer["next"]
+            self.assertEqual(len(seen), len(set(seen)), sort)
+            self.assertEqual(len(seen), monday_reports.GROUPS, sort)
+            self.assertEqual(places, sorted(places, reverse=True), sort)
+
+    def test_more_groups_are_a_link_away_with_the_same_search_and_order(self):
+        self.start("/groups?q=is:any&sort=count")
+        first = self.listed()
+        self.follow("More groups")
+        self.assertIn("q=is:any", self.browser.evaluate("location.search"))
+        self.assertIn("sort=count", self.browser.evaluate("location.search"))
+        self.assertEqual(len(first + self.listed()), monday_reports.GROUPS)
+        self.assertEqual(set(first) & set(self.listed()), set())
+
+    def test_everything_clickable_on_a_group_narrows_the_list(self):
+        self.start("/groups/" + fingerprint_of(monday_reports.EVERYWHERE))
+        links = self.browser.evaluate(
+            "[...document.querySelectorAll('main a[href^=\"/groups?\"]')]"
+            ".map(e => e.getAttribute('href'))")
+        self.assertGreater(len(links), 20)
+        for link in sorted(set(links)):
+            status, _, page = self.collector.request("GET", link)
+            self.assertEqual(status, 200, link)
+            self.assertIn(function_of(monday_reports.EVERYWHERE).encode(), page, link)
+
+    def test_lists_and_groups_of_fifty_rows_weigh_less_than_60_kb(self):
+        for path in ("/", "/groups", "/groups?q=is:any&sort=count",
+                     "/groups/" + fingerprint_of(monday_reports.EVERYWHERE)):
+            _, _, page = self.collector.request("GET", path)
+            print(f"{path}: {len(page)} bytes")
+            self.assertLess(len(page), PAGE_MAX, path)
+
+    def test_pages_fit_every_width_in_light_and_dark(self):
+        pages = {"overview": "/", "list": "/groups?q=program:shopd&sort=count",
+                 "group": "/groups/" + fingerprint_of(monday_reports.DEEP)}
+        for name, path in pages.items():
+            for width, height in SIZES:
+                for dark in (False, True):
+                    self.browser.look(width, height, dark)
+                    self.start(path)
+                    wide = self.browser.evaluate("document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, (name, width))
+                    shade = "dark" if dark else "light"
+                    self.browser.screenshot(
+                        os.path.join(FOLDER, f"monday_{name}_{width}_{shade}.png"), True)
+        self.browser.look(1440, 1100, False)
+
+
+class Bulk(unittest.TestCase):
+    """What is done with several groups at once, by the form of the list."""
+
+    def test_chosen_groups_are_assigned_ignored_and_merged_together(self):
+        with Collector(BINARY) as collector, Browser() as browser:
+            monday_reports.Monday(100).send(collector)
+            browser.look(1440, 1100, False)
+            browser.scripts(False)
+            chosen = [fingerprint_of(group) for group in (20, 21, 22)]
+            self.choose(browser, collector, chosen)
+            browser.type(".bulk [name=assignee]", "lee")
+            browser.click(".bulk [name=assign]")
+            self.assertIn("q=-program:none", browser.evaluate("location.search"))
+            self.assertEqual(self.ids(collector, "assignee=lee"), set(chosen))
+            self.choose(browser, collector, chosen[:2])
+            browser.click(".bulk [value=ignored]")
+            self.assertEqual(self.ids(collector, "is=ignored"), set(chosen[:2]))
+            others = [fingerprint_of(group) for group in (30, 33)]
+            self.choose(browser, collector, others)
+            browser.click(".bulk [name=merge]")
+            merged = [collector.json("GET", "/api/v1/groups/" + group)[1]["id"]
+                      for group in others]
+            self.assertEqual(merged[0], merged[1])
+
+    def test_a_bulk_form_without_groups_or_with_a_foreign_way_back_is_harmless(self):
+        with Collector(BINARY) as collector:
+            monday_reports.Monday(100).send(collector)
+            headers = {"Sec-Fetch-Site": "same-origin",
+                       "Content-Type": "application/x-www-form-urlencoded"}
+            status, _, page = collector.request("POST", "/groups", "status=ignored",
+                                                headers)
+            self.assertEqual((status, b"hoose a group" in page), (400, True))
+            fields = urllib.parse.urlencode({"id": fingerprint_of(20), "status": "ignored",
+                                             "back": "x\r\nSet-Cookie: a=b"})
+            status, answer, _ = collector.request("POST", "/groups", fields, headers)
+            self.assertEqual((status, answer["Location"]), (303, "/groups"))
+            self.assertIsNone(answer["Set-Cookie"])
+
+    def choose(self, browser, collector, groups):
+        browser.go(collector.url + "/groups?q=-program:none+is:any&limit=200")
+        for group in groups:
+            browser.evaluate(f"document.querySelector('[value=\"{group}\"]').checked = true")
+
+    def ids(self, collector, query):
+        _, answer = collector.json("GET", "/api/v1/groups?" + query)
+        return {group["id"] for group in answer["groups"]}
+
+
+if __name__ == "__main__":
+    BINARY, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+    os.makedirs(FOLDER, exist_ok=True)
+    unittest.main(verbosity=2)
