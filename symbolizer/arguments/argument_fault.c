@@ -12,8 +12,6 @@
 enum {
     WORD_BYTES = 8,
     STACK_POINTER = 7,
-    // A pointer below this is null with an offset, as the kind of the crash says.
-    NULL_BELOW = 65536,
 };
 
 // fault is the crash whose variable is looked for.
@@ -24,8 +22,9 @@ struct fault {
     struct argument_named named;
     uint64_t value; // the bad one
     uint8_t bytes;
-    uint64_t elements; // of the array that it is outside of; 0: none
-    struct argument_named array;
+    uint64_t elements;              // of the array that it is outside of; 0: none
+    struct text array;              // its name
+    struct argument_named parts[2]; // of an address
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -70,49 +69,105 @@ static bool fault_has_operand(const struct fault *f,
     return report_address(access, "address", &said) && said == address;
 }
 
-// fault_name_pointer names the pointer of the operand: the base, if it cannot be an
-// object's address itself, or if nothing else is part of the address.
-static bool fault_name_pointer(struct fault *f, const struct instruction_memory *memory)
+// fault_name_base names the base of an operand that is nothing else.
+static bool fault_name_base(struct fault *f, const struct instruction_memory *memory)
 {
     uint64_t base = f->innermost->frame.registers.value[memory->base];
-    bool alone = memory->index == INSTRUCTION_NO_REGISTER;
-    if (memory->base == STACK_POINTER || (!alone && base >= NULL_BELOW))
-        return false;
-    return fault_name_register(f, 0, memory->base, base);
+    return memory->index == INSTRUCTION_NO_REGISTER && memory->base != STACK_POINTER &&
+           fault_name_register(f, 0, memory->base, base);
 }
 
-// fault_note_array notes the array that the base is the address of, and how many
-// elements it has.
-static bool fault_note_array(struct fault *f, const struct instruction_memory *memory)
+// fault_type is the type of a named value, without typedefs and qualifiers.
+static const struct type *fault_type(const struct argument_named *named)
 {
-    const struct argument_call *call = f->innermost;
-    if (!argument_trace_register(&f->trace, 0, memory->base, WORD_BYTES, &f->array) ||
-        !f->array.is_address)
-        return false;
-    const struct type_table *table = &call->image->types.table;
-    const struct type *array = &table->types[type_strip(table, f->array.type)];
+    const struct type_table *table = &named->call->image->types.table;
+    return &table->types[type_strip(table, named->type)];
+}
+
+// fault_blame makes one of the two parts of an address the bad value.
+static void fault_blame(struct fault *f, int part)
+{
+    struct text unused = f->named.expression;
+    f->named = f->parts[part];
+    f->parts[part].expression = unused;
+    f->value = f->named.value;
+    f->bytes = WORD_BYTES;
+}
+
+// fault_is_null says whether a part is a pointer that is null.
+static bool fault_is_null(const struct argument_named *part)
+{
+    return part->has_value && !part->is_address && part->scale == 1 &&
+           part->value == 0 && fault_type(part)->kind == TYPE_POINTER;
+}
+
+// fault_is_outside says whether a part is an index that is outside of the array whose
+// address the other one is, and notes the array.
+static bool fault_is_outside(struct fault *f, const struct argument_named *part,
+                             const struct argument_named *other)
+{
+    const struct type_table *table = &other->call->image->types.table;
+    const struct type *array = fault_type(other);
     uint64_t size;
-    if (array->kind != TYPE_ARRAY || array->count == 0 ||
-        type_size(table, array->target, &size) != CH_OK || size != memory->scale)
+    uint64_t bytes;
+    if (!part->has_value || part->is_address || !other->is_address ||
+        array->kind != TYPE_ARRAY || array->count == 0 ||
+        fault_type(part)->kind != TYPE_INTEGER ||
+        type_size(table, array->target, &size) != CH_OK || size != part->scale ||
+        type_size(table, part->type, &bytes) != CH_OK || bytes > WORD_BYTES ||
+        part->value < array->count)
         return false;
     f->elements = array->count;
-    return true;
+    text_clear(&f->array);
+    text_append(&f->array, other->expression.bytes, other->expression.size);
+    return text_ok(&f->array);
 }
 
-// fault_name_index names the index of the operand, if it is outside of the array that
-// the base is.
-static bool fault_name_index(struct fault *f, const struct instruction_memory *memory)
+// fault_name_parts names the base or the index of which the address is the sum.
+static bool fault_name_parts(struct fault *f)
 {
-    if (memory->index >= ARGUMENT_GENERAL_REGISTERS || !fault_note_array(f, memory))
+    for (int i = 0; i < 2; i++) {
+        if (!fault_is_null(&f->parts[i]) &&
+            !fault_is_outside(f, &f->parts[i], &f->parts[1 - i]))
+            continue;
+        fault_blame(f, i);
+        return true;
+    }
+    return false;
+}
+
+// fault_part names a register that is part of the address.
+static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
+                       struct argument_named *out)
+{
+    uint64_t value = f->innermost->frame.registers.value[reg];
+    if (!argument_trace_register(&f->trace, 0, reg, WORD_BYTES, out))
         return false;
-    uint64_t index = f->innermost->frame.registers.value[memory->index];
-    if (index < f->elements)
-        return false;
-    f->value = index;
-    f->bytes = 4;
-    return argument_trace_register(&f->trace, 0, memory->index, WORD_BYTES,
-                                   &f->named) &&
-           !f->named.is_address && fault_agrees(f);
+    if (!out->has_value && out->scale == 1) {
+        out->value = value;
+        out->has_value = true;
+    }
+    uint64_t product = out->value * out->scale;
+    bool agrees = product == value || (uint32_t)product == (uint32_t)value;
+    out->scale *= scale;
+    return out->has_value && agrees;
+}
+
+// fault_name_sum names a part of an address that is the sum of two registers: in the
+// operand itself, or before.
+static bool fault_name_sum(struct fault *f, const struct instruction_memory *memory)
+{
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS)
+        return fault_part(f, memory->base, 1, &f->parts[0]) &&
+               fault_part(f, memory->index, memory->scale, &f->parts[1]) &&
+               fault_name_parts(f);
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    return argument_trace_sum(&f->trace, 0, memory->base, f->parts) &&
+           f->parts[0].has_value && f->parts[1].has_value &&
+           f->parts[0].value * f->parts[0].scale +
+                   f->parts[1].value * f->parts[1].scale ==
+               base &&
+           fault_name_parts(f);
 }
 
 static bool fault_name_operand(struct fault *f)
@@ -130,8 +185,8 @@ static bool fault_name_operand(struct fault *f)
     if (!fault_is_kind(f, kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))
         return false;
-    return fault_name_index(f, &step->effects.memory) ||
-           fault_name_pointer(f, &step->effects.memory);
+    return fault_name_base(f, &step->effects.memory) ||
+           fault_name_sum(f, &step->effects.memory);
 }
 
 // fault_name_divisor names the register or memory that a division divides by.
@@ -222,8 +277,7 @@ static json_t *fault_write(const struct fault *f)
     if (f->elements != 0) {
         (void)json_object_set_new(variable, "elements",
                                   json_integer((json_int_t)f->elements));
-        (void)json_object_set_new(variable, "array",
-                                  json_string(f->array.expression.bytes));
+        (void)json_object_set_new(variable, "array", json_string(f->array.bytes));
     }
     return variable;
 }
@@ -247,7 +301,9 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
         if (ways[i](f))
             variable = fault_write(f);
     argument_named_deinit(&f->named);
-    argument_named_deinit(&f->array);
+    argument_named_deinit(&f->parts[0]);
+    argument_named_deinit(&f->parts[1]);
+    text_deinit(&f->array);
     free(f);
     return variable;
 }

@@ -332,6 +332,7 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
         state->places[SP] = state->places[BP];
         flow_pop(state, slots, BP);
         return;
+    case INSTRUCTION_SUMS:
     case INSTRUCTION_DOES_OTHER:
         do_other(state, slots, effects);
         return;

@@ -2,6 +2,7 @@
 #include "symbolizer/arguments/argument_path.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
 #include "symbolizer/types/type_members.h"
 
@@ -26,10 +27,14 @@ static bool path_enter_member(struct path *path)
     struct type_member member;
     const struct type_part *found = NULL;
     uint64_t begin = 0;
+    int named = INT_MAX; // depth of a named member whose own members follow
     type_members_init(&members, path->table, type);
     while (type_members_next(&members, &member)) {
         uint64_t at = member.offset_bits / 8;
         uint64_t size;
+        if (member.depth > named)
+            continue;
+        named = member.opens && member.part->name[0] != 0 ? member.depth : INT_MAX;
         if (member.part->name[0] == 0 || member.offset_bits % 8 != 0 ||
             type_size(path->table, member.part->type, &size) != CH_OK ||
             path->offset < at || path->offset - at >= size)

@@ -300,6 +300,20 @@ static bool trace_load(struct tracing *t, size_t step,
     return false;
 }
 
+// trace_scale follows the register that step multiplies. False: it does not.
+static bool trace_scale(struct tracing *t, size_t step)
+{
+    const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
+    if (memory->base != INSTRUCTION_NO_REGISTER ||
+        memory->index >= ARGUMENT_GENERAL_REGISTERS || memory->displacement != 0 ||
+        t->count != 0 || t->added != 0 || t->out->scale != 1)
+        return false;
+    t->out->scale = memory->scale;
+    t->reg = memory->index;
+    t->at = step;
+    return true;
+}
+
 // trace_step_back follows the instruction that gave the register its value. True: the
 // end was reached.
 static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
@@ -321,6 +335,8 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
     case INSTRUCTION_LOADS:
         return trace_load(t, step, &effects->memory, out_named);
     case INSTRUCTION_ADDRESSES:
+        if (trace_scale(t, step))
+            return false;
         *out_named = trace_address(t, step, &effects->memory, &address) &&
                      trace_end_at_address(t, step, address);
         return true;
@@ -353,6 +369,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     const struct argument_call *call = &trace->stack->calls[index];
     *t = (struct tracing){ .trace = trace, .call = call, .out = out };
     out->has_value = out->is_address = out->variable = false;
+    out->scale = 1;
     if (trace->stack->arch->id != UNWIND_ARCH_AMD64 || call->image == NULL)
         return false;
     t->scan = trace_code(call);
@@ -369,6 +386,31 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
     t.reg = reg;
     t.bytes = bytes;
     return trace_back(&t);
+}
+
+bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named out[2])
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &out[0], &t))
+        return false;
+    t.reg = reg;
+    size_t step = trace_definition(&t);
+    const struct instruction_effects *effects =
+        step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
+    if (effects == NULL || effects->action != INSTRUCTION_SUMS)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        struct tracing part;
+        if (!trace_begin(trace, index, &out[i], &part))
+            return false;
+        part.at = step;
+        part.reg = i == 0 ? effects->to : effects->from;
+        part.bytes = WORD_BYTES;
+        if (!trace_back(&part))
+            return false;
+    }
+    return true;
 }
 
 bool argument_trace_memory(struct argument_trace *trace, size_t index,

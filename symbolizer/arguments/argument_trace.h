@@ -19,6 +19,7 @@ struct argument_named {
     bool variable; // the expression is just a variable's name, of role:
     enum argument_role role;
     bool is_address; // the value is the address of what the expression names
+    uint64_t scale;  // the register has the value times this
     bool has_value;  // its value is known, apart from the register:
     uint64_t value;
 };
@@ -37,6 +38,11 @@ struct argument_trace {
 // call. bytes is how many of its bytes count. False: no name is proved.
 bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
                              uint8_t bytes, struct argument_named *out);
+
+// argument_trace_sum names the two values of which the register reg of call index is
+// the sum. False: it is none, or one of them has no name.
+bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named out[2]);
 
 // argument_trace_memory names the value at an instruction's memory operand, that of an
 // indirect call.

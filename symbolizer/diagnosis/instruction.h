@@ -73,6 +73,7 @@ enum instruction_action {
     INSTRUCTION_MOVES,     // register from to register to
     INSTRUCTION_SETS,      // register to to constant
     INSTRUCTION_ADDS,      // constant to register to
+    INSTRUCTION_SUMS,      // register from to register to
     INSTRUCTION_ADDRESSES, // the address of the memory operand to register to
     INSTRUCTION_LOADS,     // register to from memory
     INSTRUCTION_STORES,    // register from to memory

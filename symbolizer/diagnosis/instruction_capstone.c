@@ -250,12 +250,15 @@ static void read_move(const cs_insn *from, struct instruction_effects *out)
     }
 }
 
-// read_sum stores that a constant is added to a whole register.
+// read_sum stores that a constant or a register is added to a whole register.
 static void read_sum(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
-    if (x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8 ||
-        x86->operands[1].type != X86_OP_IMM)
+    if (x86->operands[0].type != X86_OP_REG || x86->operands[0].size != 8)
+        return;
+    if (x86->operands[1].type == X86_OP_REG && from->id == X86_INS_ADD)
+        out->action = INSTRUCTION_SUMS;
+    if (x86->operands[1].type != X86_OP_IMM)
         return;
     uint64_t constant = (uint64_t)x86->operands[1].imm;
     out->action = INSTRUCTION_ADDS;
