@@ -18,12 +18,18 @@ enum {
     LEAST_ROOM = 16 * 1024,
     // AT_MINSIGSTKSZ, for headers older than the kernel.
     AUX_SIGNAL_FRAME = 51,
+    SPARE_STACKS = 16,
 };
 
 // A key_state is the progress of making the key. pthread's once-functions are not used:
 // a sanitizer may interpose them, and a thread of its runtime comes here before the
 // runtime knows the thread.
 enum key_state { KEY_NONE, KEY_WANTED, KEY_MADE, KEY_REFUSED };
+
+// spare_stacks are stacks of ended threads for new ones, so that a program that starts
+// and ends threads all the time does not map and unmap memory each time. They are taken
+// and put by single atomic operations: a thread that ends must not wait.
+static void *spare_stacks[SPARE_STACKS];
 
 static pthread_key_t stack_key;
 static uint32_t stack_key_state;
@@ -50,15 +56,49 @@ static size_t stack_bytes(void)
     return (wanted + page - 1) & ~(page - 1);
 }
 
+static bool is_large_enough(const stack_t *stack)
+{
+    return (stack->ss_flags & SS_DISABLE) == 0 &&
+           stack->ss_size >= frame_bytes() + LEAST_ROOM;
+}
+
 static bool has_large_enough(void)
 {
     stack_t now;
-    return sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) == 0 &&
-           now.ss_size >= frame_bytes() + LEAST_ROOM;
+    return sigaltstack(NULL, &now) == 0 && is_large_enough(&now);
+}
+
+// take_spare_stack gives a stack of an ended thread, or NULL.
+static void *take_spare_stack(void)
+{
+    for (size_t i = 0; i < SPARE_STACKS; i++) {
+        void *stack = __atomic_load_n(&spare_stacks[i], __ATOMIC_RELAXED);
+        if (stack != NULL)
+            stack = __atomic_exchange_n(&spare_stacks[i], NULL, __ATOMIC_ACQUIRE);
+        if (stack != NULL)
+            return stack;
+    }
+    return NULL;
+}
+
+// put_spare_stack keeps the stack for another thread. False: enough are kept.
+static bool put_spare_stack(void *stack)
+{
+    for (size_t i = 0; i < SPARE_STACKS; i++) {
+        void *none = NULL;
+        if (__atomic_load_n(&spare_stacks[i], __ATOMIC_RELAXED) == NULL &&
+            __atomic_compare_exchange_n(&spare_stacks[i], &none, stack, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
 }
 
 void *threads_stack_create(void)
 {
+    void *spare = take_spare_stack();
+    if (spare != NULL)
+        return spare;
     size_t guard = page_bytes();
     char *base = mmap(NULL, guard + stack_bytes(), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -78,17 +118,21 @@ void *threads_stack_end(void *stack)
 void threads_stack_destroy(void *stack)
 {
     size_t guard = page_bytes();
-    if (stack != NULL)
+    if (stack != NULL && !put_spare_stack(stack))
         munmap((char *)stack - guard, guard + stack_bytes());
 }
 
-// at_thread_end frees the stack; the thread may have replaced it by one of its own.
+// at_thread_end frees the stack; the thread may have replaced it by one of its own. A
+// thread that ends in a signal handler still runs on it, and the kernel refuses to
+// disable it: then it stays mapped.
 static void at_thread_end(void *stack)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
     stack_t now;
-    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == stack)
-        (void)sigaltstack(&none, NULL);
+    if (sigaltstack(&none, &now) != 0)
+        return;
+    if (now.ss_sp != stack && (now.ss_flags & SS_DISABLE) == 0)
+        (void)sigaltstack(&now, NULL);
     threads_stack_destroy(stack);
 }
 
@@ -118,11 +162,19 @@ static bool keep_thread_stack(void *stack)
 void threads_adopt(void *stack)
 {
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
-    if (has_large_enough() || !keep_thread_stack(stack)) {
+    stack_t before;
+    if (!keep_thread_stack(stack)) {
         threads_stack_destroy(stack);
         return;
     }
-    (void)sigaltstack(&wanted, NULL);
+    // Nearly no thread has a stack already, so asking first would be a call more.
+    bool changed = sigaltstack(&wanted, &before) == 0;
+    if (changed && !is_large_enough(&before))
+        return;
+    if (changed)
+        (void)sigaltstack(&before, NULL);
+    (void)pthread_setspecific(stack_key, NULL);
+    threads_stack_destroy(stack);
 }
 
 void threads_init_first(void)

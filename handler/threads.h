@@ -5,17 +5,18 @@
 //
 // Threads made by pthread_create or thrd_create get one before they start
 // (thread_start.c, in the shared library alone); others, the installing one among them,
-// by crashhook_thread_init. Each has a guard page below and is freed with its thread.
+// by crashhook_thread_init. Each has a guard page below. When its thread ends, it is
+// kept for another thread, or unmapped where enough are kept.
 #pragma once
 #include <stddef.h>
 
-// threads_stack_create maps a stack with a guard page below. NULL: out of memory.
+// threads_stack_create gives a stack with a guard page below. NULL: out of memory.
 void *threads_stack_create(void);
 
 // threads_stack_end is where it ends.
 void *threads_stack_end(void *stack);
 
-// threads_stack_destroy unmaps a stack from threads_stack_create; NULL is allowed.
+// threads_stack_destroy takes back a stack from threads_stack_create; NULL is allowed.
 void threads_stack_destroy(void *stack);
 
 // threads_adopt makes a created stack the calling thread's for its lifetime, or
