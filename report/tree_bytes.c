@@ -267,7 +267,7 @@ static enum ch_status read_tree_string(struct tree_reader *r)
     if (string == NULL)
         return CH_ERR_MALFORMED; // it is not UTF-8
     if (!array_reserve(&r->strings, &r->string_capacity, r->string_count,
-                       sizeof(r->strings[0]))) {
+                       sizeof(json_t *))) {
         json_decref(string);
         return CH_ERR_NO_MEMORY;
     }

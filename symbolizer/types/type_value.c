@@ -60,12 +60,36 @@ static void value_push(struct making *m, const struct item *item)
     m->items[m->count++] = *item;
 }
 
+// known_name is what the name of a value implies. The names of a function's arguments
+// come again in every thread that calls it, and judging one takes thousands of
+// instructions, so the last ones are kept.
+static enum secret_name known_name(const char *name)
+{
+    enum { NAMES_KEPT = 64, NAME_BYTES = 24 };
+    static _Thread_local struct {
+        char name[NAME_BYTES]; // empty: unused
+        enum secret_name sure;
+    } kept[NAMES_KEPT];
+    size_t length = strnlen(name, NAME_BYTES);
+    if (length == 0 || length == NAME_BYTES)
+        return secret_name_of(name, strlen(name));
+    uint64_t hash = length;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3;
+    size_t at = (size_t)(hash >> 32) % NAMES_KEPT;
+    if (strcmp(kept[at].name, name) != 0) {
+        memcpy(kept[at].name, name, length + 1);
+        kept[at].sure = secret_name_of(name, length);
+    }
+    return kept[at].sure;
+}
+
 // note_name applies what the name of a value implies.
 static void note_name(const struct type_value *how, const char *name, struct item *item)
 {
     enum secret_name sure = SECRET_NAME_NONE;
     if (how->sanitize)
-        sure = secret_name_of(name, strlen(name));
+        sure = known_name(name);
     item->secret = sure >= SECRET_NAME_PAIR;
     item->open = sure == SECRET_NAME_PAIR;
 }
