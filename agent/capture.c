@@ -46,7 +46,7 @@ static enum ch_status stop_process(struct capture *capture, pid_t pid)
     if (status == CH_ERR_NOT_FOUND && free_tid != 0)
         status = CH_OK;
     if (!traced && free_tid != 0 &&
-        (capture->stop.refused != 0 || refusal_tracer(pid) != 0)) {
+        (capture->stop.refused != 0 || capture->stop.tracer != 0)) {
         refusal_explain(pid, capture->stop.refused, capture->refusal);
         capture_problem(capture, "stop", capture->refusal, 0);
     }
@@ -69,8 +69,11 @@ static void expect_stacks(struct capture *capture)
             stop->threads[i].state == STOP_STOPPED
                 ? images_mapping(&capture->images, sp)
                 : NULL;
-        if (mapping != NULL)
-            capture->stacks[count++] = (struct target_stack){ sp, mapping->end };
+        if (mapping == NULL)
+            continue;
+        uint64_t below = sp - mapping->start;
+        below = below < CAPTURE_BELOW_STACK ? below : CAPTURE_BELOW_STACK;
+        capture->stacks[count++] = (struct target_stack){ sp - below, mapping->end };
     }
     target_memory_expect(&capture->memory, capture->stacks, count);
 }
@@ -115,6 +118,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
         return CH_ERR_IO;
     }
 
+    thread_names_begin(&capture->names, &capture->stop);
     capture->narrow = is_narrow(capture);
     pid_t tid = living_thread(capture, pid);
     status = target_memory_init(&capture->memory, tid);
@@ -139,7 +143,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     image_frames_find(&capture->images);
     expect_stacks(capture);
     facts_read_process(&capture->process, pid, tid);
-    facts_read_host(&capture->host, tid);
+    facts_read_host(&capture->host, tid, &capture->process.cgroup);
     capture->timings.capture_us = capture_clock_us() - stopped;
     return CH_OK;
 }
@@ -198,5 +202,6 @@ void capture_deinit(struct capture *capture)
     target_memory_deinit(&capture->memory);
     free(capture->stacks);
     capture->stacks = NULL;
+    thread_names_deinit(&capture->names);
     stop_deinit(&capture->stop);
 }

@@ -16,6 +16,7 @@
 #include "agent/live/refusal.h"
 #include "agent/live/stop.h"
 #include "agent/live/target_memory.h"
+#include "agent/live/thread_names.h"
 #include "base/settings.h"
 #include "handler/request_page.h"
 #include "report/held_file.h"
@@ -63,6 +64,10 @@ struct capture_problem {
 
 enum { CAPTURE_PROBLEMS_MAX = 32 };
 
+// CAPTURE_BELOW_STACK is how many bytes below a stack pointer belong to the stack: leaf
+// functions may keep data there (the red zone).
+enum { CAPTURE_BELOW_STACK = 128 };
+
 struct capture_timings {
     uint64_t spawn_us;
     uint64_t attach_us;
@@ -88,6 +93,7 @@ struct capture {
                                  // could
     struct target_memory memory; // of a live process
     struct target_stack *stacks; // of a live process's stopped threads
+    struct thread_names names;   // of a live process's threads
     struct memory_reader reader; // of memory, or of a core
     const char *core_name;       // name of a core's first thread; NULL: /proc has the
                                  // names

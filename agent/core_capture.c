@@ -138,7 +138,7 @@ static void set_host(struct core_capture *all, pid_t pid)
 {
     struct host_facts *host = &all->capture.host;
     if (pid != 0) {
-        facts_read_host(host, pid);
+        facts_read_host(host, pid, NULL);
         return;
     }
     snprintf(host->names.machine, sizeof(host->names.machine), "%s",

@@ -305,7 +305,7 @@ static void note_system_call(const struct capture *capture, struct crash_facts *
                                          : SYSTEM_CALL_AARCH64;
 }
 
-void crash_examine(const struct capture *capture, const struct waits *waits,
+void crash_examine(struct capture *capture, const struct waits *waits,
                    struct crash_examination *out)
 {
     const struct target_crash *crash = capture->crash;

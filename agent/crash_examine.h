@@ -27,5 +27,5 @@ struct crash_examination {
 };
 
 // crash_examine examines the crash of capture, which must outlive out, as must waits.
-void crash_examine(const struct capture *capture, const struct waits *waits,
+void crash_examine(struct capture *capture, const struct waits *waits,
                    struct crash_examination *out);

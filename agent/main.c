@@ -184,10 +184,10 @@ static void make_way(pid_t pid)
     close(death.fd);
 }
 
-// let_die answers the handler. While the process dies, what was copied from it is put
-// where the free phase finds it; then the agent waits until the stopped threads are
-// dead and reaped, because a thread that its tracer has not reaped is kept from its
-// parent.
+// let_die answers the handler, and waits until the stopped threads are dead and reaped,
+// because a thread that its tracer has not reaped is kept from its parent. Only then is
+// what was copied of the process put where the free phase finds it: its threads need
+// the processors to die.
 static void let_die(struct agent *agent, struct finish *finish)
 {
     struct capture *capture = &agent->capture;
@@ -197,11 +197,11 @@ static void let_die(struct agent *agent, struct finish *finish)
         capture_release(capture);
     if (!agent->traced)
         request_release(REQUEST_CHANNEL_FD);
-    finish_keep(finish, &agent->held);
     if (!agent->traced)
         stop_await_death(&capture->stop, (unsigned)agent->settings.timeout_ms);
     if (agent->request.crash.dies)
         make_way(agent->request.pid);
+    finish_keep(finish, &agent->held);
 }
 
 static struct trace_report traced;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/raw_threads.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/held_pointers.h"
 #include "agent/held_vectors.h"
@@ -17,27 +15,17 @@
 
 #define NOT_LISTED SIZE_MAX
 
-void raw_thread_name(const struct capture *capture, pid_t tid,
+void raw_thread_name(struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE])
 {
-    char path[32];
-    out[0] = 0;
-    if (capture->core_name != NULL) {
-        if (tid ==
-            (capture->core_name_tid != 0 ? capture->core_name_tid : capture->stop.pid))
-            snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->core_name);
+    if (capture->core_name == NULL) {
+        thread_names_get(&capture->names, &capture->stop, tid, out);
         return;
     }
-    if (capture->stop.tasks_fd == 0)
-        return;
-    snprintf(path, sizeof(path), "%d/comm", tid);
-    int fd = openat(capture->stop.tasks_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t size = read(fd, out, RAW_THREAD_NAME_SIZE - 1);
-    close(fd);
-    out[size > 0 ? size : 0] = 0;
-    out[strcspn(out, "\n")] = 0;
+    out[0] = 0;
+    if (tid ==
+        (capture->core_name_tid != 0 ? capture->core_name_tid : capture->stop.pid))
+        snprintf(out, RAW_THREAD_NAME_SIZE, "%s", capture->core_name);
 }
 
 static enum ch_status list_images(struct raw_threads *t)
@@ -251,13 +239,12 @@ static void hold_pointed(struct raw_threads *t,
 }
 
 // hold_thread copies the thread's registers and its stack for the free phase, which
-// finds variables in them. The copy begins below the stack pointer, where leaf
-// functions may keep data (the red zone), and ends at the mapping's end. What it points
-// to is copied of the thread that crashed; without a crash, of all until the limit.
+// finds variables in them. The copy begins below the stack pointer and ends at the
+// mapping's end. What it points to is copied of the thread that crashed; without a
+// crash, of all until the limit.
 static void hold_thread(struct raw_threads *t, const struct stopped_thread *from,
                         const struct unwind_registers *registers)
 {
-    enum { BELOW = 128 };
     struct capture *capture = t->capture;
     uint64_t at = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, at);
@@ -270,7 +257,8 @@ static void hold_thread(struct raw_threads *t, const struct stopped_thread *from
                                         .registers = *registers };
     held_file_add_thread(capture->held, &thread);
     held_vectors_add(capture, from);
-    at -= at - stack->start < BELOW ? at - stack->start : BELOW;
+    uint64_t below = at - stack->start;
+    at -= below < CAPTURE_BELOW_STACK ? below : CAPTURE_BELOW_STACK;
     uint64_t end = stack->end;
     if (end - at > RAW_THREAD_STACK_MAX)
         end = at + RAW_THREAD_STACK_MAX;
@@ -373,6 +361,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
     }
     if (capture->crash == NULL || capture->settings->threads == THREADS_ALL)
         write_others(t, w, capture->crash != NULL ? capture->crash->tid : 0);
+    thread_names_end(&t->capture->names);
     json_write_end(w, ']');
     if (raw_stacks_write(&t->stacks, w) != CH_OK)
         capture_problem(t->capture, "cbf", "not encoded", 0);

@@ -10,7 +10,7 @@
 #include "report/json_writer.h"
 #include "unwind/backtrace_limit.h"
 
-// The kernel's thread names have at most 15 characters.
+// The kernel's thread names have at most 15 characters, a core's may have more.
 enum { RAW_THREAD_NAME_SIZE = 64 };
 
 // RAW_THREAD_STACK_MAX is how much of a stack is handed to the free phase.
@@ -45,7 +45,7 @@ void raw_threads_deinit(struct raw_threads *threads);
 void raw_threads_write(struct raw_threads *threads, struct json_writer *w);
 
 // raw_thread_name writes the name of one of the process's threads, empty when unknown.
-void raw_thread_name(const struct capture *capture, pid_t tid,
+void raw_thread_name(struct capture *capture, pid_t tid,
                      char out[static RAW_THREAD_NAME_SIZE]);
 
 // raw_register_name is the register's name in reports; number is DWARF's and below

@@ -128,7 +128,7 @@ static void set_record_process(struct record_capture *all)
                                      .uid = header->uid };
     text_append(&facts->executable, all->record.executable.bytes,
                 all->record.executable.size);
-    facts_read_host(&all->capture.host, getpid());
+    facts_read_host(&all->capture.host, getpid(), NULL);
 }
 
 static void set_context(struct record_capture *all)

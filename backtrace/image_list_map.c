@@ -15,7 +15,7 @@ enum { PLATFORM_MAX = 255 };
 static void name_platform(struct text *out)
 {
     struct host_facts host = { 0 };
-    facts_read_host(&host, getpid());
+    facts_read_host(&host, getpid(), NULL);
     text_append_string(out, "Linux");
     if (host.os.size != 0 && host.os.size < PLATFORM_MAX - sizeof("Linux ()"))
         text_appendf(out, " (%s)", host.os.bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// thread_cost COUNT: starts and joins COUNT threads, one after the other, and prints the
-// median time of one in microseconds.
+// thread_cost COUNT: starts and joins COUNT threads, one after the other, and prints
+// the median time of one in microseconds.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

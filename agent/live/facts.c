@@ -80,8 +80,10 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
     read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
     read_times(out, stat_field(&stat, STAT_START_TIME));
-    text_clear(&stat);
-    read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+    if (tid != pid) {
+        text_clear(&stat);
+        read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);
+    }
     out->rss_bytes = stat_field(&stat, STAT_RSS) * (uint64_t)sysconf(_SC_PAGESIZE);
     text_deinit(&stat);
 
@@ -125,8 +127,8 @@ static void read_os(struct text *out, pid_t tid)
     text_deinit(&release);
 }
 
-// read_container guesses the container runtime from the names it gives its cgroups.
-static void read_container(struct text *out, pid_t tid)
+// guess_container guesses the container runtime from the names it gives its cgroups.
+static void guess_container(struct text *out, const struct text *cgroup)
 {
     static const char *const marks[][2] = {
         { "kubepods", "kubernetes" },
@@ -136,18 +138,15 @@ static void read_container(struct text *out, pid_t tid)
         { "/lxc", "lxc" },
         { "/machine.slice", "machine" },
     };
-    struct text cgroup = { 0 };
-    read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &cgroup);
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && cgroup.size != 0; i++) {
-        if (strstr(cgroup.bytes, marks[i][0]) != NULL) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && cgroup->size != 0; i++) {
+        if (strstr(cgroup->bytes, marks[i][0]) != NULL) {
             text_append_string(out, marks[i][1]);
             break;
         }
     }
-    text_deinit(&cgroup);
 }
 
-void facts_read_host(struct host_facts *out, pid_t tid)
+void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup)
 {
     struct sysinfo info;
     cpu_set_t cpus;
@@ -159,7 +158,11 @@ void facts_read_host(struct host_facts *out, pid_t tid)
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
         out->cpus = (uint32_t)CPU_COUNT(&cpus);
     read_os(&out->os, tid);
-    read_container(&out->container, tid);
+    struct text own = { 0 };
+    if (cgroup == NULL)
+        read_fact_text(tid, "cgroup", SMALL_LIMIT_BYTES, &own);
+    guess_container(&out->container, cgroup != NULL ? cgroup : &own);
+    text_deinit(&own);
 }
 
 void facts_deinit_host(struct host_facts *facts)

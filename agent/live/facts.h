@@ -38,6 +38,7 @@ struct host_facts {
 void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 void facts_deinit_process(struct process_facts *facts);
 
-// facts_read_host reads what is known of the machine as thread tid sees it.
-void facts_read_host(struct host_facts *out, pid_t tid);
+// facts_read_host reads what is known of the machine as thread tid sees it. cgroup is
+// the thread's, from facts_read_process; NULL: it is read.
+void facts_read_host(struct host_facts *out, pid_t tid, const struct text *cgroup);
 void facts_deinit_host(struct host_facts *facts);

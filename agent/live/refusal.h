@@ -8,9 +8,6 @@
 
 enum { REFUSAL_MAX = 128 };
 
-// refusal_tracer is the other process that traces pid; 0: none.
-pid_t refusal_tracer(pid_t pid);
-
 // refusal_explain writes why tracing pid failed with error, an errno; 0: it was not
 // tried, because there are no other threads.
 void refusal_explain(pid_t pid, int error, char out[static REFUSAL_MAX]);

@@ -178,26 +178,29 @@ static void collect_stops(struct stop *stop, uint64_t deadline_ms)
     }
 }
 
-// running_count is the kernel's count of the process's threads.
-static size_t running_count(pid_t pid)
+// status_count gives a number from the text of /proc/PID/status; 0: it is not there.
+static unsigned long status_count(const struct text *status, const char *name)
 {
-    struct text status = { 0 };
-    const char *line = NULL;
-    if (read_process_file(pid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK)
-        line = strstr(status.bytes, "\nThreads:");
-    size_t count = line != NULL ? strtoul(line + 9, NULL, 10) : 0;
-    text_deinit(&status);
-    return count;
+    const char *line = status->bytes != NULL ? strstr(status->bytes, name) : NULL;
+    return line != NULL ? strtoul(line + strlen(name), NULL, 10) : 0;
 }
 
 // missed_some is whether a thread was created after the list was read, by one not yet
-// stopped. Counting is cheaper than listing again.
-static bool missed_some(const struct stop *stop)
+// stopped: the kernel's count of the process's threads is cheaper than listing again.
+// The same file says who else traces the process.
+static bool missed_some(struct stop *stop)
 {
+    struct text status = { 0 };
     size_t present = 0;
+    if (read_process_file(stop->pid, "status", STATUS_LIMIT_BYTES, &status) != CH_OK)
+        text_clear(&status);
+    size_t running = status_count(&status, "\nThreads:");
+    pid_t tracer = (pid_t)status_count(&status, "\nTracerPid:");
+    stop->tracer = tracer != getpid() ? tracer : 0; // by now it may be us
+    text_deinit(&status);
     for (size_t i = 0; i < stop->count; i++)
         present += stop->threads[i].state != STOP_GONE;
-    return running_count(stop->pid) > present;
+    return running > present;
 }
 
 static void mark_stuck(struct stop *stop)

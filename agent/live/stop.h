@@ -22,6 +22,7 @@ struct stop {
     size_t count;
     size_t capacity;
     int refused;  // errno of a PTRACE_SEIZE that was refused; 0: none
+    pid_t tracer; // the other process that traces pid; 0: none
     int tasks_fd; // /proc/PID/task; 0: not open
     bool traced;  // we trace the threads before and after the stop too
 };
