@@ -33,8 +33,11 @@ NOBODY = 65534
 
 def without_blanks(path):
     """The path, or one through a link where LD_PRELOAD, say, would take it for several."""
-    if not re.search("[ :]", path):
-        return path
+    return through_link(path) if re.search("[ :]", path) else path
+
+
+def through_link(path):
+    """A short path to what is in the build, however long that of the tree is."""
     links = tempfile.mkdtemp(prefix="crashhook-link.")
     atexit.register(shutil.rmtree, links, ignore_errors=True)
     os.symlink(BUILD, os.path.join(links, "build"))
