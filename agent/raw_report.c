@@ -14,6 +14,7 @@
 #include "agent/raw_crash.h"
 #include "agent/raw_threads.h"
 #include "agent/raw_write.h"
+#include "agent/trap_place.h"
 #include "agent/watch.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -280,6 +281,7 @@ enum ch_status raw_report_write(struct capture *capture,
         return status;
     (void)first_fault_find(capture, threads.space);
     waits_read(capture, &waits);
+    trap_place_correct(capture);
     if (capture->crash != NULL) {
         crash_examine(capture, &waits, &crash);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,

@@ -7,6 +7,7 @@
 
 #include "agent/held_pointers.h"
 #include "agent/held_vectors.h"
+#include "agent/images/image_frames.h"
 #include "agent/narrow_walk.h"
 #include "base/hex.h"
 #include "base/register_name.h"
@@ -60,6 +61,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
         return status;
     }
     unwind_space_set_code(t->space, images_is_code, &capture->images);
+    image_frames_serve(&capture->images, t->space);
     return CH_OK;
 }
 

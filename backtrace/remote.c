@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/images/image_frames.h"
 #include "agent/images/link_map.h"
 #include "agent/live/stop.h"
 #include "agent/live/target_memory.h"
@@ -74,6 +75,7 @@ static enum ch_status walk_thread(struct held *held, const struct remote *remote
     if (status != CH_OK)
         return status;
     unwind_space_set_code(space, images_is_code, &held->images);
+    image_frames_serve(&held->images, space);
     const struct target_mapping *stack =
         images_mapping(&held->images, registers->value[UNWIND_SP]);
     if (stack != NULL)

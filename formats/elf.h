@@ -56,7 +56,11 @@ enum elf_section_type {
     ELF_SHT_GNU_SFRAME = 0x6ffffff4,
 };
 
-enum elf_section_flag { ELF_SHF_ALLOC = 2, ELF_SHF_EXECINSTR = 4 };
+enum elf_section_flag {
+    ELF_SHF_ALLOC = 2,
+    ELF_SHF_EXECINSTR = 4,
+    ELF_SHF_COMPRESSED = 0x800,
+};
 
 struct elf_header {
     bool is_64;

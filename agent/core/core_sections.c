@@ -51,9 +51,11 @@ static bool view_file(struct core_image_file *file, struct elf_view *out)
 void core_sections_add(struct core_images *all)
 {
     for (size_t i = 0; i < all->images->count; i++) {
-        const struct target_image *image = &all->images->images[i];
+        struct target_image *image = &all->images->images[i];
         struct core_image_file *file = file_of(all, image);
         struct elf_view view;
+        // The path names the file on the machine of the crash, which is not used here.
+        image->file_fd = file != NULL ? file->fd : -1;
         if (file != NULL && image->eh_frame_hdr_size == 0 && view_file(file, &view))
             image_frames_take(&view, image, &all->images->unwind[i]);
     }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/images/debug_frame.h"
+#include "agent/images/sparse_file.h"
 #include "formats/elf.h"
 
 static uint8_t *read_whole(int fd, size_t size)
@@ -56,20 +58,12 @@ static bool same_build(const struct elf_view *file, const struct target_image *i
 void image_frames_take(const struct elf_view *file, const struct target_image *image,
                        struct unwind_image *unwind)
 {
-    enum { COMPRESSED = 0x800 };
     struct elf_section section;
     if (elf_view_find_section(file, ".eh_frame", &section, NULL) == CH_OK &&
         section.flags & ELF_SHF_ALLOC) {
         unwind->eh_frame = image->bias + section.vaddr;
         unwind->eh_frame_size = section.size;
     }
-    if (elf_view_find_section(file, ".debug_frame", &section, NULL) != CH_OK ||
-        section.flags & COMPRESSED)
-        return;
-    struct cursor bytes = elf_section_cursor(file, &section);
-    size_t size = cursor_left(&bytes);
-    unwind->debug_frame = cursor_take(&bytes, size);
-    unwind->debug_frame_size = unwind->debug_frame != NULL ? size : 0;
 }
 
 enum ch_status image_frames_open(struct target_image *image, struct elf_view *out)
@@ -99,4 +93,53 @@ void image_frames_find(struct target_images *images)
 {
     for (size_t i = 0; i < images->count; i++)
         find_one(&images->images[i], &images->unwind[i]);
+}
+
+// image_frames_open_again opens the image's file for its .debug_frame. What is in a
+// core has a descriptor already.
+static int image_frames_open_again(const struct target_image *image)
+{
+    char path[4096];
+    if (image->file_fd != 0)
+        return fcntl(image->file_fd, F_DUPFD_CLOEXEC, 3);
+    if (image->deleted || image->path_size == 0 || image->path[0] != '/' ||
+        image->path_size >= sizeof(path))
+        return -1;
+    memcpy(path, image->path, image->path_size);
+    path[image->path_size] = 0;
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+// load_debug_frame copies the .debug_frame of the file at fd, if it is the image's.
+static void load_debug_frame(int fd, struct target_image *image,
+                             struct unwind_image *unwind)
+{
+    struct elf_view file;
+    struct elf_section section;
+    struct sparse_file CH_CLEANUP(sparse_file_deinit) sparse = { 0 };
+    size_t size;
+    if (sparse_file_init(&sparse, fd) != CH_OK ||
+        sparse_file_view(&sparse, &file) != CH_OK || !same_build(&file, image) ||
+        debug_frame_find(&file, &section) != CH_OK ||
+        sparse_file_load(&sparse, section.offset, section.size) != CH_OK ||
+        debug_frame_copy(&file, &section, &image->debug_frame, &size) != CH_OK)
+        return;
+    unwind->debug_frame = image->debug_frame;
+    unwind->debug_frame_size = size;
+}
+
+// find_image_debug_frame is an unwind_debug_frame_fn over struct target_images.
+static void find_image_debug_frame(void *context, size_t index)
+{
+    struct target_images *images = context;
+    int fd = image_frames_open_again(&images->images[index]);
+    if (fd < 0)
+        return;
+    load_debug_frame(fd, &images->images[index], &images->unwind[index]);
+    close(fd);
+}
+
+void image_frames_serve(struct target_images *images, struct unwind_space *space)
+{
+    unwind_space_set_debug_frames(space, find_image_debug_frame, images);
 }

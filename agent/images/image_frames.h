@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unwind sections of images that have no table of them in memory. The image's file
-// tells where .eh_frame is, and has .debug_frame, which is never loaded.
+// Unwind sections that are not found in memory. The image's file tells where .eh_frame
+// is in an image without a table of it, and has .debug_frame, which is never loaded.
 //
-// Nearly every image has its table (.eh_frame_hdr), and then no file is opened. A file
-// is used only where its build ID is the image's; it is copied, so that truncating it
-// cannot fault us.
+// Nearly every image has its table (.eh_frame_hdr), and covers its code by it; then no
+// file is opened. Code of C that was compiled without asynchronous unwind tables, and
+// Go's, is in .debug_frame alone, beside the tables of other code. It is read when the
+// walk comes to such code. A file is used only where its build ID is the image's; it is
+// copied, so that truncating it cannot fault us.
 #pragma once
 #include "agent/images/images.h"
 #include "formats/elf.h"
@@ -22,7 +24,11 @@ CH_CHECKED enum ch_status image_frames_open(struct target_image *image,
 // images->unwind. The bytes stay until images_deinit.
 void image_frames_find(struct target_images *images);
 
-// image_frames_take adds what file has to unwind; file must be the image's own and
-// outlive unwind.
+// image_frames_take adds where .eh_frame is according to file, which must be the
+// image's own.
 void image_frames_take(const struct elf_view *file, const struct target_image *image,
                        struct unwind_image *unwind);
+
+// image_frames_serve has space ask for .debug_frame in the files of images, which must
+// be the images that space was made over, and outlive it.
+void image_frames_serve(struct target_images *images, struct unwind_space *space);

@@ -340,6 +340,7 @@ static void image_free(struct target_image *image)
 {
     free(image->owned_path);
     free(image->file);
+    free(image->debug_frame);
 }
 
 // forget_images empties the list but keeps the mappings.

@@ -55,6 +55,9 @@ struct target_image {
     struct image_place places[PLACE_KINDS]; // of our libraries in it
     void *file; // the file that image_frames_open read; NULL: none
     size_t file_size;
+    uint8_t *debug_frame; // that image_frames_serve found; NULL: none
+    int file_fd; // its file, where the owner of the images has it open; 0: path
+                 // leads to it; -1: there is none
 };
 
 struct target_images {
