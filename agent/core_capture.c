@@ -61,19 +61,6 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// guess_core_trap infers the exception number, which a core does not have. On x86-64
-// the kernel reports SI_KERNEL for a non-canonical address and for a stack on which no
-// signal frame fits.
-static void guess_core_trap(struct core_capture *all)
-{
-    enum { GENERAL_PROTECTION = 13 };
-    const siginfo_t *info = &all->crash.info;
-    uint64_t sp = all->crash.registers.value[all->capture.arch->sp];
-    if (all->core.machine == ELF_X86_64 && info->si_signo == SIGSEGV &&
-        info->si_code == SI_KERNEL && images_mapping(&all->capture.images, sp) != NULL)
-        all->crash.fault_trap = GENERAL_PROTECTION;
-}
-
 // dumps_core is whether the signal's default action dumps core (signal(7)).
 static bool dumps_core(int number)
 {
@@ -128,7 +115,6 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
     // stopped the process.
     if (!dumps_core(crash->info.si_signo))
         return;
-    guess_core_trap(all);
     if (crash->info.si_signo == SIGABRT)
         find_words(all);
     all->capture.crash = crash;

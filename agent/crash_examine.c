@@ -121,7 +121,10 @@ static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
     uint64_t thread = capture->crash->thread_pointer;
     if (mapping == NULL)
         return (struct crash_stack){ 0 };
-    struct crash_stack stack = { mapping->start, mapping->end };
+    struct crash_stack stack = { .start = mapping->start, .end = mapping->end };
+    stack.grows = mapping_has_path(mapping, "[stack]");
+    if (stack.grows && capture_is_process(capture))
+        stack.limit_bytes = memory_limits_stack(capture->memory.pid);
     uint64_t thread_end = (thread | (PAGE_BYTES - 1)) + 1;
     if (thread >= stack.start && thread > sp && thread_end < stack.end)
         stack.end = thread_end;
@@ -143,6 +146,41 @@ static enum crash_access access_of(const struct target_crash *crash)
     (void)crash;
     return CRASH_ACCESS_UNKNOWN;
 #endif
+}
+
+// infer_access finds the kind of access where the processor's error code is not known,
+// as in a core: code is fetched from the pc alone, and of memory that may be read an
+// access without permission was a write.
+static enum crash_access infer_access(const struct crash_facts *facts)
+{
+    const struct crash_place *place = &facts->address_place;
+    if (facts->access != CRASH_ACCESS_UNKNOWN || facts->signal != SIGSEGV ||
+        facts->signal_only || facts->sent || facts->general_protection)
+        return facts->access;
+    if (facts->address == facts->pc && !facts->pc_place.executable)
+        return CRASH_ACCESS_EXECUTE;
+    if (facts->code == SEGV_ACCERR && place->readable && !place->writable)
+        return CRASH_ACCESS_WRITE;
+    return CRASH_ACCESS_UNKNOWN;
+}
+
+// find_refused_stack recognizes a stack on which the kernel found no room for a signal.
+// It then ends the program in the way of a general protection fault, without the
+// address of the fault; only the processor's trap number, which a core lacks, tells
+// them apart. The stack pointer has left the stack in the first case.
+static void find_refused_stack(const struct capture *capture, struct crash_facts *facts)
+{
+    const struct target_crash *crash = capture->crash;
+    if ((facts->signal != SIGSEGV && facts->signal != SIGBUS) ||
+        facts->code != SI_KERNEL || crash->fault_trap != 0 || crash->signal_only ||
+        capture_is_process(capture) || capture->arch->id != UNWIND_ARCH_AMD64)
+        return;
+    if (!facts->sp_place.mapped && facts->stack.end > facts->stack.start) {
+        facts->address = facts->sp;
+        facts->address_place = facts->sp_place;
+    } else {
+        facts->general_protection = true;
+    }
 }
 
 // is_protection is whether the processor refused the instruction without giving an
@@ -338,6 +376,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     facts->pc_place = place_of_examined(&capture->images, facts->pc);
     facts->sp_place = place_of_examined(&capture->images, facts->sp);
     facts->stack = stack_of(capture, facts->sp);
+    find_refused_stack(capture, facts);
+    facts->access = infer_access(facts);
     note_memory(capture, facts);
     read_crash_code(capture, out);
 }

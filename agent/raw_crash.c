@@ -108,6 +108,12 @@ static void write_fault_stack(struct json_writer *w, const struct crash_facts *f
     json_write_object(w);
     raw_write_address(w, "start", facts->stack.start);
     raw_write_address(w, "end", facts->stack.end);
+    if (facts->stack.grows) {
+        json_write_key(w, "grows");
+        json_write_bool(w, true);
+    }
+    if (facts->stack.limit_bytes != 0)
+        raw_write_count(w, "limit_bytes", facts->stack.limit_bytes);
     json_write_end(w, '}');
 }
 

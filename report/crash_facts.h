@@ -31,10 +31,12 @@ struct crash_place {
 };
 
 // crash_stack is the mapping of the crashed thread's stack pointer; end is 0 if
-// unknown.
+// unknown. The first thread's stack grows: what is mapped is what it has used so far.
 struct crash_stack {
     uint64_t start;
     uint64_t end;
+    bool grows;
+    uint64_t limit_bytes; // how far it may grow; 0: not known, or it does not grow
 };
 
 // crash_memory is a limit on memory that the process was close to.
@@ -101,6 +103,7 @@ struct crash_facts {
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
+    bool rethrown;              // thrown_in threw an exception that was thrown before
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_variable variable; // that held the bad value
     const char *reason;             // why a runtime gave up; NULL: not known

@@ -26,6 +26,11 @@ bool crash_is_own_abort(const struct crash_facts *f)
     return f->signal == SIGABRT && (!f->sent || f->sender == f->pid);
 }
 
+bool crash_address_is_small(uint64_t address)
+{
+    return address < NULL_AREA_BYTES;
+}
+
 static bool near_stack(const struct crash_facts *f)
 {
     uint64_t distance = f->address < f->sp ? f->sp - f->address : f->address - f->sp;
@@ -56,7 +61,9 @@ static const char *segv_kind(const struct crash_facts *f)
         return "non-canonical-address";
     if (is_stack_overflow(f))
         return "stack-overflow";
-    if (f->address < NULL_AREA_BYTES)
+    // Whoever jumps to a small number other than 0 did so through a pointer that was
+    // not null.
+    if (crash_address_is_small(f->address) && (!at_pc || f->address == 0))
         return "null-dereference";
     if (!place->mapped && place->unmapped)
         return "use-after-unmap";

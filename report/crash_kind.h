@@ -5,5 +5,8 @@
 #pragma once
 #include "report/crash_facts.h"
 
+// crash_address_is_small is true below the lowest address that Linux maps anything at.
+bool crash_address_is_small(uint64_t address);
+
 // crash_kind is crash.kind of the report ("null-dereference").
 const char *crash_kind(const struct crash_facts *facts);

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "report/crash_kind.h"
 #include "report/crash_reason.h"
+#include "report/readable_name.h"
 #include "report/signal_name.h"
 #include "report/system_call_name.h"
 
@@ -97,6 +98,14 @@ static const char *bus_words(int code)
     }
 }
 
+// nothing_words says that nothing is mapped at the address; at a small one, why.
+static const char *nothing_words(const struct crash_facts *f)
+{
+    return f->address != 0 && crash_address_is_small(f->address)
+               ? ", a small number and not an address"
+               : ", where nothing is mapped";
+}
+
 // append_fault_place says what is at the address of a fault of no special kind.
 static void append_fault_place(const struct crash_facts *f, struct text *out)
 {
@@ -105,7 +114,7 @@ static void append_fault_place(const struct crash_facts *f, struct text *out)
     else if (f->address >= KERNEL_ADDRESSES)
         text_append_string(out, ", an address of the kernel's");
     else if (!f->address_place.mapped)
-        text_append_string(out, ", where nothing is mapped");
+        text_append_string(out, nothing_words(f));
     else if (!f->address_place.readable)
         text_append_string(out, ", which may not be accessed");
 }
@@ -145,7 +154,6 @@ static void summarize_fault(const struct crash_facts *f, const char *kind,
         { "null-dereference", ", through a null pointer", false },
         { "write-to-read-only", ", which is read-only memory", true },
         { "execute-of-data", ", which is data and not code", false },
-        { "wild-jump", ", where nothing is mapped", false },
         { "file-truncated", ", past the end of the file mapped there", true },
     };
     if (f->operand.misaligned) {
@@ -195,8 +203,10 @@ static void summarize_overflow(const struct crash_facts *f, const char *kind,
                  f->address);
     if (f->stack.end <= f->stack.start)
         return;
-    text_append_string(out, ": its stack has ");
-    append_size(out, f->stack.end - f->stack.start);
+    bool known = !f->stack.grows || f->stack.limit_bytes != 0;
+    text_append_string(out, known ? ": its stack has " : ": its stack had grown to ");
+    append_size(out, f->stack.limit_bytes != 0 ? f->stack.limit_bytes
+                                               : f->stack.end - f->stack.start);
 }
 
 static void summarize_non_canonical(const struct crash_facts *f, const char *kind,
@@ -241,9 +251,19 @@ static void append_summary_expression(struct text *out, const char *message)
     append_quoted_message(out, begin, size);
 }
 
+// append_summary_name appends the name of a type or a function as people say it. Texts
+// of the program are quoted as they are: what looks like a template in them is none.
+static void append_summary_name(const char *name, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    readable_name(name, &said);
+    if (text_ok(&said) && said.size != 0)
+        append_quoted_message(out, said.bytes, said.size);
+}
+
 static void append_exception(const struct crash_facts *f, struct text *out)
 {
-    append_quoted_message(out, f->exception_type, strlen(f->exception_type));
+    append_summary_name(f->exception_type, out);
     if (f->exception_what == NULL)
         return;
     text_append_string(out, ": ");
@@ -501,7 +521,7 @@ static void append_function(struct text *out, const char *words, const char *fun
     if (function == NULL)
         return;
     text_appendf(out, ", %s ", words);
-    text_append_string(out, function);
+    append_summary_name(function, out);
 }
 
 void crash_summary(const struct crash_facts *f, struct text *out)
@@ -521,7 +541,7 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         text_append_string(out, "; ");
         crash_variable_append(&f->variable, out);
     }
-    append_function(out, "thrown in", f->thrown_in);
+    append_function(out, f->rethrown ? "rethrown in" : "thrown in", f->thrown_in);
     append_function(out, "in", f->raised_in);
 }
 

@@ -104,8 +104,12 @@ static void read_crash_limits(const json_t *crash, struct crash_facts *out)
 {
     const json_t *stack = json_object_get(crash, "stack");
     const json_t *memory = json_object_get(crash, "memory_limit");
-    out->stack = (struct crash_stack){ .start = read_address(stack, "start"),
-                                       .end = read_address(stack, "end") };
+    out->stack = (struct crash_stack){
+        .start = read_address(stack, "start"),
+        .end = read_address(stack, "end"),
+        .grows = report_flag(stack, "grows"),
+        .limit_bytes = (uint64_t)report_integer(stack, "limit_bytes", 0),
+    };
     out->memory = (struct crash_memory){
         .limit = report_string(memory, "name"),
         .limit_bytes = (uint64_t)report_integer(memory, "limit_bytes", 0),
@@ -123,6 +127,10 @@ static void read_said(const json_t *crash, struct crash_facts *out)
     if (out->exception_type == NULL)
         out->message = report_string(crash, "message");
     out->thrown_in = report_string(json_object_get(exception, "thrown_in"), "function");
+    const char *again =
+        report_string(json_object_get(exception, "rethrown_in"), "function");
+    out->rethrown = out->thrown_in == NULL && again != NULL;
+    out->thrown_in = out->rethrown ? again : out->thrown_in;
     out->raised_in = report_string(json_object_get(crash, "raised_in"), "function");
     out->reason = report_string(crash, "reason");
     out->check.name = report_string(json_object_get(crash, "check"), "name");

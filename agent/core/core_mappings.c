@@ -107,19 +107,28 @@ static void drop_mapping_overlaps(struct target_images *images)
     }
 }
 
-// name_vdso gives the kernel's own image its usual name.
-static void name_vdso(const struct core_file *core, struct target_images *images)
+// name_special gives the mappings that the kernel made, as far as the auxiliary vector
+// tells where they are, the names that they have in /proc/PID/maps. The program's name
+// is on the first thread's stack.
+static void name_special(const struct core_file *core, struct target_images *images)
 {
-    static const char name[] = "[vdso]";
-    uint64_t address;
-    if (core_file_auxv(core, CORE_AT_SYSINFO_EHDR, &address) != CH_OK)
-        return;
-    for (size_t i = 0; i < images->mapping_count; i++) {
-        struct target_mapping *mapping = &images->mappings[i];
-        if (mapping->start == address && mapping->inode == 0) {
-            mapping->path = name;
-            mapping->path_size = sizeof(name) - 1;
-        }
+    static const struct {
+        uint64_t type;
+        const char *name;
+    } specials[] = { { CORE_AT_SYSINFO_EHDR, "[vdso]" },
+                     { CORE_AT_EXECFN, "[stack]" } };
+    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+        uint64_t address;
+        if (core_file_auxv(core, specials[i].type, &address) != CH_OK)
+            continue;
+        size_t after =
+            SORTED_UP_TO(images->mappings, images->mapping_count, start, address);
+        struct target_mapping *mapping =
+            after != 0 ? &images->mappings[after - 1] : NULL;
+        if (mapping == NULL || address >= mapping->end || mapping->inode != 0)
+            continue;
+        mapping->path = specials[i].name;
+        mapping->path_size = strlen(specials[i].name);
     }
 }
 
@@ -151,7 +160,7 @@ enum ch_status core_mappings_read(const struct core_file *core,
     free(files);
     qsort(out->mappings, out->mapping_count, sizeof(*out->mappings), by_mapping_start);
     drop_mapping_overlaps(out);
-    name_vdso(core, out);
+    name_special(core, out);
     return CH_OK;
 }
 

@@ -141,6 +141,15 @@ static bool find_hierarchy(const struct hierarchy *h, const struct text *cgroup,
     return false;
 }
 
+uint64_t memory_limits_stack(pid_t pid)
+{
+    struct rlimit limit;
+    return prlimit(pid, RLIMIT_STACK, NULL, &limit) == 0 &&
+                   limit.rlim_cur != RLIM_INFINITY
+               ? limit.rlim_cur
+               : 0;
+}
+
 void memory_limits_find(pid_t pid, const struct text *cgroup, struct crash_memory *out)
 {
     static const struct hierarchy hierarchies[] = {

@@ -15,3 +15,7 @@
 // three quarters. cgroup is the content of /proc/PID/cgroup. Without such a limit,
 // out->limit is NULL.
 void memory_limits_find(pid_t pid, const struct text *cgroup, struct crash_memory *out);
+
+// memory_limits_stack is how far the first thread's stack may grow, in bytes; 0: it is
+// not known, or there is no limit.
+uint64_t memory_limits_stack(pid_t pid);

@@ -9,7 +9,6 @@
 #include "collector/pages/style.h"
 #include "collector/server/filter.h"
 #include "collector/store/moment.h"
-#include "report/readable_name.h"
 
 enum {
     BAR = 6, // of a trend, in its own units
@@ -86,19 +85,11 @@ const char *page_base_name(const char *path)
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
-void page_write_said(struct text *out, const char *sentence, int limit)
-{
-    struct text said = { 0 };
-    readable_name(sentence, &said);
-    html_write(out, "%.*s", limit, said.bytes);
-    text_deinit(&said);
-}
-
 void page_write_summary(struct text *out, const char *summary)
 {
     bool is_long = strlen(summary) > LONG_HEADING;
     html_write(out, is_long ? "<h1 class=\"long\">" : "<h1>");
-    page_write_said(out, summary, PAGE_NAME);
+    html_write(out, "%.*s", PAGE_NAME, summary);
     html_write(out, "</h1>");
 }
 

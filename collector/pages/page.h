@@ -43,9 +43,7 @@ void page_write_link(struct text *out, const char *class, const char *key,
 // page_base_name is the part of a path after its last slash, or all of it.
 const char *page_base_name(const char *path);
 
-// page_write_said writes at most limit bytes of a sentence, with readable names in it;
-// page_write_summary writes it as the heading.
-void page_write_said(struct text *out, const char *sentence, int limit);
+// page_write_summary writes a sentence as the heading.
 void page_write_summary(struct text *out, const char *summary);
 
 // page_write_number writes a count with its thousands separated.

@@ -118,9 +118,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
                         page_base_name(group->programs[i]));
     html_write(out, "</p>");
     page_write_summary(out, group->title);
-    html_write(out, "<p class=\"lead\">");
-    page_write_said(out, group->summary, PAGE_NAME);
-    html_write(out, "</p>");
+    html_write(out, "<p class=\"lead\">%.*s</p>", PAGE_NAME, group->summary);
     write_decision(page, group);
     write_figures(page, group);
     html_write(out,

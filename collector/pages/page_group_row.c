@@ -85,7 +85,7 @@ void page_group_row_write(void *context, const struct store_group *group)
     html_write(out, "<div class=\"what\"><a class=\"title\" href=\"/groups/%s\">",
                group->id);
     html_write(out, "%.*s</a><p>", TITLE_BYTES, group->title);
-    page_write_said(out, group->summary, SUMMARY_BYTES);
+    html_write(out, "%.*s", SUMMARY_BYTES, group->summary);
     html_write(out, "</p>");
     write_row_meta(rows, group);
     html_write(out, "</div>");

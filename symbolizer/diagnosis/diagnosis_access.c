@@ -13,6 +13,9 @@
 // address.
 enum { VECTOR_BYTES = 16 };
 
+// How far from the beginning of an object a member of it is believed to be.
+enum { FAR_MEMBER_BYTES = 16 << 20 };
+
 // access is what is known of the faulting access, and the report it is added to.
 struct access {
     json_t *crash;
@@ -71,17 +74,19 @@ static void access_append_expression(const struct instruction_operand *operand,
         text_append(out, sum.bytes, sum.size);
 }
 
-// operation gives read, write or execute: from the page fault's error code, else from
-// the instruction.
+// operation gives read or write: from the page fault's error code, which the agent
+// read, else from the instruction. NULL: neither tells. The processor reports an
+// instruction that reads and writes its operand as a write.
 static const char *operation(const struct access *access)
 {
+    static const char *const names[] = { [OPERAND_UNKNOWN] = NULL,
+                                         [OPERAND_UNUSED] = NULL,
+                                         [OPERAND_READ] = "read",
+                                         [OPERAND_WRITTEN] = "write",
+                                         [OPERAND_UPDATED] = "write" };
     const char *said =
         report_string(json_object_get(access->crash, "access"), "operation");
-    if (said != NULL)
-        return said;
-    if (access->instruction.form == INSTRUCTION_RETURN)
-        return "execute";
-    return access->operand != NULL && access->operand->written ? "write" : "read";
+    return said != NULL ? said : names[access->operand->access];
 }
 
 static void set_register(const struct access *access, json_t *values, const char *name)
@@ -98,7 +103,9 @@ static void note_access(const struct access *access)
     const struct instruction_operand *operand = access->operand;
     json_t *found = json_object();
     json_t *values = json_object();
-    (void)json_object_set_new(found, "operation", json_string(operation(access)));
+    const char *verb = operation(access);
+    if (verb != NULL)
+        (void)json_object_set_new(found, "operation", json_string(verb));
     (void)json_object_set_new(found, "size", json_integer(operand->size));
     access_set_address(found, "address", access->address);
     access_append_expression(operand, &expression);
@@ -131,22 +138,33 @@ static void note_jump_target(const struct access *access, const char *by,
     (void)json_object_set_new(access->crash, "target", target);
 }
 
-// is_null says whether the operand's only pointer was null, however far from it the
-// access was.
+// is_null says whether the operand's pointer was null: its base register, or the
+// constant 0 where it has none.
 static bool is_null(const struct access *access)
 {
     const struct instruction_operand *operand = access->operand;
     uint64_t base;
-    return operand->base[0] != 0 && (operand->index[0] == 0 || operand->scale > 1) &&
-           instruction_register(access->registers, operand->base, &base) && base == 0;
+    if (operand->base[0] == 0)
+        return operand->displacement == 0;
+    return instruction_register(access->registers, operand->base, &base) && base == 0;
 }
 
-// name_far_null classifies an access far from the null pointer it was made through.
-static void name_far_null(const struct access *access)
+// name_null decides whether the access was made through a null pointer. So far the
+// address alone told, but a small one may also be a number that was taken for a
+// pointer, and members of large objects are far from null.
+static void name_null(const struct access *access)
 {
     const char *kind = report_string(access->crash, "kind");
-    if (kind != NULL && strcmp(kind, "unknown") == 0 && is_null(access))
+    const char *state =
+        report_string(json_object_get(access->crash, "region"), "state");
+    bool is_mapped = state != NULL && strcmp(state, "mapped") == 0;
+    bool null = is_null(access) && access->address < FAR_MEMBER_BYTES && !is_mapped;
+    if (kind == NULL)
+        return;
+    if (strcmp(kind, "unknown") == 0 && null)
         set_kind(access, "null-dereference");
+    if (strcmp(kind, "null-dereference") == 0 && !is_null(access))
+        set_kind(access, "unknown");
 }
 
 // find_operand finds the memory operand whose range contains the fault's address.
@@ -172,7 +190,7 @@ static void explain_fault(struct access *access)
     if (!report_address(access->crash, "address", &fault) ||
         !find_operand(access, fault))
         return;
-    name_far_null(access);
+    name_null(access);
     note_access(access);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/readable_name.h"
 #include "report/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
@@ -46,7 +47,13 @@ static bool name_type(json_t *exception)
 
 // runtime_call is a function that exceptions are thrown by, or in which a runtime gives
 // up.
-enum runtime_call { CALL_NONE, CALL_THROWS, CALL_PANICS, CALL_SANITIZES };
+enum runtime_call {
+    CALL_NONE,
+    CALL_THROWS,
+    CALL_RETHROWS, // what was thrown elsewhere
+    CALL_PANICS,
+    CALL_SANITIZES,
+};
 
 static enum runtime_call call_of(const char *function)
 {
@@ -55,12 +62,17 @@ static enum runtime_call call_of(const char *function)
         enum runtime_call call;
     } calls[] = {
         { "__cxa_throw", CALL_THROWS },
-        { "__cxa_rethrow", CALL_THROWS },
-        { "std::rethrow_exception", CALL_THROWS },
+        { "__cxa_rethrow", CALL_RETHROWS },
+        { "std::rethrow_exception", CALL_RETHROWS },
         { "rust_panic", CALL_PANICS },
         { "__rustc::rust_panic", CALL_PANICS },
         { "rust_begin_unwind", CALL_PANICS },
-        { "std::panicking::", CALL_PANICS },
+        // Not all of std::panicking: its catch_unwind is under every main.
+        { "std::panicking::begin_panic", CALL_PANICS },
+        { "std::panicking::default_hook", CALL_PANICS },
+        { "std::panicking::panic_handler", CALL_PANICS },
+        { "std::panicking::panic_with_hook", CALL_PANICS },
+        { "std::panicking::rust_panic", CALL_PANICS },
         { "core::panicking::", CALL_PANICS },
         { "runtime.gopanic", CALL_PANICS }, // Go's
         { "runtime.goPanic", CALL_PANICS },
@@ -84,17 +96,29 @@ static enum runtime_call call_of(const char *function)
     return CALL_NONE;
 }
 
+// is_library_file recognizes the sources of Rust's libraries, as its project and Debian
+// build them, and headers of C++ libraries, libstdc++'s and libc++'s wherever they are.
+static bool is_library_file(const char *file)
+{
+    return words_begins(file, "/rustc/") || words_begins(file, "/usr/src/rustc-") ||
+           words_begins(file, "/usr/include/") || strstr(file, "/include/c++/") != NULL;
+}
+
 // is_of_library says whether the frame is of a language's own library, compiled into
 // the program.
 static bool is_of_library(const json_t *frame)
 {
-    static const char *const spaces[] = { "core::", "std::", "alloc::", "__rustc::" };
+    static const char *const spaces[] = { "core::",    "std::",       "alloc::",
+                                          "__rustc::", "__gnu_cxx::", "__cxxabiv1::" };
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
     const char *function = report_string(frame, "function");
     const char *file = report_string(frame, "file");
-    if (file != NULL) // of the Rust project's builds, or of Debian's
-        return words_begins(file, "/rustc/") || words_begins(file, "/usr/src/rustc-");
+    if (file != NULL)
+        return is_library_file(file);
+    if (function != NULL) // a template's name begins with the type that it returns
+        readable_name_short(function, &name);
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-        if (function != NULL && words_begins(function, spaces[i]))
+        if (text_ok(&name) && name.size != 0 && words_begins(name.bytes, spaces[i]))
             return true;
     }
     return false;
@@ -150,12 +174,30 @@ static void note_function(json_t *object, const char *key, const json_t *frame)
     (void)json_object_set_new(object, key, place);
 }
 
+// last_throw gives how the exception that ended the program was thrown: the innermost
+// throw on the stack, because destructors throw while older ones are under way.
+static enum runtime_call last_throw(const json_t *report)
+{
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+        const char *function = report_string(json_array_get(frames, i), "function");
+        enum runtime_call call = function != NULL ? call_of(function) : CALL_NONE;
+        if (call == CALL_THROWS || call == CALL_RETHROWS)
+            return call;
+    }
+    return CALL_NONE;
+}
+
+// name_throw_site adds where the exception was thrown. Where it was rethrown, the stack
+// of the first throw is gone, and the place of the second is what is known.
 static bool name_throw_site(const json_t *report, json_t *exception)
 {
-    const json_t *frame = find_caller(report, CALL_THROWS);
-    if (frame == NULL || json_object_get(exception, "thrown_in") != NULL)
+    enum runtime_call call = last_throw(report);
+    const char *key = call == CALL_RETHROWS ? "rethrown_in" : "thrown_in";
+    const json_t *frame = call != CALL_NONE ? find_caller(report, call) : NULL;
+    if (frame == NULL || json_object_get(exception, key) != NULL)
         return false;
-    note_function(exception, "thrown_in", frame);
+    note_function(exception, key, frame);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "symbolizer/diagnosis/operand_access.h"
 
 enum {
     INSTRUCTION_BYTES_MAX = 15,
@@ -32,8 +33,8 @@ enum instruction_form {
 // displacement.
 struct instruction_operand {
     bool memory;
-    bool written;
-    uint8_t size; // bytes
+    enum operand_access access; // of memory
+    uint16_t size;              // bytes; 0: not known
     uint8_t scale;
     char name[INSTRUCTION_NAME_MAX];
     char segment[INSTRUCTION_NAME_MAX]; // empty: the default one

@@ -71,6 +71,18 @@ static void copy_name(const struct library *library, csh handle, unsigned number
     (void)snprintf(out, INSTRUCTION_NAME_MAX, "%s", name != NULL ? name : "");
 }
 
+// access_of_operand picks the access to a memory operand from those of its instruction.
+// The operands of string instructions are told by their registers.
+static enum operand_access access_of_operand(const struct operand_accesses *accesses,
+                                             const cs_x86_op *operand)
+{
+    if (accesses->source == OPERAND_UNKNOWN && accesses->destination == OPERAND_UNKNOWN)
+        return accesses->memory;
+    return operand->mem.base == X86_REG_RDI || operand->mem.base == X86_REG_EDI
+               ? accesses->destination
+               : accesses->source;
+}
+
 static void copy_operand(const struct library *library, csh handle,
                          const cs_x86_op *from, struct instruction_operand *out)
 {
@@ -80,7 +92,6 @@ static void copy_operand(const struct library *library, csh handle,
     if (from->type != X86_OP_MEM)
         return;
     out->memory = true;
-    out->written = (from->access & CS_AC_WRITE) != 0;
     out->scale = (uint8_t)from->mem.scale;
     out->displacement = from->mem.disp;
     copy_name(library, handle, from->mem.segment, out->segment);
@@ -92,13 +103,17 @@ static void copy_instruction(const struct library *library, csh handle,
                              const cs_insn *from, struct instruction *out)
 {
     const cs_x86 *x86 = &from->detail->x86;
+    struct operand_accesses accesses = operand_access_find(from->bytes, from->size);
     *out = (struct instruction){ .length = (uint8_t)from->size, .form = form_of(from) };
     (void)snprintf(out->mnemonic, sizeof(out->mnemonic), "%s", from->mnemonic);
     (void)snprintf(out->text, sizeof(out->text), "%s%s%.90s", from->mnemonic,
                    from->op_str[0] != 0 ? " " : "", from->op_str);
-    for (size_t i = 0; i < x86->op_count && i < INSTRUCTION_OPERANDS_MAX; i++)
-        copy_operand(library, handle, &x86->operands[i],
-                     &out->operands[out->operand_count++]);
+    for (size_t i = 0; i < x86->op_count && i < INSTRUCTION_OPERANDS_MAX; i++) {
+        struct instruction_operand *operand = &out->operands[out->operand_count++];
+        copy_operand(library, handle, &x86->operands[i], operand);
+        if (operand->memory)
+            operand->access = access_of_operand(&accesses, &x86->operands[i]);
+    }
 }
 
 // open_library gives the library and a disassembler, which stay open until the process
@@ -213,18 +228,21 @@ static void capstone_read_memory(const cs_insn *from, struct instruction_effects
     if (at == x86->op_count)
         return;
     const cs_x86_op *operand = &x86->operands[at];
-    bool written = (at == 0 && writes_first(from)) || operand->access & CS_AC_WRITE;
-    out->memory =
-        (struct instruction_memory){ .used = true,
-                                     .read = !written || operand->access & CS_AC_READ,
-                                     .written = written,
-                                     .base = operand->mem.base == X86_REG_RIP
-                                                 ? INSTRUCTION_PC
+    struct operand_accesses accesses = operand_access_find(from->bytes, from->size);
+    enum operand_access access = access_of_operand(&accesses, operand);
+    // What is not known may be either.
+    bool unknown = access == OPERAND_UNKNOWN;
+    out->memory = (struct instruction_memory){
+        .used = true,
+        .read = unknown || access == OPERAND_READ || access == OPERAND_UPDATED,
+        .written = unknown || access == OPERAND_WRITTEN || access == OPERAND_UPDATED,
+        .base = operand->mem.base == X86_REG_RIP ? INSTRUCTION_PC
                                                  : register_number(operand->mem.base),
-                                     .index = register_number(operand->mem.index),
-                                     .scale = (uint8_t)operand->mem.scale,
-                                     .bytes = operand->size <= 64 ? operand->size : 0,
-                                     .displacement = operand->mem.disp };
+        .index = register_number(operand->mem.index),
+        .scale = (uint8_t)operand->mem.scale,
+        .bytes = operand->size <= 64 ? operand->size : 0,
+        .displacement = operand->mem.disp
+    };
 }
 
 // read_move stores the effects of a move between general registers, memory and

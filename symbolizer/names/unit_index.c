@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "symbolizer/names/demangle.h"
@@ -18,6 +19,7 @@ static void close_unit(struct unit *unit)
     unit_scopes_deinit(&unit->scopes);
     line_table_deinit(&unit->lines);
     line_table_deinit(&unit->split_files);
+    unit_spaces_deinit(&unit->spaces);
 }
 
 void unit_index_deinit(struct unit_index *index)
@@ -287,7 +289,79 @@ void unit_files(const struct unit_index *index, struct unit *unit,
     read_lines(index, unit, &unit->die, true, out);
 }
 
-static struct unit_site read_site(const struct unit_index *index, struct unit *unit,
+// follow_origin moves die from an inlined call, or a definition outside of its class,
+// to the entry of the function where it was declared.
+static void follow_origin(Dwarf_Die *die)
+{
+    enum { LINKS_MAX = 8 };
+    static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    for (size_t i = 0; i < LINKS_MAX; i++) {
+        if (dwarf_attr(die, links[0], &attribute) == NULL &&
+            dwarf_attr(die, links[1], &attribute) == NULL)
+            return;
+        if (dwarf_formref_die(&attribute, &origin) == NULL)
+            return;
+        *die = origin;
+    }
+}
+
+static bool is_cplusplus(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// spaces_of gives the scopes of the unit that die is in, which after link-time
+// optimization, or where units share entries (dwz), need not be the one of the code.
+// Those of a unit that is not listed are read into own, for this one time. NULL: out of
+// memory.
+static const struct unit_spaces *spaces_of(struct unit_index *index, struct unit *unit,
+                                           Dwarf_Die *die, struct unit_spaces *own)
+{
+    Dwarf_Die entry;
+    if (dwarf_diecu(die, &entry, NULL, NULL) == NULL)
+        return NULL;
+    bool is_same_file = dwarf_cu_getdwarf(entry.cu) == index->dwarf;
+    uint32_t found =
+        is_same_file ? unit_at(index, dwarf_dieoffset(&entry)) : ADDRESS_MAP_NONE;
+    if (die->cu != unit->whole.cu)
+        unit = found != ADDRESS_MAP_NONE ? &index->units[found] : NULL;
+    if (unit == NULL)
+        return unit_spaces_read(own, &entry) == CH_OK ? own : NULL;
+    if (!unit->spaces_read && unit_spaces_read(&unit->spaces, &entry) != CH_OK)
+        return NULL;
+    unit->spaces_read = true;
+    return &unit->spaces;
+}
+
+// qualified_name gives the C++ function at die, which is changed, with its scope, to be
+// freed; NULL: it has none.
+static char *qualified_name(struct unit_index *index, struct unit *unit, Dwarf_Die *die,
+                            const char *name)
+{
+    struct text CH_CLEANUP(text_deinit) qualified = { 0 };
+    struct unit_spaces CH_CLEANUP(unit_spaces_deinit) own = { 0 };
+    if (!is_cplusplus(&unit->whole))
+        return NULL;
+    follow_origin(die);
+    const struct unit_spaces *spaces = spaces_of(index, unit, die, &own);
+    if (spaces == NULL ||
+        unit_spaces_qualify(spaces, dwarf_dieoffset(die), name, &qualified) != CH_OK ||
+        !text_ok(&qualified))
+        return NULL;
+    return strdup(qualified.bytes);
+}
+
+static struct unit_site read_site(struct unit_index *index, struct unit *unit,
                                   const struct unit_scope *scope)
 {
     struct unit_site site = { 0 };
@@ -295,11 +369,15 @@ static struct unit_site read_site(const struct unit_index *index, struct unit *u
     if (dwarf_offdie(unit->scopes.dwarf, scope->die_offset, &die) == NULL)
         return site;
     site.raw_name = linker_name(&die);
-    if (site.raw_name == NULL) {
+    if (site.raw_name != NULL) {
+        site.name = demangle_name(site.raw_name);
+    } else {
+        Dwarf_Die origin = die;
         site.raw_name = string_attribute(&die, DW_AT_name);
         site.of_source = unit->mangles;
+        if (site.raw_name != NULL)
+            site.name = qualified_name(index, unit, &origin, site.raw_name);
     }
-    site.name = site.raw_name != NULL ? demangle_name(site.raw_name) : NULL;
     if (!scope->inlined)
         return site;
     need_lines(index, unit);

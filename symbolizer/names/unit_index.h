@@ -20,12 +20,13 @@
 #include "symbolizer/names/address_map.h"
 #include "symbolizer/names/line_table.h"
 #include "symbolizer/names/unit_scopes.h"
+#include "symbolizer/names/unit_spaces.h"
 
 // A unit_site is what is known of a scope that was looked up.
 struct unit_site {
     const char *raw_name;  // NULL: the entry has no name
     bool of_source;        // raw_name is the source's name, not the linker's
-    char *name;            // demangled; NULL: raw_name is the name
+    char *name;            // demangled, or with its scope; NULL: raw_name is the name
     const char *call_file; // where it was inlined; NULL: not known
     uint32_t call_line;
     uint32_t call_column;
@@ -46,6 +47,8 @@ struct unit {
     size_t site_capacity;
     struct line_table lines;
     struct line_table split_files; // the files that a split unit's own entries refer to
+    bool spaces_read;
+    struct unit_spaces spaces; // of its C++ functions
 };
 
 // A unit_index holds units in the order of their offsets.

@@ -44,6 +44,10 @@ THROWS = {
     "system": ("std::filesystem::__cxx11::filesystem_error",
                "filesystem error: cannot read: Permission denied"),
 }
+# What was caught and thrown again: only the place of the second throw is known.
+RETHROWN = {"again", "kept"}
+# How a sentence names a type where that is not its whole name.
+SAID = {"template": "ledger::page<int, std::vector<long>>"}
 # Who threw it where that is not main.
 THROWERS = {
     "main": "throw_runtime_error", "thread": "throw_runtime_error", "again": "throw_again",
@@ -73,17 +77,19 @@ class Messages(unittest.TestCase):
     def throws(self, how, kind):
         name, what = THROWS[how]
         words = name if what is None else f"{name}: {what}"
+        said = words.replace(name, SAID.get(how, name))
+        verb = "rethrown" if how in RETHROWN else "thrown"
         crash = self.crash("throws", how, kind)
         self.assertEqual(crash["kind"], "uncaught-exception")
         self.assertEqual(crash["exception"]["type"], name)
         self.assertEqual(crash["exception"].get("what"), what)
         self.assertEqual(crash["message"], "uncaught exception " + words)
         # A call that was inlined is named without its arguments.
-        thrower = crash["exception"]["thrown_in"]["function"]
+        thrower = crash["exception"][f"{verb}_in"]["function"]
         self.assertEqual(thrower.removesuffix("()"), THROWERS.get(how, "main"))
         left = "; it was leaving a noexcept function" if how == "noexcept" else ""
         self.assertEqual(crash["summary"],
-                         f"Uncaught exception {words}{left}, thrown in {thrower}")
+                         f"Uncaught exception {said}{left}, {verb} in {thrower}")
 
     def test_the_c_library_is_quoted(self):
         for how in SAYS:

@@ -85,7 +85,7 @@ static void crash_past_the_outer_end_of_a_stack_is_no_overflow(void **state)
 {
     (void)state;
     struct crash_facts f = fault(0x7ffc00002000);
-    f.stack = (struct crash_stack){ 0x7ffc00000000, 0x7ffc00002000 };
+    f.stack = (struct crash_stack){ .start = 0x7ffc00000000, .end = 0x7ffc00002000 };
     assert_string_equal(crash_kind(&f), "unknown");
 }
 

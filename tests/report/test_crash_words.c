@@ -48,7 +48,8 @@ static void crash_is_worded_from_its_facts(void **state)
         { "{\"signal\":11,\"kind\":\"wild-jump\",\"address\":\"0x41\","
           "\"access\":{\"operation\":\"execute\"},"
           "\"target\":{\"by\":\"return\",\"address\":\"0x41\"}}",
-          "Jump to 0x41, where nothing is mapped; a return led there: its address was "
+          "Jump to 0x41, a small number and not an address; a return led there: its "
+          "address was "
           "overwritten" },
         { "{\"signal\":31,\"kind\":\"seccomp\",\"system_call\":{\"number\":59,"
           "\"machine\":\"0xc000003e\",\"name\":\"execve\"}}",

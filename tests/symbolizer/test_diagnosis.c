@@ -58,7 +58,7 @@ static const struct {
       "rsi = 0x10000, rdi = 0x20000)" },
     // mov rax, fs:[0x28]: where a segment begins is not in a report
     { "SIGSEGV", "unknown", "64488b042528000000", "0x28", "unknown",
-      "Access to 0x28, where nothing is mapped" },
+      "Access to 0x28, a small number and not an address" },
     // mov rax, [rcx]; call rcx; ret
     { "SIGSEGV", "non-canonical-address", "488b01", "0x0", "non-canonical-address",
       "Read from 0x4141414141414141, an address that no memory can have (read 8 "
@@ -69,6 +69,27 @@ static const struct {
     { "SIGSEGV", "non-canonical-address", "c3", "0x0", "non-canonical-address",
       "Return to 0x4141414141414141, an address that no memory can have: the "
       "return address was overwritten" },
+    // movups [rcx], xmm0; fst qword ptr [rcx]; movnti [rcx], eax; cmpxchg [rcx], edx
+    { "SIGSEGV", "non-canonical-address", "0f1101", "0x0", "non-canonical-address",
+      "Write to 0x4141414141414141, an address that no memory can have (write 16 "
+      "bytes at rcx, rcx = 0x4141414141414141)" },
+    { "SIGSEGV", "non-canonical-address", "dd11", "0x0", "non-canonical-address",
+      "Write to 0x4141414141414141, an address that no memory can have (write 8 "
+      "bytes at rcx, rcx = 0x4141414141414141)" },
+    { "SIGSEGV", "non-canonical-address", "0fc301", "0x0", "non-canonical-address",
+      "Write to 0x4141414141414141, an address that no memory can have (write 4 "
+      "bytes at rcx, rcx = 0x4141414141414141)" },
+    { "SIGSEGV", "non-canonical-address", "0fb111", "0x0", "non-canonical-address",
+      "Write to 0x4141414141414141, an address that no memory can have (write 4 "
+      "bytes at rcx, rcx = 0x4141414141414141)" },
+    // mov rcx, [rsi - 0xfff0]: small, but not by a null pointer
+    { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "unknown",
+      "Read from 0x10, a small number and not an address (read 8 bytes at "
+      "rsi-0xfff0, rsi = 0x10000)" },
+    // mov ecx, [rax - 0x7f000000]: by a register of 0, but far from it
+    { "SIGSEGV", "unknown", "8b8800000081", "0xffffffff81000000", "unknown",
+      "Read from 0xffffffff81000000, an address of the kernel's (read 4 bytes at "
+      "rax-0x7f000000, rax = 0x0)" },
     // movaps xmm0, [rdx]; hlt
     { "SIGSEGV", "non-canonical-address", "0f2802", "0x0", "misaligned",
       "Read from 0x7f0000000101, which is not aligned as the instruction needs it "
@@ -128,8 +149,8 @@ static void diagnosis_names_the_register_that_was_jumped_through(void **state)
     (void)snprintf(summary, sizeof(summary), "%s",
                    report_string(json_object_get(report, "crash"), "summary"));
     json_decref(report);
-    assert_string_equal(summary,
-                        "Access to 0x1234, where nothing is mapped (rbx = 0x1234)");
+    assert_string_equal(
+        summary, "Access to 0x1234, a small number and not an address (rbx = 0x1234)");
 }
 
 static void diagnosis_adds_to_a_sentence_of_version_1_whose_facts_are_gone(void **state)
