@@ -67,16 +67,26 @@ void page_write_age(struct text *out, int64_t moment_ms, int64_t now_ms)
     html_write(out, "<span title=\"%s UTC\">%s</span>", exact, ago);
 }
 
-void page_write_link(struct text *out, const char *class, const char *key,
-                     const char *value, const char *text)
+void page_begin_link(struct text *out, const char *class, const char *key,
+                     const char *value)
 {
     struct text CH_CLEANUP(text_deinit) term = { 0 };
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     search_write_term(&term, key, value);
     if (text_ok(&term) && term.size != 0)
         filter_encode(&query, term.bytes);
-    html_write(out, "<a class=\"%s\" href=\"/groups?q=%s\">%.*s</a>", class,
-               text_ok(&query) && query.size != 0 ? query.bytes : "", PAGE_SHORT, text);
+    html_write(out, "<a");
+    if (class[0] != 0)
+        html_write(out, " class=\"%s\"", class);
+    html_write(out, " href=\"/groups?q=%s\">",
+               text_ok(&query) && query.size != 0 ? query.bytes : "");
+}
+
+void page_write_link(struct text *out, const char *class, const char *key,
+                     const char *value, const char *text)
+{
+    page_begin_link(out, class, key, value);
+    html_write(out, "%.*s</a>", PAGE_SHORT, text);
 }
 
 const char *page_base_name(const char *path)

@@ -40,6 +40,10 @@ void page_write_trend(struct text *out, const struct store_group *group, bool la
 void page_write_link(struct text *out, const char *class, const char *key,
                      const char *value, const char *text);
 
+// page_begin_link begins such a link, for what is more than text; it ends with </a>.
+void page_begin_link(struct text *out, const char *class, const char *key,
+                     const char *value);
+
 // page_base_name is the part of a path after its last slash, or all of it.
 const char *page_base_name(const char *path);
 

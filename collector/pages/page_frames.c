@@ -88,12 +88,14 @@ static void write_frame_place(struct text *out, const json_t *report,
     const char *image = report_string(report_image(report, frame), "name");
     html_write(out, "<div class=\"place\">");
     if (file != NULL) {
-        html_write(out, "<span class=\"file\">%.*s", PAGE_NAME, file);
+        html_write(out, "<span class=\"file\">");
+        page_begin_link(out, "", "file", file);
+        html_write(out, "%.*s", PAGE_NAME, file);
         if (line > 0)
             html_write(out, "<b>:%lld</b>", line);
         if (line > 0 && column > 0)
             html_write(out, "<i>:%lld</i>", column);
-        html_write(out, "</span>");
+        html_write(out, "</a></span>");
     }
     if (image != NULL && report_string(frame, "function") != NULL)
         html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
@@ -179,6 +181,19 @@ static void write_gap(struct text *out, const json_t *frame)
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
 }
 
+// begin_function_link begins a link to the groups with that function; a name that is
+// longer than the store keeps is cut as there.
+static void begin_function_link(struct text *out, const char *function)
+{
+    enum { LINKED_NAME = 120, SHORTENED_NAME = 1000 };
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    char linked[LINKED_NAME];
+    if (strlen(function) <= SHORTENED_NAME)
+        readable_name_short(function, &name);
+    entry_copy(linked, sizeof(linked), name.size != 0 ? name.bytes : function);
+    page_begin_link(out, "", "frame", linked);
+}
+
 // write_frame_function writes a function's name, with its parameters set apart.
 static void write_frame_function(struct text *out, const char *function)
 {
@@ -188,8 +203,10 @@ static void write_frame_function(struct text *out, const char *function)
         size_t end = readable_name_parameters(name.bytes);
         struct text head = { 0 };
         text_append(&head, name.bytes, end);
-        html_write(out, "<code title=\"%.*s\">%.*s<span>%.*s</span></code>", PAGE_NAME,
-                   function, PAGE_NAME, head.bytes, PAGE_NAME, name.bytes + end);
+        begin_function_link(out, function);
+        html_write(out, "<code title=\"%.*s\">%.*s<span>%.*s</span></code></a>",
+                   PAGE_NAME, function, PAGE_NAME, head.bytes, PAGE_NAME,
+                   name.bytes + end);
         text_deinit(&head);
     }
     text_deinit(&name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages/pages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "collector/pages/html.h"
@@ -15,6 +16,7 @@
 enum { REPORTS_ON_A_PAGE = 50 };
 
 struct group_page {
+    struct http_request *request;
     struct text *out;
     struct store *store;
     int64_t now_ms;
@@ -105,6 +107,27 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                    (long long)group->kept, (long long)group->count);
 }
 
+// write_newest writes the crashed thread of the group's newest report.
+static void write_newest(struct group_page *page, const struct store_group *group)
+{
+    struct viewed_report viewed;
+    char id[REPORT_ID_SIZE];
+    char address[PAGE_SHORT + 16];
+    if (!viewed_report_open_newest(page->request, group->id, id, &viewed))
+        return;
+    snprintf(address, sizeof(address), "%s://%.*s",
+             page->request->secure ? "https" : "http", PAGE_SHORT,
+             page->request->host != NULL ? page->request->host : "THIS-ADDRESS");
+    html_write(page->out,
+               "<p class=\"newest\"><a href=\"/reports/%s\">The newest report"
+               "</a>, ",
+               id);
+    page_write_time(page->out, group->last_seen_ms, page->now_ms);
+    html_write(page->out, "</p>");
+    page_threads_write_crashed(page->out, &viewed, address);
+    viewed_report_close(&viewed);
+}
+
 static void write_group_head(struct group_page *page, const struct store_group *group)
 {
     struct text *out = page->out;
@@ -132,6 +155,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
     page_common_write(out, page->store, group);
     page_facets_write(out, page->store, group->id);
     page_triage_write(out, page->store, group);
+    write_newest(page, group);
     html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
                     "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
                     " c\">Compare two</button></h2><ol class=\"reports\">\n");
@@ -168,7 +192,9 @@ void page_group(struct http_request *request)
 
     struct text *out = &request->answer.body;
     struct store *store = collector_of(request)->store;
-    struct group_page page = { .out = out, .store = store, .now_ms = moment_now() };
+    struct group_page page = {
+        .request = request, .out = out, .store = store, .now_ms = moment_now()
+    };
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
     enum ch_status status = group_copy_find(store, request->id, &copy);
     if (status == CH_OK) {

@@ -30,10 +30,13 @@ static void write_image_row(struct text *out, const char *folder, const json_t *
         html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
                         "SFrame</span>");
     write_sent(out, folder, build_id);
-    html_write(out,
-               "<span class=\"path\">%.*s</span></td><td class=\"id\">%.*s</td>"
-               "<td class=\"id\">%.*s</td></tr>\n",
-               PAGE_SHORT, path, 128, build_id != NULL ? build_id : "no build ID", 20,
+    html_write(out, "<span class=\"path\">%.*s</span></td><td class=\"id\">",
+               PAGE_SHORT, path);
+    if (build_id != NULL)
+        page_write_link(out, "", "build", build_id, build_id);
+    else
+        html_write(out, "no build ID");
+    html_write(out, "</td><td class=\"id\">%.*s</td></tr>\n", 20,
                report_string(image, "base"));
 }
 

@@ -12,12 +12,29 @@
 #include "report/readable_name.h"
 #include "report/report_waits.h"
 
-enum { TAGS_SHOWN = 100, PROBLEMS_SHOWN = 100, CRUMBS_SHOWN = 100 };
+enum {
+    TAGS_SHOWN = 100,
+    PROBLEMS_SHOWN = 100,
+    CRUMBS_SHOWN = 100,
+    ATTACHMENTS_SHOWN = 16,
+    ATTACHED_TEXT = 16000
+};
 
 static void write_report_fact(struct text *out, const char *name, const char *value)
 {
     if (value != NULL && value[0] != 0)
         html_write(out, "<div><dt>%s</dt><dd>%.*s</dd></div>", name, PAGE_NAME, value);
+}
+
+// write_linked_fact writes a fact as a link to the groups with it.
+static void write_linked_fact(struct text *out, const char *name, const char *key,
+                              const char *value)
+{
+    if (value == NULL || value[0] == 0)
+        return;
+    html_write(out, "<div><dt>%s</dt><dd>", name);
+    page_write_link(out, "", key, value, value);
+    html_write(out, "</dd></div>");
 }
 
 // write_path allows a line break after each slash of a path.
@@ -26,6 +43,7 @@ static void write_path(struct text *out, const char *name, const char *path)
     if (path == NULL || path[0] == 0)
         return;
     html_write(out, "<div><dt>%s</dt><dd>", name);
+    page_begin_link(out, "", "program", page_base_name(path));
     for (size_t shown = 0; *path != 0 && shown < PAGE_NAME;) {
         size_t part = strcspn(path + 1, "/") + 1;
         char piece[256];
@@ -35,7 +53,7 @@ static void write_path(struct text *out, const char *name, const char *path)
         path += part;
         shown += part;
     }
-    html_write(out, "%s</dd></div>", *path != 0 ? "\u2026" : "");
+    html_write(out, "%s</a></dd></div>", *path != 0 ? "\u2026" : "");
 }
 
 // write_signal writes `SIGSEGV (11), SEGV_MAPERR`.
@@ -110,13 +128,14 @@ static void write_report_facts(struct text *out, const json_t *report)
     write_signal(out, crash);
     write_report_fact(out, "Address", report_string(crash, "address"));
     write_path(out, "Program", report_string(process, "executable"));
-    write_report_fact(out, "Release", report_string(report, "release"));
-    write_report_fact(out, "Environment", report_string(report, "environment"));
-    write_report_fact(out, "Host", report_string(host, "hostname"));
+    write_linked_fact(out, "Release", "release", report_string(report, "release"));
+    write_linked_fact(out, "Environment", "environment",
+                      report_string(report, "environment"));
+    write_linked_fact(out, "Host", "host", report_string(host, "hostname"));
     write_time_fact(out, report);
     write_uptime(out, process);
     write_report_fact(out, "System", report_string(host, "os"));
-    write_report_fact(out, "Kernel", report_string(host, "kernel"));
+    write_linked_fact(out, "Kernel", "kernel", report_string(host, "kernel"));
     write_report_fact(out, "Architecture", report_string(host, "arch"));
     write_argument_list(out, process);
     html_write(out, "</dl>");
@@ -160,7 +179,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     const char *message = report_unsaid_message(crash);
     html_write(out, "<section class=\"hero\"><p class=\"kicker\">");
     if (kind != NULL)
-        html_write(out, "<span class=\"kind\">%.*s</span>", 40, kind);
+        page_write_link(out, "kind", "kind", kind, kind);
     html_write(out, "<a href=\"/groups/%s\">%.*s</a></p>", viewed->group, PAGE_SHORT,
                viewed->title);
     page_write_summary(out, summary != NULL ? summary : viewed->title);
@@ -253,10 +272,65 @@ static void write_tag_list(struct text *out, const json_t *report)
     {
         if (shown++ == TAGS_SHOWN)
             break;
-        html_write(out, "<div><dt>%.*s</dt><dd>%.*s</dd></div>", 64, key, PAGE_SHORT,
-                   json_string_value(value));
+        struct text CH_CLEANUP(text_deinit) tag = { 0 };
+        text_appendf(&tag, "%.63s:%.199s", key, json_string_value(value));
+        html_write(out, "<div><dt>%.*s</dt><dd>", 64, key);
+        page_write_link(out, "", "tag", text_ok(&tag) ? tag.bytes : "",
+                        json_string_value(value));
+        html_write(out, "</dd></div>");
     }
     html_write(out, "</dl></section>\n");
+}
+
+// write_user_data writes what the program set with crashhook_set_data.
+static void write_user_data(struct text *out, const json_t *report)
+{
+    const json_t *data = json_object_get(report, "user_data");
+    const char *key;
+    json_t *value;
+    size_t shown = 0;
+    if (json_object_size(data) == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"data\"><h2>Data of the program</h2>"
+                    "<dl class=\"watches\">\n");
+    json_object_foreach((json_t *)(uintptr_t)data, key, value)
+    {
+        if (shown++ == TAGS_SHOWN)
+            break;
+        html_write(out, "<dt>%.*s</dt><dd><pre>%.*s</pre></dd>", 64, key,
+                   HTML_STRING_LIMIT, json_string_value(value));
+    }
+    html_write(out, "</dl></section>\n");
+}
+
+// write_attachments writes the ends of files that the program wanted with its reports.
+static void write_attachments(struct text *out, const json_t *report)
+{
+    size_t i;
+    json_t *attachment;
+    const json_t *attachments = json_object_get(report, "attachments");
+    if (json_array_size(attachments) == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"attachments\"><h2>Attachments</h2>");
+    json_array_foreach(attachments, i, attachment)
+    {
+        const char *text = report_string(attachment, "text");
+        const char *problem = report_string(attachment, "problem");
+        if (i == ATTACHMENTS_SHOWN)
+            break;
+        html_write(out, "<details class=\"inner\"><summary>%.*s <small>", PAGE_SHORT,
+                   report_string(attachment, "path"));
+        page_write_number(out, report_integer(attachment, "size", 0));
+        html_write(out, " bytes</small></summary>");
+        if (text != NULL)
+            html_write(out, "<pre class=\"command\">%.*s</pre>", ATTACHED_TEXT, text);
+        else
+            html_write(out, "<p class=\"cut\">%.*s</p>", PAGE_SHORT,
+                       problem != NULL ? problem
+                                       : "It is no text; the JSON has its bytes.");
+        html_write(out, "</details>");
+    }
+    html_write(out, "</section>\n");
 }
 
 static void write_breadcrumb_list(struct text *out, const json_t *report)
@@ -312,6 +386,8 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     write_breadcrumb_list(out, report);
     write_problem_list(out, report);
     write_tag_list(out, report);
+    write_user_data(out, report);
+    write_attachments(out, report);
     page_images_write(out, viewed);
     write_agent_facts(out, report);
     page_end(out);

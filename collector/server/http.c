@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "collector/server/access.h"
+#include "collector/server/compress.h"
 #include "collector/server/connections.h"
 #include "collector/store/moment.h"
 
@@ -340,6 +341,9 @@ static enum MHD_Result send_answer(struct call *call)
     struct http_answer *answer = &request->answer;
     if (!text_ok(&answer->body))
         http_fail(request, 503, "the answer does not fit into memory");
+    bool compressed = !answer->is_file &&
+                      compress_wanted(header(call, "Accept-Encoding")) &&
+                      compress_answer(&answer->body);
     size_t sent = answer->is_file ? answer->file_size : answer->body.size;
     struct MHD_Response *response =
         answer->is_file ? MHD_create_response_from_fd64(sent, answer->file)
@@ -349,6 +353,10 @@ static enum MHD_Result send_answer(struct call *call)
         return MHD_NO;
     answer->body = (struct text){ 0 }; // the response owns it now
     add_headers(response, request);
+    if (compressed)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    if (!answer->is_file)
+        MHD_add_response_header(response, "Vary", "Accept-Encoding");
     connections_allow(&call->server->connections, call->watched, ANSWER_MS);
     tell_request(call, sent);
     enum MHD_Result result =

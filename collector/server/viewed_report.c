@@ -8,6 +8,9 @@
 #include "collector/server/api.h"
 #include "collector/server/late_names.h"
 
+// BESIDE_A_GROUP is the largest body that is opened to show a group.
+enum { BESIDE_A_GROUP = 256 << 10 };
+
 // copied is what store_find_report returns, copied so that its connection is free
 // again.
 struct copied {
@@ -66,6 +69,37 @@ bool viewed_report_open(struct http_request *request, const char *id,
         http_fail(request, refused, "%s", reason.text);
         return false;
     }
+    out->renamed = late_names_add(out->opened.json, collector->symbols);
+    return true;
+}
+
+static void take_report_id(void *context, const struct store_report *report)
+{
+    entry_copy(context, REPORT_ID_SIZE, report->id);
+}
+
+bool viewed_report_open_newest(struct http_request *request, const char *group,
+                               char out_id[REPORT_ID_SIZE], struct viewed_report *out)
+{
+    struct collector *collector = collector_of(request);
+    struct store_filter filter = { .group = group, .limit = 1 };
+    char next[STORE_CURSOR_SIZE];
+    *out = (struct viewed_report){ .symbols = collector->symbols };
+    CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
+    out_id[0] = 0;
+    if (store_list_reports(collector->store, &filter, take_report_id, out_id, next) !=
+            CH_OK ||
+        out_id[0] == 0 ||
+        store_find_report(collector->store, out_id, copy_viewed_report, &copied) !=
+            CH_OK ||
+        !text_ok(&copied.bytes) || copied.bytes.size > BESIDE_A_GROUP)
+        return false;
+    struct store_body body = { .bytes = copied.bytes.bytes,
+                               .size = copied.bytes.size,
+                               .encoding = copied.encoding };
+    struct opened_report_error reason;
+    if (opened_report_open(&out->opened, &body, &collector->large, &reason) != 0)
+        return false;
     out->renamed = late_names_add(out->opened.json, collector->symbols);
     return true;
 }

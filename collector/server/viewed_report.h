@@ -24,6 +24,11 @@ struct viewed_report {
 bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out);
 
+// viewed_report_open_newest opens the newest report of a group, if it is small enough
+// to be shown beside the group; false: there is none, and the request goes on.
+bool viewed_report_open_newest(struct http_request *request, const char *group,
+                               char out_id[REPORT_ID_SIZE], struct viewed_report *out);
+
 // viewed_report_close releases it.
 void viewed_report_close(struct viewed_report *report);
 

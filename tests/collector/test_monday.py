@@ -6,6 +6,7 @@
 # three clicks, and by one request to the API. Screenshots are left in FOLDER. All 6,000
 # reports with CRASHHOOK_FULL=1, else 1,200.
 
+import gzip
 import json
 import os
 import sys
@@ -234,6 +235,44 @@ class Monday(unittest.TestCase):
             _, _, page = self.collector.request("GET", path)
             print(f"{path}: {len(page)} bytes")
             self.assertLess(len(page), PAGE_MAX, path)
+
+    def test_lists_are_sent_compressed_to_who_takes_that(self):
+        for path in ("/groups", "/api/v1/groups", "/style.css"):
+            _, headers, plain = self.collector.request("GET", path)
+            self.assertIsNone(headers["Content-Encoding"])
+            _, headers, packed = self.collector.request(
+                "GET", path, None, {"Accept-Encoding": "gzip"})
+            self.assertEqual(headers["Content-Encoding"], "gzip")
+            self.assertEqual(headers["Vary"], "Accept-Encoding")
+            self.assertLess(3 * len(packed), len(plain))
+            print(f"{path}: {len(plain)} bytes, {len(packed)} compressed")
+            if "api" in path:  # pages say how long ago: seconds may pass in between
+                self.assertEqual(gzip.decompress(packed), plain)
+
+    def test_the_newest_stack_stands_on_the_page_of_its_group(self):
+        self.start("/groups/" + fingerprint_of(monday_reports.DEEP))
+        self.assertIn("Crashed thread", self.text())
+        self.assertIn("9\u2009500 frames left out", self.text())
+        self.follow("The newest report")
+        self.follow(monday_reports.WORDS[monday_reports.DEEP % 18] + "_handle")
+        self.assertIn(fingerprint_of(monday_reports.DEEP), self.listed())
+
+    def test_everything_clickable_on_a_report_narrows_the_list(self):
+        number = [report for report in self.monday.reports if report["fingerprint"] ==
+                  fingerprint_of(monday_reports.EVERYWHERE)][-1]["id"]
+        self.start("/reports/" + number)
+        links = self.browser.evaluate(
+            "[...document.querySelectorAll('main a[href^=\"/groups?\"]')]"
+            ".map(e => e.getAttribute('href'))")
+        keys = {link.split("q=")[1].split(":")[0] for link in links}
+        self.assertLessEqual({"program", "release", "environment", "host", "kernel", "tag",
+                              "frame", "file", "build", "kind"}, keys)
+        for link in sorted(set(links)):
+            status, _, page = self.collector.request("GET", link)
+            self.assertEqual(status, 200, link)
+            named = ("frame", "file", "release", "host")
+            if link.split("q=")[1].startswith(named):
+                self.assertIn(function_of(monday_reports.EVERYWHERE).encode(), page, link)
 
     def test_pages_fit_every_width_in_light_and_dark(self):
         pages = {"overview": "/", "list": "/groups?q=program:shopd&sort=count",
