@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum ch_status flight_calls_init(struct flight_calls *calls, size_t kept)
 {
     *calls = (struct flight_calls){ .kept = kept != 0 ? kept : 1 };
@@ -44,14 +46,9 @@ static enum ch_status push_call(struct flight_calls *calls,
         calls->deeper++;
         return CH_OK;
     }
-    if (calls->open_count == calls->open_capacity) {
-        size_t more = calls->open_capacity * 2 + 64;
-        struct flight_event *open = reallocarray(calls->open, more, sizeof(*open));
-        if (open == NULL)
-            return CH_ERR_NO_MEMORY;
-        calls->open = open;
-        calls->open_capacity = more;
-    }
+    if (!array_reserve(&calls->open, &calls->open_capacity, calls->open_count,
+                       sizeof(*calls->open)))
+        return CH_ERR_NO_MEMORY;
     calls->open[calls->open_count++] = *entry;
     return CH_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hex.h"
 #include "formats/cbf.h"
 
@@ -67,23 +68,6 @@ static void raw_index_add(struct raw_index *index, uint64_t hash, size_t number)
     index->used++;
 }
 
-// reserve_raw makes room in *items for count more than used.
-static bool reserve_raw(void **items, size_t *capacity, size_t used, size_t count,
-                        size_t size)
-{
-    if (used + count <= *capacity)
-        return true;
-    size_t wanted = *capacity != 0 ? 2 * *capacity : 256;
-    while (wanted < used + count)
-        wanted *= 2;
-    void *more = realloc(*items, wanted * size);
-    if (more == NULL)
-        return false;
-    *items = more;
-    *capacity = wanted;
-    return true;
-}
-
 // add_place gives the number of frame's place, and adds the place if it is new.
 static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame *frame,
                                 raw_stacks_image_fn *find_image, void *context,
@@ -91,8 +75,8 @@ static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame 
 {
     uint64_t hash = raw_hash(frame->address, (uint64_t)frame->kind << 8 | frame->trust);
     if (!raw_index_grow(&t->place_index) || t->place_count >= RAW_CUT ||
-        !reserve_raw((void **)&t->places, &t->place_capacity, t->place_count, 1,
-                     sizeof(*t->places)))
+        !array_reserve(&t->places, &t->place_capacity, t->place_count,
+                       sizeof(*t->places)))
         return CH_ERR_NO_MEMORY;
     for (struct raw_index_slot *slot = raw_index_start(&t->place_index, hash);
          slot->number != 0; slot = raw_index_next(&t->place_index, slot)) {
@@ -132,8 +116,8 @@ static enum ch_status add_stack(struct raw_stacks *t, const struct raw_stack *st
     for (size_t i = 0; i < stack->count; i++)
         hash = raw_hash(hash, t->elements[stack->first + i]);
     if (!raw_index_grow(&t->stack_index) ||
-        !reserve_raw((void **)&t->stacks, &t->stack_capacity, t->stack_count, 1,
-                     sizeof(*t->stacks)))
+        !array_reserve(&t->stacks, &t->stack_capacity, t->stack_count,
+                       sizeof(*t->stacks)))
         return CH_ERR_NO_MEMORY;
     for (struct raw_index_slot *slot = raw_index_start(&t->stack_index, hash);
          slot->number != 0; slot = raw_index_next(&t->stack_index, slot)) {
@@ -157,8 +141,8 @@ enum ch_status raw_stacks_add(struct raw_stacks *t,
     struct raw_stack stack = { .first = t->element_count,
                                .count = backtrace_limit_count(backtrace),
                                .end = end };
-    if (!reserve_raw((void **)&t->elements, &t->element_capacity, t->element_count,
-                     stack.count, sizeof(*t->elements)))
+    if (!array_reserve_many(&t->elements, &t->element_capacity, t->element_count,
+                            stack.count, sizeof(*t->elements)))
         return CH_ERR_NO_MEMORY;
     for (size_t i = 0; i < stack.count; i++) {
         struct backtrace_entry entry = backtrace_limit_entry(backtrace, i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/request.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,19 +8,13 @@
 
 #include "agent/live/permitted.h"
 #include "agent/live/target_memory.h"
+#include "base/file.h"
 
 static enum ch_status receive_message(int channel, struct request_message *out)
 {
-    char *bytes = (char *)out;
-    size_t done = 0;
-    while (done < sizeof(*out)) {
-        ssize_t count = read(channel, bytes + done, sizeof(*out) - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return count == 0 ? CH_END : CH_ERR_IO;
-        done += (size_t)count;
-    }
+    ssize_t size = file_read_all(channel, out, sizeof(*out));
+    if (size != sizeof(*out))
+        return size < 0 ? CH_ERR_IO : CH_END;
     if (out->magic != REQUEST_MAGIC || out->pid <= 0 || out->tid <= 0)
         return CH_ERR_MALFORMED;
     return CH_OK;
@@ -128,7 +121,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
     return CH_OK;
 }
 
-static void answer(int channel, char byte)
+static void answer_request(int channel, char byte)
 {
     // MSG_NOSIGNAL, because a SIGPIPE from a handler already gone would kill the free
     // phase.
@@ -137,7 +130,7 @@ static void answer(int channel, char byte)
 
 void request_written(int channel)
 {
-    answer(channel, REQUEST_WRITTEN);
+    answer_request(channel, REQUEST_WRITTEN);
 }
 
 void request_why(int channel, const char *why)
@@ -150,6 +143,6 @@ void request_why(int channel, const char *why)
 
 void request_release(int channel)
 {
-    answer(channel, REQUEST_RELEASE);
+    answer_request(channel, REQUEST_RELEASE);
     close(channel);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "formats/cbf.h"
 
@@ -161,19 +162,14 @@ enum ch_status frame_list_decode(const struct crashhook_backtrace *backtrace,
                                  size_t *out_count)
 {
     struct crashhook_frame *frames = NULL;
-    struct crashhook_frame frame;
     size_t count = 0;
     size_t capacity = 0;
     struct crashhook_frames position = crashhook_backtrace_frames(backtrace);
     do {
-        if (count + extra >= capacity) {
-            capacity = (count + extra) * 2 + 64;
-            struct crashhook_frame *more = realloc(frames, capacity * sizeof(frame));
-            if (more == NULL) {
-                free(frames);
-                return CH_ERR_NO_MEMORY;
-            }
-            frames = more;
+        if (!array_reserve_many(&frames, &capacity, count, extra + 1,
+                                sizeof(*frames))) {
+            free(frames);
+            return CH_ERR_NO_MEMORY;
         }
     } while (crashhook_frames_next(&position, &frames[count]) && ++count != 0);
     *out = frames;

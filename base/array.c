@@ -16,7 +16,7 @@ static void *items_at(const void *items)
     return at;
 }
 
-static bool resize(void *items, size_t *capacity, size_t wanted, size_t item_size)
+static bool array_resize(void *items, size_t *capacity, size_t wanted, size_t item_size)
 {
     void *moved = realloc(items_at(items), wanted * item_size);
     if (moved == NULL)
@@ -26,16 +26,18 @@ static bool resize(void *items, size_t *capacity, size_t wanted, size_t item_siz
     return true;
 }
 
-bool array_grow(void *items, size_t *capacity, size_t item_size)
+bool array_grow(void *items, size_t *capacity, size_t wanted, size_t item_size)
 {
-    size_t wanted = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
-    if (wanted <= *capacity || wanted > SIZE_MAX / 2 / item_size)
+    size_t larger = *capacity != 0 ? *capacity : FIRST_CAPACITY;
+    if (wanted > SIZE_MAX / 4 / item_size)
         return false;
-    return resize(items, capacity, wanted, item_size);
+    while (larger < wanted)
+        larger *= 2;
+    return array_resize(items, capacity, larger, item_size);
 }
 
 void array_trim(void *items, size_t *capacity, size_t count, size_t item_size)
 {
     if (count != 0 && count < *capacity)
-        (void)resize(items, capacity, count, item_size);
+        (void)array_resize(items, capacity, count, item_size);
 }

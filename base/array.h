@@ -10,16 +10,26 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-// array_grow makes room for more items than *capacity, which array_reserve found full.
-bool array_grow(void *items, size_t *capacity, size_t item_size);
+// array_grow makes room for at least wanted items, which are more than *capacity.
+bool array_grow(void *items, size_t *capacity, size_t wanted, size_t item_size);
 
 // array_reserve makes room for count + 1 items of item_size bytes at *items, which has
 // room for *capacity. On failure it returns false and changes nothing.
 static inline bool array_reserve(void *items, size_t *capacity, size_t count,
                                  size_t item_size)
 {
-    return count < *capacity || array_grow(items, capacity, item_size);
+    return count < *capacity || array_grow(items, capacity, count + 1, item_size);
+}
+
+// array_reserve_many does it for count + more items.
+static inline bool array_reserve_many(void *items, size_t *capacity, size_t count,
+                                      size_t more, size_t item_size)
+{
+    return more <= *capacity - count ||
+           (more <= SIZE_MAX - count &&
+            array_grow(items, capacity, count + more, item_size));
 }
 
 // array_trim frees the room after the count items of *items.

@@ -2,7 +2,9 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void file_close(const int *fd)
@@ -27,8 +29,57 @@ bool file_write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
+ssize_t file_read_all(int fd, void *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count = read(fd, (char *)to + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -1;
+        if (count == 0)
+            break;
+        done += (size_t)count;
+    }
+    return (ssize_t)done;
+}
+
+size_t file_read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count =
+            pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        done += (size_t)count;
+    }
+    return done;
+}
+
 const char *file_name(const char *path)
 {
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL ? slash + 1 : path;
+    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+bool file_make_parents(const char *path, mode_t mode)
+{
+    char folder[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(folder)) {
+        errno = length == 0 ? ENOENT : ENAMETOOLONG;
+        return false;
+    }
+    memcpy(folder, path, length + 1);
+    for (char *at = folder + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = 0;
+        if (mkdir(folder, mode) != 0 && errno != EEXIST)
+            return false;
+        *at = '/';
+    }
+    return true;
 }

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checked.h"
+
+enum { TEXT_FIRST_BYTES = 256 };
 
 void text_deinit(struct text *text)
 {
@@ -41,18 +44,10 @@ static bool reserve_text(struct text *text, size_t size)
     }
     if (needed <= text->capacity)
         return true;
-
-    size_t capacity = text->capacity != 0 ? text->capacity : 256;
-    while (capacity < needed && capacity <= SIZE_MAX / 2)
-        capacity *= 2;
-    char *bytes = capacity < needed ? NULL : realloc(text->bytes, capacity);
-    if (bytes == NULL) {
-        text->failed = true;
-        return false;
-    }
-    text->bytes = bytes;
-    text->capacity = capacity;
-    return true;
+    if (needed < TEXT_FIRST_BYTES)
+        needed = TEXT_FIRST_BYTES;
+    text->failed = !array_grow(&text->bytes, &text->capacity, needed, 1);
+    return !text->failed;
 }
 
 void text_append(struct text *text, const void *bytes, size_t size)

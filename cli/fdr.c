@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "formats/fdr_functions.h"
@@ -50,15 +51,9 @@ static void dump_deinit(struct dump *dump)
 static enum ch_status add_fdr_function(struct program *program, size_t *capacity,
                                        uint64_t vaddr)
 {
-    if (program->count == *capacity) {
-        size_t more = *capacity * 2 + 64;
-        uint64_t *vaddrs =
-            reallocarray(program->vaddrs, more, sizeof(*program->vaddrs));
-        if (vaddrs == NULL)
-            return CH_ERR_NO_MEMORY;
-        program->vaddrs = vaddrs;
-        *capacity = more;
-    }
+    if (!array_reserve(&program->vaddrs, capacity, program->count,
+                       sizeof(*program->vaddrs)))
+        return CH_ERR_NO_MEMORY;
     program->vaddrs[program->count++] = vaddr;
     return CH_OK;
 }
@@ -103,7 +98,7 @@ static enum ch_status open_program(struct program *program, const char *path)
     return status;
 }
 
-static const char *find_name(const struct program *program, uint64_t vaddr)
+static const char *find_fdr_name(const struct program *program, uint64_t vaddr)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
     size_t count = symbol_image_find(program->image, vaddr, frames);
@@ -118,7 +113,7 @@ static const char *function_name(struct program *program, uint32_t id)
         return NULL;
     const char **name = &program->names[id - 1];
     if (*name == NULL)
-        *name = find_name(program, program->vaddrs[id - 1]);
+        *name = find_fdr_name(program, program->vaddrs[id - 1]);
     return **name != 0 ? *name : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/render_flight.h"
 #include "cli/render_frames.h"
 #include "cli/render_source.h"
@@ -44,12 +45,6 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset)
     if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= NARROWEST)
         style.width = size.ws_col;
     return style;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
 // render_crash_place writes " in FUNCTION at FILE:LINE" for the frame to look at first.
@@ -91,7 +86,7 @@ static void write_summary(const struct render *render)
     const struct pen *pen = &render->pen;
     const json_t *process = json_object_get(render->report, "process");
     const json_t *crash = json_object_get(render->report, "crash");
-    const char *program = base_name(report_string(process, "executable"));
+    const char *program = file_name(report_string(process, "executable"));
 
     pen_set(pen, PEN_BOLD);
     pen_text(pen, program != NULL ? program : "a program");
@@ -248,8 +243,8 @@ static void write_crashed_thread(const struct render *render)
         render_source_write(&render->pen, frame);
 }
 
-// padding is the space that fills a register's value up to its column.
-static int padding(size_t used)
+// register_padding is the space that fills a register's value up to its column.
+static int register_padding(size_t used)
 {
     enum { VALUE_COLUMNS = 18 };
     return used < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - used) : 1;
@@ -281,7 +276,7 @@ static void render_registers(const struct render *render)
         if (++column % COLUMNS == 0)
             pen_plain(&render->pen, "\n");
         else if (column != count)
-            pen_plain(&render->pen, "%*s", padding(escaped.size), "");
+            pen_plain(&render->pen, "%*s", register_padding(escaped.size), "");
     }
     if (column % COLUMNS != 0)
         pen_plain(&render->pen, "\n");

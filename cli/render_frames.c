@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/render_values.h"
 #include "report/fingerprint.h"
 #include "report/readable_name.h"
@@ -14,9 +15,7 @@ static const char *image_name(const json_t *report, const json_t *frame)
 {
     const json_t *image = report_image(report, frame);
     const char *name = report_string(image, "name");
-    const char *path = name != NULL ? name : report_string(image, "path");
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+    return file_name(name != NULL ? name : report_string(image, "path"));
 }
 
 static void append_function(const char *function, enum render_name form,
@@ -49,15 +48,14 @@ void render_frames_append_name(const json_t *report, const json_t *frame,
     }
 }
 
-void render_frames_append_line(const json_t *frame, bool base_name, struct text *out)
+void render_frames_append_line(const json_t *frame, bool short_path, struct text *out)
 {
     const char *file = report_string(frame, "file");
     int64_t line = report_integer(frame, "line", 0);
     int64_t column = report_integer(frame, "column", 0);
     if (file == NULL)
         return;
-    const char *slash = strrchr(file, '/');
-    pen_escape(base_name && slash != NULL ? slash + 1 : file, out);
+    pen_escape(short_path ? file_name(file) : file, out);
     if (line > 0)
         text_appendf(out, ":%" PRId64, line);
     if (line > 0 && column > 0)
@@ -199,15 +197,15 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
         render_locals(pen, frame);
 }
 
-static void write_note(const struct pen *pen, const char *note)
+static void write_frame_note(const struct pen *pen, const char *note)
 {
     pen_set(pen, PEN_DIM);
     pen_plain(pen, "      %s\n", note);
     pen_set(pen, PEN_PLAIN);
 }
 
-// write_end says why the stack ends here, unless this is its outermost frame.
-static void write_end(const struct pen *pen, const char *ended)
+// write_stack_end says why the stack ends here, unless this is its outermost frame.
+static void write_stack_end(const struct pen *pen, const char *ended)
 {
     static const struct {
         const char *word;
@@ -223,7 +221,7 @@ static void write_end(const struct pen *pen, const char *ended)
     };
     for (size_t i = 0; ended != NULL && i < sizeof(ends) / sizeof(ends[0]); i++) {
         if (strcmp(ended, ends[i].word) == 0)
-            write_note(pen, ends[i].sentence);
+            write_frame_note(pen, ends[i].sentence);
     }
 }
 
@@ -260,7 +258,7 @@ static size_t write_code(const struct render_frames *frames, const json_t *list,
         return 1;
     char note[64];
     (void)snprintf(note, sizeof(note), "... and %zu times more", again);
-    write_note(frames->pen, note);
+    write_frame_note(frames->pen, note);
     return again + 1;
 }
 
@@ -280,15 +278,15 @@ void render_frames_write(const struct render_frames *frames, const json_t *threa
             char note[64];
             (void)snprintf(note, sizeof(note), "... %" PRId64 " frame%s omitted", count,
                            count == 1 ? "" : "s");
-            write_note(frames->pen, note);
+            write_frame_note(frames->pen, note);
             number += count > 0 ? (uint64_t)count : 0;
         } else {
-            write_note(frames->pen, "... and more");
+            write_frame_note(frames->pen, "... and more");
         }
         i += written;
     }
     if (json_array_size(list) == 0)
-        write_note(frames->pen, "no frames are known");
-    write_end(frames->pen,
-              report_string(json_object_get(thread, "backtrace"), "ended"));
+        write_frame_note(frames->pen, "no frames are known");
+    write_stack_end(frames->pen,
+                    report_string(json_object_get(thread, "backtrace"), "ended"));
 }

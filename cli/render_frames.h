@@ -31,5 +31,5 @@ void render_frames_append_name(const json_t *report, const json_t *frame,
                                enum render_name form, struct text *out);
 
 // render_frames_append_line appends file:line:column, escaped, or nothing if the file
-// is not known. base_name omits the folders.
-void render_frames_append_line(const json_t *frame, bool base_name, struct text *out);
+// is not known. short_path omits the folders.
+void render_frames_append_line(const json_t *frame, bool short_path, struct text *out);

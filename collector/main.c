@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/standard_files.h"
 #include "collector/options.h"
 #include "collector/pages/pages.h"
@@ -47,7 +48,7 @@ static void complain_of_option(const char *error)
     say_collector_line(0, error);
 }
 
-static void observe(void *context, const struct http_seen *seen)
+static void observe_request(void *context, const struct http_seen *seen)
 {
     struct collector *collector = context;
     metrics_count_answer(&collector->metrics, seen->status);
@@ -112,12 +113,7 @@ static bool state_folder(char out[STATE_SIZE])
             snprintf(folder, STATE_SIZE, "%s/.local/state/crashhook-collector", home);
     if (length <= 0 || length >= STATE_SIZE)
         return false;
-    for (char *slash = strchr(folder + 1, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(folder, 0755);
-        *slash = '/';
-    }
+    (void)file_make_parents(folder, 0755);
     mkdir(folder, 0700);
     return true;
 }
@@ -165,17 +161,18 @@ static void wait_for_stop(struct http_server *server, const sigset_t *stops)
         http_tick(server);
 }
 
-// serve runs until a signal, then lets current requests finish: first it accepts no new
-// ones, then it empties the store's queue, then it ends the threads.
-static int serve(struct collector *collector, const struct listener *listener,
-                 const char *const *tokens, const sigset_t *stops)
+// serve_until_told runs until a signal, then lets current requests finish: first it
+// accepts no new ones, then it empties the store's queue, then it ends the threads.
+static int serve_until_told(struct collector *collector,
+                            const struct listener *listener, const char *const *tokens,
+                            const sigset_t *stops)
 {
     struct http_options options = { .listen_fd = listener->fd,
                                     .routes = routes_table,
                                     .route_count = routes_count,
                                     .tokens = tokens,
                                     .context = collector,
-                                    .observe = observe,
+                                    .observe = observe_request,
                                     .fail_page = page_failure };
     struct http_server *server = NULL;
     if (http_start(&options, &server) != CH_OK)
@@ -224,7 +221,7 @@ static int open_and_serve(const struct options *options,
                               &retention) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
     else
-        code = serve(collector, listener, tokens, stops);
+        code = serve_until_told(collector, listener, tokens, stops);
     retention_destroy(retention);
     ingest_destroy(collector->ingest);
     store_close(collector->store);

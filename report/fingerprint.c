@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+
 // reporters are functions that report a failure and are not its place. A '*' at the end
 // matches anything; names are compared without parameters.
 static const char *const reporters[] = {
@@ -182,9 +184,7 @@ bool fingerprint_only_reports(const char *function)
 static struct hash hash_frame(const struct fingerprint_frame *frame)
 {
     struct hash hash = hash_start();
-    const char *image = frame->image != NULL ? frame->image : "";
-    const char *slash = strrchr(image, '/');
-    const char *name = slash != NULL ? slash + 1 : image;
+    const char *name = frame->image != NULL ? file_name(frame->image) : "";
 
     if (frame->function != NULL) {
         hash_field(&hash, frame->function, plain_length(frame->function));
@@ -197,7 +197,7 @@ static struct hash hash_frame(const struct fingerprint_frame *frame)
     return hash;
 }
 
-static void run_add(struct fingerprint_run *run, const struct hash *frame)
+static void fingerprint_run_add(struct fingerprint_run *run, const struct hash *frame)
 {
     bool recursion =
         run->frames != 0 && run->last[0] == frame->high && run->last[1] == frame->low;
@@ -236,9 +236,9 @@ void fingerprint_add(struct fingerprint *fingerprint,
         return;
     fingerprint->inside = true;
     struct hash hash = hash_frame(frame);
-    run_add(&fingerprint->all, &hash);
+    fingerprint_run_add(&fingerprint->all, &hash);
     if (!frame->system)
-        run_add(&fingerprint->own, &hash);
+        fingerprint_run_add(&fingerprint->own, &hash);
 }
 
 void fingerprint_finish(const struct fingerprint *fingerprint,

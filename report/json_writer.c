@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 
 // BUFFER_BYTES: a report of a thousand threads is a few megabytes in tiny pieces, so a
@@ -36,16 +37,11 @@ static void hand_on(struct json_writer *w, const char *bytes, size_t size)
             w->error = ENOMEM;
         return;
     }
-    for (size_t done = 0; w->error == 0 && done < size;) {
-        ssize_t count = write(w->fd, bytes + done, size - done);
-        if (count > 0)
-            done += (size_t)count;
-        if (count < 0 && errno != EINTR)
-            w->error = errno;
-    }
+    if (w->error == 0 && !file_write_all(w->fd, bytes, size))
+        w->error = errno;
 }
 
-static void flush(struct json_writer *w)
+static void flush_json(struct json_writer *w)
 {
     hand_on(w, w->buffer, w->used);
     w->used = 0;
@@ -56,7 +52,7 @@ static void put_large(struct json_writer *w, const void *bytes, size_t size)
 {
     if (w->error != 0)
         return;
-    flush(w);
+    flush_json(w);
     if (size > BUFFER_BYTES) {
         hand_on(w, bytes, size);
         return;
@@ -83,7 +79,7 @@ uint64_t json_writer_size(const struct json_writer *w)
 enum ch_status json_writer_finish(struct json_writer *w)
 {
     if (w->error == 0)
-        flush(w);
+        flush_json(w);
     if (w->error == 0)
         return CH_OK;
     errno = w->error;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 json_int_t pack_table_first(const struct pack_table *table, uint64_t hash)
 {
     return (json_int_t)table->chains[hash % PACK_CHAINS] - 1;
@@ -20,15 +22,9 @@ json_int_t pack_table_add(struct pack_table *table, struct pack_entry entry,
                           json_t *row)
 {
     size_t count = json_array_size(table->rows);
-    if (count == table->capacity) {
-        size_t capacity = count != 0 ? 2 * count : 64;
-        void *more = realloc(table->entries, capacity * sizeof(entry));
-        if (more == NULL) {
-            json_decref(row);
-            return PACK_NONE;
-        }
-        table->entries = more;
-        table->capacity = capacity;
+    if (!array_reserve(&table->entries, &table->capacity, count, sizeof(entry))) {
+        json_decref(row);
+        return PACK_NONE;
     }
     entry.before = pack_table_first(table, entry.hash);
     if (json_array_append_new(table->rows, row) != 0)

@@ -46,21 +46,9 @@ static enum ch_status report_name(char name[static NAME_SIZE], const char *id,
 // make_spool_folders creates path and every missing folder above it.
 static enum ch_status make_spool_folders(const char *path)
 {
-    char prefix[PATH_MAX];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof(prefix)) {
-        errno = length == 0 ? ENOENT : ENAMETOOLONG;
-        return CH_ERR_IO;
-    }
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != 0)
-            continue;
-        memcpy(prefix, path, i);
-        prefix[i] = 0;
-        if (mkdir(prefix, 0700) != 0 && errno != EEXIST)
-            return CH_ERR_IO;
-    }
-    return CH_OK;
+    bool made =
+        file_make_parents(path, 0700) && (mkdir(path, 0700) == 0 || errno == EEXIST);
+    return made ? CH_OK : CH_ERR_IO;
 }
 
 static bool owned_by_us_alone(int folder_fd)
@@ -169,8 +157,8 @@ enum ch_status spool_create(const struct spool *spool, const char *id, int *out_
     return create_locked(spool, name, out_fd);
 }
 
-static enum ch_status publish(const struct spool *spool, const char *from,
-                              const char *to)
+static enum ch_status publish_report(const struct spool *spool, const char *from,
+                                     const char *to)
 {
     if (renameat(spool->folder_fd, from, spool->folder_fd, to) != 0)
         return CH_ERR_IO;
@@ -186,7 +174,7 @@ enum ch_status spool_publish(const struct spool *spool, const char *id)
         status = report_name(name, id, NAME_REPORT);
     if (status != CH_OK)
         return status;
-    return publish(spool, temporary, name);
+    return publish_report(spool, temporary, name);
 }
 
 void spool_discard(const struct spool *spool, const char *id)
@@ -327,7 +315,7 @@ static enum ch_status replace_spool_file(const struct spool *spool,
     bool written = file_write_all(fd, content->iov_base, content->iov_len);
     status = written && fsync(fd) == 0 ? CH_OK : CH_ERR_IO;
     if (status == CH_OK)
-        status = publish(spool, temporary, name);
+        status = publish_report(spool, temporary, name);
     if (status != CH_OK) {
         unlink_quietly(spool, temporary);
         file_close(&fd);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "report/json_tree.h"
 #include "report/report.h"
@@ -47,16 +48,13 @@ struct spool_target *spool_state_target(struct spool_state *state, const char *u
     if (state->count == TARGETS_MAX)
         return NULL;
     char *copy = strdup(url);
-    struct spool_target *targets =
-        realloc(state->targets, (state->count + 1) * sizeof(*targets));
-    if (targets != NULL)
-        state->targets = targets;
-    if (targets == NULL || copy == NULL) {
+    if (copy == NULL || !array_reserve(&state->targets, &state->capacity, state->count,
+                                       sizeof(*state->targets))) {
         free(copy);
         return NULL;
     }
-    targets[state->count] = (struct spool_target){ .url = copy };
-    return &targets[state->count++];
+    state->targets[state->count] = (struct spool_target){ .url = copy };
+    return &state->targets[state->count++];
 }
 
 void spool_target_fail(struct spool_target *target, enum spool_target_state state,

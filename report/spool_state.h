@@ -36,6 +36,7 @@ struct spool_target {
 struct spool_state {
     struct spool_target *targets;
     size_t count;
+    size_t capacity;
 };
 
 // spool_state_name is the name of the state in files and output.

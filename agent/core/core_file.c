@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/core_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/checked.h"
+#include "base/file.h"
 #include "base/sorted.h"
 #include "formats/elf.h"
 
@@ -20,13 +21,11 @@ static size_t read_core_at(int fd, uint64_t offset, size_t size, struct text *ou
     size_t done = 0;
     while (done < size) {
         size_t wanted = size - done < sizeof(block) ? size - done : sizeof(block);
-        ssize_t count = pread(fd, block, wanted, (off_t)(offset + done));
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
+        size_t count = file_read_at(fd, block, wanted, offset + done);
+        text_append(out, block, count);
+        done += count;
+        if (count < wanted)
             break;
-        text_append(out, block, (size_t)count);
-        done += (size_t)count;
     }
     return text_ok(out) ? done : 0;
 }
@@ -132,20 +131,13 @@ static enum ch_status read_core_segments(struct core_file *core,
 static enum ch_status add_core_thread(struct core_file *core,
                                       const struct core_thread *thread)
 {
-    // The array is full whenever its count is a power of two; it then doubles.
-    size_t count = core->thread_count;
-    if (count == CORE_THREADS_MAX) {
+    if (core->thread_count == CORE_THREADS_MAX) {
         core->truncated = true;
         return CH_OK;
     }
-    if ((count & (count - 1)) == 0) {
-        size_t room = count != 0 ? count * 2 : 1;
-        struct core_thread *threads =
-            realloc(core->threads, room * sizeof(*core->threads));
-        if (threads == NULL)
-            return CH_ERR_NO_MEMORY;
-        core->threads = threads;
-    }
+    if (!array_reserve(&core->threads, &core->thread_capacity, core->thread_count,
+                       sizeof(*core->threads)))
+        return CH_ERR_NO_MEMORY;
     core->threads[core->thread_count++] = *thread;
     return CH_OK;
 }

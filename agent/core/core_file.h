@@ -23,7 +23,6 @@ enum {
 // Entries of the auxiliary vector that are used here (elf.h, AT_*).
 enum {
     CORE_AT_PHDR = 3,
-    CORE_AT_PHNUM = 5,
     CORE_AT_ENTRY = 9,
     CORE_AT_EXECFN = 31,
     CORE_AT_SYSINFO_EHDR = 33,
@@ -50,6 +49,7 @@ struct core_file {
     struct text notes; // the bytes that the members below point into
     struct core_thread *threads;
     size_t thread_count;
+    size_t thread_capacity;
     struct core_process process;
     bool has_process;
     struct core_signal signal; // of the first thread

@@ -11,6 +11,7 @@
 #include "agent/core/core_mappings.h"
 #include "agent/images/image_outline.h"
 #include "agent/images/link_map.h"
+#include "base/array.h"
 #include "base/hex.h"
 #include "formats/elf.h"
 #include "formats/maps.h"
@@ -33,10 +34,9 @@ struct wanted {
 // keep_name copies a string that images refer to; NULL: out of memory.
 static const char *keep_name(struct core_images *all, const char *name, size_t size)
 {
-    char **names = realloc(all->names, (all->name_count + 1) * sizeof(*names));
-    if (names == NULL)
+    if (!array_reserve(&all->names, &all->name_capacity, all->name_count,
+                       sizeof(*all->names)))
         return NULL;
-    all->names = names;
     char *copy = strndup(name, size);
     if (copy != NULL)
         all->names[all->name_count++] = copy;
@@ -47,15 +47,13 @@ static const char *keep_name(struct core_images *all, const char *name, size_t s
 // memory is short, and fd is closed.
 static bool keep_file(struct core_images *all, const char *path, int fd)
 {
-    struct core_image_file *files = NULL;
-    if (all->file_count < FILES_MAX)
-        files = realloc(all->files, (all->file_count + 1) * sizeof(*files));
-    if (files == NULL) {
+    if (all->file_count == FILES_MAX ||
+        !array_reserve(&all->files, &all->file_capacity, all->file_count,
+                       sizeof(*all->files))) {
         close(fd);
         return false;
     }
-    all->files = files;
-    files[all->file_count++] = (struct core_image_file){ .path = path, .fd = fd };
+    all->files[all->file_count++] = (struct core_image_file){ .path = path, .fd = fd };
     return true;
 }
 
@@ -145,7 +143,7 @@ struct run {
     bool has_code;
 };
 
-static struct run next_run(const struct target_images *images, size_t at)
+static struct run next_image_run(const struct target_images *images, size_t at)
 {
     const struct target_mapping *mappings = images->mappings;
     struct run run = { .begin = at, .end = at };
@@ -178,8 +176,9 @@ static void deny_code(const struct core_images *all, struct target_mapping *mapp
     mapping->permissions &= ~(unsigned)MAPS_EXECUTE;
 }
 
-static enum ch_status add_run(struct core_images *all, const struct run *run, int fd,
-                              const char *path, const struct image_outline *outline)
+static enum ch_status add_image_run(struct core_images *all, const struct run *run,
+                                    int fd, const char *path,
+                                    const struct image_outline *outline)
 {
     const struct target_mapping *first = &all->images->mappings[run->begin];
     uint64_t bias = first->start - first->offset - outline->low;
@@ -251,7 +250,7 @@ static enum ch_status use_run(struct core_images *all, const struct run *run)
         return CH_OK;
     if (wanted.program)
         all->executable = path;
-    return add_run(all, run, fd, path, &outline);
+    return add_image_run(all, run, fd, path, &outline);
 }
 
 // use_table opens the files that the core's own table names.
@@ -262,7 +261,7 @@ static enum ch_status use_table(struct core_images *all)
     for (size_t i = 0; status == CH_OK && i < all->images->mapping_count;) {
         struct run run = { .end = i + 1 };
         if (all->images->mappings[i].inode != 0)
-            run = next_run(all->images, i);
+            run = next_image_run(all->images, i);
         if (run.has_code)
             status = use_run(all, &run);
         i = run.end;

@@ -43,8 +43,10 @@ struct core_images {
     struct target_images *images; // the images to fill
     struct core_image_file *files;
     size_t file_count;
+    size_t file_capacity;
     char **names; // strings that images refer to
     size_t name_count;
+    size_t name_capacity;
     const char *executable; // the program's path; NULL: not known
 };
 

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 enum { PIECE_BYTES = 64 << 10 };
 
 // A keeping is the file being filled.
@@ -47,23 +49,6 @@ static bool put_core_bytes(struct keeping *keeping, const uint8_t *bytes, size_t
     return true;
 }
 
-// fill_piece reads until the piece is full or the input ends; negative: a read failed.
-static ssize_t fill_piece(int from, uint8_t *piece)
-{
-    size_t size = 0;
-    while (size < PIECE_BYTES) {
-        ssize_t count = read(from, piece + size, PIECE_BYTES - size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return -1;
-        if (count == 0)
-            break;
-        size += (size_t)count;
-    }
-    return (ssize_t)size;
-}
-
 bool core_input_open(const char *folder, struct core_input *out)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
@@ -78,9 +63,9 @@ enum ch_status core_input_fill(const struct core_input *input, int from)
     uint8_t *piece = malloc(PIECE_BYTES);
     if (piece == NULL)
         return CH_ERR_NO_MEMORY;
-    ssize_t size = fill_piece(from, piece);
+    ssize_t size = file_read_all(from, piece, PIECE_BYTES);
     while (size > 0 && put_core_bytes(&keeping, piece, (size_t)size))
-        size = fill_piece(from, piece);
+        size = file_read_all(from, piece, PIECE_BYTES);
     int error = errno;
     free(piece);
     errno = error;

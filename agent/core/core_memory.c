@@ -30,15 +30,9 @@ static size_t place_segment(const struct core_memory *memory, uint64_t address)
 enum ch_status core_memory_add(struct core_memory *memory,
                                const struct core_region *region)
 {
-    if (memory->count == memory->capacity) {
-        size_t capacity = memory->capacity != 0 ? memory->capacity * 2 : 64;
-        struct core_region *regions =
-            realloc(memory->regions, capacity * sizeof(*regions));
-        if (regions == NULL)
-            return CH_ERR_NO_MEMORY;
-        memory->regions = regions;
-        memory->capacity = capacity;
-    }
+    if (!array_reserve(&memory->regions, &memory->capacity, memory->count,
+                       sizeof(*memory->regions)))
+        return CH_ERR_NO_MEMORY;
     size_t at = place_segment(memory, region->start);
     struct core_region *to = &memory->regions[at];
     memmove(to + 1, to, (memory->count - at) * sizeof(*to));

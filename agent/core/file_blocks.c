@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/file_blocks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 struct file_block {
     int fd; // -1: empty
@@ -40,15 +41,7 @@ static void fill_block(struct file_block *block, uint8_t *bytes, int fd,
                        uint64_t offset)
 {
     *block = (struct file_block){ .fd = fd, .offset = offset };
-    while (block->size < FILE_BLOCK_BYTES) {
-        ssize_t count = pread(fd, bytes + block->size, FILE_BLOCK_BYTES - block->size,
-                              (off_t)(offset + block->size));
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return;
-        block->size += (size_t)count;
-    }
+    block->size = file_read_at(fd, bytes, FILE_BLOCK_BYTES, offset);
 }
 
 size_t file_blocks_read(struct file_blocks *cache, int fd, uint64_t offset, void *to,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/build_sources.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "collector/server/symbol_folder.h"
 
 enum { PART_BYTES = 64 << 10 };
@@ -18,22 +18,6 @@ struct walk {
     char *at;      // where the line is copied to; NULL: it is not wanted
 };
 
-// read_part reads up to size bytes at offset; it returns less only at the end of the
-// file.
-static size_t read_part(int fd, uint64_t offset, void *to, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (size_t)got;
-    }
-    return done;
-}
-
 // read_index reads the beginning of the bundle until the index is complete.
 static enum ch_status read_index(struct build_sources *sources)
 {
@@ -42,7 +26,7 @@ static enum ch_status read_index(struct build_sources *sources)
     const char *found = NULL;
     while (found == NULL && sources->index.size < SOURCE_BUNDLE_INDEX_BYTES) {
         size_t before = sources->index.size;
-        size_t got = read_part(sources->fd, before, part, sizeof(part));
+        size_t got = file_read_at(sources->fd, part, sizeof(part), before);
         text_append(&sources->index, part, got);
         if (got == 0 || !text_ok(&sources->index))
             return CH_ERR_TRUNCATED;
@@ -110,8 +94,8 @@ static bool find_source_file(const struct build_sources *sources, const char *na
     return false;
 }
 
-// begin_line starts to copy the current line if it is one of those wanted.
-static void begin_line(struct walk *walk)
+// begin_source_line starts to copy the current line if it is one of those wanted.
+static void begin_source_line(struct walk *walk)
 {
     struct source_lines *out = walk->out;
     walk->length = 0;
@@ -136,7 +120,7 @@ static void keep_bytes(struct walk *walk, const char *bytes, size_t size)
     }
 }
 
-static void end_line(struct walk *walk)
+static void end_source_line(struct walk *walk)
 {
     if (walk->at != NULL && walk->length != 0 && walk->at[walk->length - 1] == '\r')
         walk->at[walk->length - 1] = 0;
@@ -151,9 +135,9 @@ static uint64_t count_ends(const char *part, size_t size)
     return ends;
 }
 
-// walk_part walks over the lines of a part of the file; it skips a part that ends
-// before the first line wanted.
-static void walk_part(struct walk *walk, const char *part, size_t size)
+// walk_source_part walks over the lines of a part of the file; it skips a part that
+// ends before the first line wanted.
+static void walk_source_part(struct walk *walk, const char *part, size_t size)
 {
     uint64_t ends = count_ends(part, size);
     if (walk->line + ends < walk->out->first) {
@@ -167,8 +151,8 @@ static void walk_part(struct walk *walk, const char *part, size_t size)
         i += length + (end != NULL);
         if (end == NULL)
             return;
-        end_line(walk);
-        begin_line(walk);
+        end_source_line(walk);
+        begin_source_line(walk);
     }
 }
 
@@ -185,12 +169,13 @@ enum ch_status build_sources_lines(const struct build_sources *sources,
                                                ? line - BUILD_SOURCES_AROUND
                                                : 1 };
     struct walk walk = { .out = out, .line = 1, .last = line + BUILD_SOURCES_AROUND };
-    begin_line(&walk);
+    begin_source_line(&walk);
     for (uint64_t done = 0; done < found.size && walk.line <= walk.last;) {
         uint64_t left = found.size - done;
-        size_t got = read_part(sources->fd, sources->index_size + found.offset + done,
-                               part, left < sizeof(part) ? (size_t)left : sizeof(part));
-        walk_part(&walk, part, got);
+        size_t got = file_read_at(sources->fd, part,
+                                  left < sizeof(part) ? (size_t)left : sizeof(part),
+                                  sources->index_size + found.offset + done);
+        walk_source_part(&walk, part, got);
         done += got;
         if (got == 0)
             return CH_ERR_IO;
@@ -198,6 +183,6 @@ enum ch_status build_sources_lines(const struct build_sources *sources,
     // A file's last newline ends its last line; it does not begin another one.
     if (walk.at != NULL && walk.length == 0)
         out->count--;
-    end_line(&walk);
+    end_source_line(&walk);
     return out->first + out->count > line ? CH_OK : CH_ERR_NOT_FOUND;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/symbol_folder.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hex.h"
 #include "formats/elf.h"
 #include "formats/source_bundle.h"
@@ -77,21 +77,6 @@ static void forget_cache(const char *folder, const char *id)
         symbol_cache_folder_forget(cache, &build);
 }
 
-// make_symbol_folders makes every missing folder above path's last component.
-static enum ch_status make_symbol_folders(const char *path)
-{
-    char folder[SYMBOL_FOLDER_PATH_SIZE];
-    snprintf(folder, sizeof(folder), "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-            return CH_ERR_IO;
-        *slash = '/';
-    }
-    return CH_OK;
-}
-
 enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                    const char *build_id, struct symbol_upload *out)
 {
@@ -106,9 +91,8 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                           "%s/.build-id/.upload-XXXXXX", folder);
     if (length >= (int)sizeof(out->temporary))
         return CH_ERR_LIMIT;
-    enum ch_status status = make_symbol_folders(out->final);
-    if (status != CH_OK)
-        return status;
+    if (!file_make_parents(out->final, 0755))
+        return CH_ERR_IO;
     out->fd = mkostemp(out->temporary, O_CLOEXEC);
     out->existed = access(out->final, F_OK) == 0;
     return out->fd >= 0 ? CH_OK : CH_ERR_IO;
@@ -117,17 +101,7 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
 enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *bytes,
                                    size_t size)
 {
-    const char *at = bytes;
-    while (size != 0) {
-        ssize_t written = write(upload->fd, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return CH_ERR_IO;
-        at += written;
-        size -= (size_t)written;
-    }
-    return CH_OK;
+    return file_write_all(upload->fd, bytes, size) ? CH_OK : CH_ERR_IO;
 }
 
 // check_build compares the build ID in the file with the one it was uploaded as.

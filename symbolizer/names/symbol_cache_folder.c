@@ -55,18 +55,8 @@ static int folder_open(const char *folder)
 // make_folder creates folder and its missing parents.
 static bool make_folder(const char *folder)
 {
-    char path[PATH_MAX];
-    size_t length = strlen(folder);
-    if (length == 0 || length >= sizeof(path))
-        return false;
-    memcpy(path, folder, length + 1);
-    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = 0;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            return false;
-        *at = '/';
-    }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
+    return file_make_parents(folder, 0700) &&
+           (mkdir(folder, 0700) == 0 || errno == EEXIST);
 }
 
 static bool folder_name_of(const struct build_id *id, enum symbol_cache_kind kind,
@@ -231,8 +221,8 @@ static int oldest_first(const void *left, const void *right)
     return a->used < b->used ? -1 : a->used > b->used;
 }
 
-// prune removes the least recently read files, but never kept, the new one.
-static void prune(int folder_fd, uint64_t limit_bytes, const char *kept)
+// prune_caches removes the least recently read files, but never kept, the new one.
+static void prune_caches(int folder_fd, uint64_t limit_bytes, const char *kept)
 {
     struct entries entries = { 0 };
     int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -284,6 +274,6 @@ enum ch_status symbol_cache_folder_put(const char *folder, const struct build_id
         (void)unlinkat(folder_fd, unfinished, 0);
         return forgotten ? CH_ERR_NOT_FOUND : CH_ERR_IO;
     }
-    prune(folder_fd, limit_bytes, name);
+    prune_caches(folder_fd, limit_bytes, name);
     return CH_OK;
 }

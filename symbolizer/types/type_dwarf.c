@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "symbolizer/types/type_check.h"
 #include "symbolizer/types/type_name.h"
 
@@ -20,7 +21,6 @@ void type_dwarf_deinit(struct type_dwarf *types)
 {
     free(types->entries);
     free(types->waiting);
-    free(types->waiting_types);
     *types = (struct type_dwarf){ 0 };
 }
 
@@ -57,22 +57,10 @@ static enum ch_status grow_entries(struct type_dwarf *types)
 static enum ch_status push_waiting(struct type_dwarf *types, const Dwarf_Die *die,
                                    uint32_t index)
 {
-    if (types->waiting_count == types->waiting_capacity) {
-        size_t capacity =
-            types->waiting_capacity != 0 ? types->waiting_capacity * 2 : 256;
-        Dwarf_Die *dies = realloc(types->waiting, capacity * sizeof(dies[0]));
-        if (dies == NULL)
-            return CH_ERR_NO_MEMORY;
-        types->waiting = dies;
-        uint32_t *indexes =
-            realloc(types->waiting_types, capacity * sizeof(indexes[0]));
-        if (indexes == NULL)
-            return CH_ERR_NO_MEMORY;
-        types->waiting_types = indexes;
-        types->waiting_capacity = capacity;
-    }
-    types->waiting[types->waiting_count] = *die;
-    types->waiting_types[types->waiting_count++] = index;
+    if (!array_reserve(&types->waiting, &types->waiting_capacity, types->waiting_count,
+                       sizeof(types->waiting[0])))
+        return CH_ERR_NO_MEMORY;
+    types->waiting[types->waiting_count++] = (struct type_dwarf_waiting){ *die, index };
     return CH_OK;
 }
 
@@ -128,8 +116,8 @@ static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
     return type_dwarf_place(types, &target, out);
 }
 
-// number stores the value of a numeric attribute.
-static bool number(Dwarf_Die *die, unsigned name, uint64_t *out)
+// read_number stores the value of a numeric attribute.
+static bool read_number(Dwarf_Die *die, unsigned name, uint64_t *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word value;
@@ -153,7 +141,7 @@ static uint64_t location_of(Dwarf_Die *die)
     Dwarf_Op *ops;
     size_t count;
     uint64_t offset = 0;
-    if (number(die, DW_AT_data_member_location, &offset) ||
+    if (read_number(die, DW_AT_data_member_location, &offset) ||
         dwarf_attr(die, DW_AT_data_member_location, &attribute) == NULL)
         return offset;
     if (dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
@@ -168,10 +156,10 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
 {
     uint64_t storage = 0;
     uint64_t from_top = 0;
-    if (number(die, DW_AT_data_bit_offset, &part->offset_bits))
+    if (read_number(die, DW_AT_data_bit_offset, &part->offset_bits))
         storage = 0;
-    else if (number(die, DW_AT_bit_offset, &from_top) &&
-             number(die, DW_AT_byte_size, &storage)) // DWARF 2 and 3
+    else if (read_number(die, DW_AT_bit_offset, &from_top) &&
+             read_number(die, DW_AT_byte_size, &storage)) // DWARF 2 and 3
         part->offset_bits += storage * 8 - from_top - bits;
     const struct type slice = { .kind = TYPE_SLICE,
                                 .name = "",
@@ -191,7 +179,7 @@ static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die 
     if (status != CH_OK)
         return status;
     part.offset_bits = location_of(die) * 8;
-    if (number(die, DW_AT_bit_size, &bits))
+    if (read_number(die, DW_AT_bit_size, &bits))
         status = place_bits(types, die, bits, &part);
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
 }
@@ -256,12 +244,12 @@ static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
     return status;
 }
 
-// count_of is the number of elements of a dimension, 0 if it is not constant.
-static uint32_t count_of(Dwarf_Die *subrange)
+// element_count_of is the number of elements of a dimension, 0 if it is not constant.
+static uint32_t element_count_of(Dwarf_Die *subrange)
 {
     uint64_t count = 0;
-    if (!number(subrange, DW_AT_count, &count) &&
-        number(subrange, DW_AT_upper_bound, &count))
+    if (!read_number(subrange, DW_AT_count, &count) &&
+        read_number(subrange, DW_AT_upper_bound, &count))
         count++;
     return count <= UINT32_MAX ? (uint32_t)count : 0;
 }
@@ -276,7 +264,7 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
     int more = dwarf_child(die, &child);
     while (more == 0 && dimensions < DIMENSIONS_MAX) {
         if (dwarf_tag(&child) == DW_TAG_subrange_type)
-            counts[dimensions++] = count_of(&child);
+            counts[dimensions++] = element_count_of(&child);
         more = dwarf_siblingof(&child, &child);
     }
     type->kind = TYPE_ARRAY;
@@ -295,7 +283,7 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
 static void read_base(Dwarf_Die *die, struct type *type)
 {
     uint64_t encoding = 0;
-    (void)number(die, DW_AT_encoding, &encoding);
+    (void)read_number(die, DW_AT_encoding, &encoding);
     type->kind = TYPE_INTEGER;
     if (encoding == DW_ATE_float || encoding == DW_ATE_complex_float ||
         encoding == DW_ATE_imaginary_float)
@@ -353,7 +341,7 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
 {
     enum type_kind kind = kind_of(dwarf_tag(die));
     *type = (struct type){ .kind = kind, .name = type_dwarf_name_of(die) };
-    (void)number(die, DW_AT_byte_size, &type->size);
+    (void)read_number(die, DW_AT_byte_size, &type->size);
     if (kind == TYPE_FUNCTION)
         type->name = "";
     if (kind == TYPE_POINTER && type->size == 0)
@@ -403,20 +391,21 @@ static enum ch_status forget_damaged(struct type_table *table, uint32_t first)
 static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
 {
     while (types->waiting_count > 0) {
-        size_t last = --types->waiting_count;
-        Dwarf_Die die = types->waiting[last];
-        uint32_t index = types->waiting_types[last];
+        // The array may move while the entry is read.
+        struct type_dwarf_waiting waiting = types->waiting[--types->waiting_count];
         struct type type;
-        enum ch_status status = type_dwarf_read_entry(types, &die, &type);
+        enum ch_status status = type_dwarf_read_entry(types, &waiting.die, &type);
         if (status != CH_OK)
             return status;
-        types->table->types[index] = type;
+        types->table->types[waiting.index] = type;
     }
     return forget_damaged(types->table, first);
 }
 
-enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
-                              uint32_t *out_index)
+// type_dwarf_add adds the type that the entry die is, or the type of the function that
+// it is.
+static enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
+                                     uint32_t *out_index)
 {
     uint32_t first = types->table->count;
     enum ch_status status = type_dwarf_place(types, die, out_index);

@@ -26,8 +26,10 @@ struct type_dwarf {
     struct type_dwarf_entry *entries; // open addressing, by hash of die
     size_t entry_count;
     size_t entry_capacity;
-    Dwarf_Die *waiting; // entries with an index in the table, not read yet
-    uint32_t *waiting_types;
+    struct type_dwarf_waiting {
+        Dwarf_Die die;
+        uint32_t index; // in the table
+    } * waiting;        // entries not read yet
     size_t waiting_count;
     size_t waiting_capacity;
     uint32_t void_type; // TYPE_UNKNOWN_INDEX: not created yet
@@ -38,11 +40,6 @@ void type_dwarf_init(struct type_dwarf *types, Dwarf *dwarf, struct type_table *
 
 // type_dwarf_deinit frees what types holds, but not the table.
 void type_dwarf_deinit(struct type_dwarf *types);
-
-// type_dwarf_add adds the type that the entry die is, or the type of the function that
-// it is.
-CH_CHECKED enum ch_status type_dwarf_add(struct type_dwarf *types, Dwarf_Die *die,
-                                         uint32_t *out_index);
 
 // type_dwarf_add_type_of adds the type that die has, or void if it has none.
 CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/sanitize.h"
 #include "report/secret_name.h"
 #include "symbolizer/types/type_members.h"
@@ -45,17 +46,10 @@ struct making {
 // needed.
 static void value_push(struct making *m, const struct item *item)
 {
-    if (m->count == m->capacity) {
-        size_t capacity = m->capacity != 0 ? m->capacity * 4 : 16;
-        struct item *items = capacity <= ITEMS_MAX
-                                 ? realloc(m->items, capacity * sizeof(m->items[0]))
-                                 : NULL;
-        if (items == NULL) {
-            json_decref(item->ready);
-            return;
-        }
-        m->items = items;
-        m->capacity = capacity;
+    if (m->count == ITEMS_MAX ||
+        !array_reserve(&m->items, &m->capacity, m->count, sizeof(m->items[0]))) {
+        json_decref(item->ready);
+        return;
     }
     m->items[m->count++] = *item;
 }
@@ -84,8 +78,9 @@ static enum secret_name known_name(const char *name)
     return kept[at].sure;
 }
 
-// note_name applies what the name of a value implies.
-static void note_name(const struct type_value *how, const char *name, struct item *item)
+// value_note_name applies what the name of a value implies.
+static void value_note_name(const struct type_value *how, const char *name,
+                            struct item *item)
 {
     enum secret_name sure = SECRET_NAME_NONE;
     if (how->sanitize)
@@ -129,8 +124,8 @@ static json_t *error_object(const struct making *m)
     return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
 }
 
-// note_seen says whether an object was followed before, and notes it.
-static bool note_seen(struct making *m, uint64_t address, uint32_t type)
+// value_note_seen says whether an object was followed before, and notes it.
+static bool value_note_seen(struct making *m, uint64_t address, uint32_t type)
 {
     uint64_t hash = (address ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u | 1;
     size_t at = (size_t)(hash >> 40) & (SEEN_SLOTS - 1);
@@ -147,8 +142,8 @@ static bool note_seen(struct making *m, uint64_t address, uint32_t type)
     return false;
 }
 
-// complete gives the type that a forward declares, if there is exactly one.
-static uint32_t complete(const struct type_table *table, uint32_t index)
+// complete_type gives the type that a forward declares, if there is exactly one.
+static uint32_t complete_type(const struct type_table *table, uint32_t index)
 {
     uint32_t found = TYPE_UNKNOWN_INDEX;
     index = type_strip(table, index);
@@ -233,7 +228,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     if (address == 0)
         return json_null();
     uint32_t pointer = type_strip(table, item->place.type);
-    uint32_t target = complete(table, table->types[pointer].target);
+    uint32_t target = complete_type(table, table->types[pointer].target);
     uint64_t size = 0;
     uint8_t first;
     if (is_char(table, target))
@@ -241,7 +236,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     bool shown = type_size(table, target, &size) == CH_OK && size != 0;
     if (!shown || is_hidden(m, item, target) || item->pointers >= m->how->pointers)
         return address_value(address);
-    if (note_seen(m, address, target))
+    if (value_note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
     if (memory_read(m->how->memory, address, &first, sizeof(first)) != CH_OK)
         return pointer_object(address, "error", error_value(m, item->place.address));
@@ -277,7 +272,7 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
                                                    member.offset_bits / 8,
                                         .shift = member.offset_bits % 8 },
                              .pointers = item->pointers };
-        note_name(m->how, name, &next);
+        value_note_name(m->how, name, &next);
         bool secret = is_hidden(m, &next, member.part->type);
         if (member.opens)
             containers[depth + 1] = containers[depth];
@@ -415,10 +410,10 @@ static json_t *value_make_value(struct making *m, const struct item *item)
     }
 }
 
-// attach puts value where it belongs. Containers that are still to be filled are kept
-// until the end: a malicious type can have two members of one name, of which the second
-// replaces the first.
-static void attach(struct making *m, const struct item *item, json_t *value)
+// attach_value puts value where it belongs. Containers that are still to be filled are
+// kept until the end: a malicious type can have two members of one name, of which the
+// second replaces the first.
+static void attach_value(struct making *m, const struct item *item, json_t *value)
 {
     if (json_is_object(value) || json_is_array(value))
         (void)json_array_append(m->kept, value);
@@ -429,7 +424,7 @@ static void attach(struct making *m, const struct item *item, json_t *value)
         (void)json_array_append_new(item->container, value);
 }
 
-static json_t *make_all(struct making *m, const struct item *root)
+static json_t *value_make_all(struct making *m, const struct item *root)
 {
     value_push(m, root);
     for (; m->first < m->count; m->first++) {
@@ -438,7 +433,7 @@ static json_t *make_all(struct making *m, const struct item *root)
         bool limited = item.ready == NULL && m->made++ >= TYPE_VALUE_COUNT_MAX;
         value =
             limited ? json_pack("{s:s}", "error", "limit") : value_make_value(m, &item);
-        attach(m, &item, value);
+        attach_value(m, &item, value);
     }
     return json_incref(json_array_get(root->container, 0));
 }
@@ -448,7 +443,7 @@ bool type_value_holds_text(const struct type_table *table, uint32_t type)
     struct dimensions d;
     uint32_t index = type_strip(table, type);
     if (table->types[index].kind == TYPE_POINTER && table->types[index].reference)
-        index = complete(table, table->types[index].target);
+        index = complete_type(table, table->types[index].target);
     if (table->types[index].kind == TYPE_ARRAY)
         return find_dimensions(table, index, &d) && is_char(table, d.element);
     return type_text_is(table, index);
@@ -460,7 +455,7 @@ static bool value_follow_reference(const struct type_value *how,
                                    struct type_place *place)
 {
     const struct type *type = &how->table->types[type_strip(how->table, place->type)];
-    const struct type_place to = { .type = complete(how->table, type->target) };
+    const struct type_place to = { .type = complete_type(how->table, type->target) };
     uint64_t size;
     uint8_t last;
     if (type->kind != TYPE_POINTER || !type->reference ||
@@ -481,13 +476,13 @@ json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t ad
     if (m.hidden != NULL && m.kept != NULL && holder != NULL) {
         struct item root = { .container = holder,
                              .place = { .type = type, .address = address } };
-        note_name(how, name, &root);
+        value_note_name(how, name, &root);
         struct type_place referred = root.place;
         if (value_follow_reference(how, &referred))
             root.place = referred;
         if (how->pointers > 0)
-            (void)note_seen(&m, address, type_strip(how->table, type));
-        value = make_all(&m, &root);
+            (void)value_note_seen(&m, address, type_strip(how->table, type));
+        value = value_make_all(&m, &root);
     }
     json_decref(holder);
     json_decref(m.hidden);

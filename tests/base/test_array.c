@@ -61,12 +61,31 @@ static void array_trims_to_what_is_in_it(void **state)
     assert_true(same);
 }
 
+static void array_makes_room_for_many_at_once(void **state)
+{
+    (void)state;
+    struct numbers numbers = { 0 };
+    assert_true(add(&numbers, 5));
+    bool grown = array_reserve_many(&numbers.items, &numbers.capacity, numbers.count,
+                                    1000, sizeof(uint64_t));
+    size_t capacity = numbers.capacity;
+    bool refused = !array_reserve_many(&numbers.items, &numbers.capacity, numbers.count,
+                                       SIZE_MAX, sizeof(uint64_t));
+    bool same = numbers.items[0] == 5 && numbers.capacity == capacity;
+    free(numbers.items);
+    assert_true(grown);
+    assert_in_range(capacity, 1001, 2048);
+    assert_true(refused);
+    assert_true(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(array_keeps_what_is_in_it_while_it_grows),
         cmocka_unit_test(array_refuses_more_than_memory_has_and_stays_as_it_was),
         cmocka_unit_test(array_trims_to_what_is_in_it),
+        cmocka_unit_test(array_makes_room_for_many_at_once),
     };
     return cmocka_run_group_tests_name("base/array", tests, NULL, NULL);
 }

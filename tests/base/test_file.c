@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -62,9 +63,74 @@ static void file_name_is_what_stands_after_the_last_slash(void **state)
     (void)state;
     assert_string_equal(file_name("/usr/lib/x.so"), "x.so");
     assert_string_equal(file_name("x.so"), "x.so");
-    assert_string_equal(file_name("dir/"), "");
+    assert_string_equal(file_name("/dir/"), "/dir/");
     assert_string_equal(file_name(""), "");
     assert_null(file_name(NULL));
+}
+
+static void file_read_all_reads_what_comes_in_pieces(void **state)
+{
+    (void)state;
+    int ends[2];
+    char bytes[8] = { 0 };
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        for (const char *at = "abcdef"; *at != 0; at++)
+            (void)!write(ends[1], at, 1);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    ssize_t first = file_read_all(ends[0], bytes, 4);
+    ssize_t rest = file_read_all(ends[0], bytes + 4, 4);
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(first, 4);
+    assert_int_equal(rest, 2);
+    assert_string_equal(bytes, "abcdef");
+    assert_int_equal(file_read_all(ends[0], bytes, 1), -1);
+}
+
+static void file_read_at_stops_at_the_end(void **state)
+{
+    (void)state;
+    char name[] = "/tmp/crashhook-test-XXXXXX";
+    char bytes[8] = { 0 };
+    int fd = mkstemp(name);
+    (void)unlink(name);
+    bool written = file_write_all(fd, "abcdef", 6);
+    size_t middle = file_read_at(fd, bytes, 3, 2);
+    size_t end = file_read_at(fd, bytes + 3, 4, 4);
+    size_t after = file_read_at(fd, bytes, 1, 6);
+    (void)close(fd);
+    assert_true(written);
+    assert_int_equal(middle, 3);
+    assert_int_equal(end, 2);
+    assert_int_equal(after, 0);
+    assert_string_equal(bytes, "cdeef");
+}
+
+static void file_make_parents_makes_all_but_the_last_folder(void **state)
+{
+    (void)state;
+    char top[] = "/tmp/crashhook-test-XXXXXX";
+    char path[64];
+    char parent[64];
+    assert_non_null(mkdtemp(top));
+    (void)snprintf(path, sizeof(path), "%s/a/b/c", top);
+    (void)snprintf(parent, sizeof(parent), "%s/a/b", top);
+    bool made = file_make_parents(path, 0700);
+    bool again = file_make_parents(path, 0700);
+    int last = access(path, F_OK);
+    int removed = rmdir(parent);
+    parent[strlen(parent) - 2] = 0;
+    removed |= rmdir(parent) | rmdir(top);
+    assert_true(made);
+    assert_true(again);
+    assert_int_equal(last, -1);
+    assert_int_equal(removed, 0);
+    assert_false(file_make_parents("", 0700));
+    assert_false(file_make_parents("/dev/null/a/b", 0700));
 }
 
 int main(void)
@@ -73,6 +139,9 @@ int main(void)
         cmocka_unit_test(file_close_keeps_errno_and_takes_no_descriptor),
         cmocka_unit_test(file_write_all_writes_more_than_one_call_takes),
         cmocka_unit_test(file_write_all_says_why_it_could_not),
+        cmocka_unit_test(file_read_all_reads_what_comes_in_pieces),
+        cmocka_unit_test(file_read_at_stops_at_the_end),
+        cmocka_unit_test(file_make_parents_makes_all_but_the_last_folder),
         cmocka_unit_test(file_name_is_what_stands_after_the_last_slash),
     };
     return cmocka_run_group_tests_name("base/file", tests, NULL, NULL);
