@@ -2,7 +2,6 @@
 #include "agent/core_capture.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "agent/core/core_arguments.h"
 #include "agent/core/core_sections.h"
+#include "base/signals.h"
 #include "formats/elf.h"
 
 static void copy_registers(const struct core_thread *thread,
@@ -113,7 +113,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         crash->info.si_signo = thread->signal;
     // The kernel dumps core for these signals only; gcore also notes the signal that
     // stopped the process.
-    if (!dumps_core(crash->info.si_signo))
+    if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))
         return;
     if (crash->info.si_signo == SIGABRT)
         find_words(all);

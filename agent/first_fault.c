@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/signals.h"
 #include "unwind/unwind_state.h"
 
 enum {
@@ -49,7 +50,7 @@ static const struct signal_layout *frame_layout_of(const struct unwind_arch *arc
     return NULL;
 }
 
-static uint64_t word_at(const struct fault_search *search, uint64_t address)
+static uint64_t fault_word_at(const struct fault_search *search, uint64_t address)
 {
     uint64_t word = 0;
     return memory_read_word(&search->capture->reader, address, &word) == CH_OK ? word
@@ -61,8 +62,8 @@ static uint64_t find_context(const struct fault_search *search, uint64_t pc,
                              uint64_t sp)
 {
     for (uint64_t at = search->below; at - search->below < SEARCHED; at += 8) {
-        if (word_at(search, at + search->layout->pc) == pc &&
-            word_at(search, at + search->layout->sp) == sp)
+        if (fault_word_at(search, at + search->layout->pc) == pc &&
+            fault_word_at(search, at + search->layout->sp) == sp)
             return at;
     }
     return 0;
@@ -71,8 +72,7 @@ static uint64_t find_context(const struct fault_search *search, uint64_t pc,
 static bool is_kernel_fault(int number, int code)
 {
     bool by_kernel = code > 0 && code <= SI_KERNEL;
-    return by_kernel && (number == SIGSEGV || number == SIGBUS || number == SIGILL ||
-                         number == SIGFPE || number == SIGTRAP || number == SIGSYS);
+    return by_kernel && signal_in(SIGNALS_FAULT, number);
 }
 
 // has_siginfo reads the siginfo at the place and checks it: for a handler without
@@ -102,14 +102,15 @@ static bool infer_siginfo(const struct fault_search *search, uint64_t context,
 {
     enum { PAGE_FAULT = 14, PRESENT = 1 };
     const struct signal_layout *layout = search->layout;
-    if (layout->trap == 0 || word_at(search, context + layout->trap) != PAGE_FAULT ||
+    if (layout->trap == 0 ||
+        fault_word_at(search, context + layout->trap) != PAGE_FAULT ||
         is_after_call(search, pc))
         return false;
-    bool present = (word_at(search, context + layout->error) & PRESENT) != 0;
+    bool present = (fault_word_at(search, context + layout->error) & PRESENT) != 0;
     memset(out, 0, sizeof(*out));
     out->si_signo = SIGSEGV;
     out->si_code = present ? SEGV_ACCERR : SEGV_MAPERR;
-    out->si_addr = (void *)(uintptr_t)word_at(search, context + layout->address);
+    out->si_addr = (void *)(uintptr_t)fault_word_at(search, context + layout->address);
     return true;
 }
 
@@ -130,11 +131,11 @@ static void note_fault(struct fault_search *search, const struct unwind_state *s
     search->first.vectors_of = NULL;
     search->first.has_vectors = false;
     search->first.registers = state->registers;
-    search->first.flags = word_at(search, context + layout->flags);
+    search->first.flags = fault_word_at(search, context + layout->flags);
     search->first.fault_error =
-        layout->error != 0 ? word_at(search, context + layout->error) : 0;
+        layout->error != 0 ? fault_word_at(search, context + layout->error) : 0;
     search->first.fault_trap =
-        layout->trap != 0 ? word_at(search, context + layout->trap) : 0;
+        layout->trap != 0 ? fault_word_at(search, context + layout->trap) : 0;
 }
 
 static bool look_at_frame(void *context, const struct unwind_frame *frame,

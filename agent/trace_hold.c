@@ -18,6 +18,7 @@
 #include "agent/trace_state.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/signals.h"
 
 // While a process is being stopped, the tracer serves no other.
 enum { TRACE_STOP_BUDGET_MS = 250 };
@@ -31,7 +32,7 @@ struct trace_hold *trace_hold_of_reporter(struct trace *trace, pid_t pid)
     return NULL;
 }
 
-static bool is_late(const struct stopped_thread *thread, pid_t tid)
+static bool is_late_thread(const struct stopped_thread *thread, pid_t tid)
 {
     return thread->tid == tid && thread->state == STOP_ASKED;
 }
@@ -41,7 +42,7 @@ bool trace_hold_late(struct trace *trace, pid_t tid, int status)
     for (size_t i = 0; i < trace->hold_count; i++) {
         struct stop *stop = &trace->holds[i].stop;
         for (size_t t = 0; trace->holds[i].held && t < stop->count; t++) {
-            if (!is_late(&stop->threads[t], tid))
+            if (!is_late_thread(&stop->threads[t], tid))
                 continue;
             stop->threads[t].state = STOP_STOPPED;
             stop->threads[t].wait_status = status;
@@ -60,12 +61,11 @@ static uint64_t guess_held_trap(const siginfo_t *info)
                                                                    : 0;
 }
 
-// find_first is the signal whose handler was running when the process was ended by a
-// raised signal: in the ended thread, or else in another. NULL: none was.
-static const struct trace_caught *find_first(const struct trace *trace,
-                                             const struct trace_crash *crash,
-                                             const struct stopped_thread *crashed,
-                                             const struct stop *stop)
+// find_first_caught is the signal whose handler was running when the process was ended
+// by a raised signal: in the ended thread, or else in another. NULL: none was.
+static const struct trace_caught *
+find_first_caught(const struct trace *trace, const struct trace_crash *crash,
+                  const struct stopped_thread *crashed, const struct stop *stop)
 {
     const struct trace_caught *first = trace_caught_open(trace, crashed);
     bool raised = crash->info.si_code <= 0 && crash->info.si_pid == crash->process;
@@ -99,9 +99,9 @@ static void fill_request(struct agent_request *out, pid_t process,
     };
 }
 
-// note_end records what the handler that received first did.
-static void note_end(struct target_crash *out, const struct trace_crash *crash,
-                     const struct trace_caught *first)
+// note_crash_end records what the handler that received first did.
+static void note_crash_end(struct target_crash *out, const struct trace_crash *crash,
+                           const struct trace_caught *first)
 {
     out->exits = crash->exits;
     out->exit_status = crash->exit_status;
@@ -199,14 +199,15 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     // This fails where the process has no other thread to stop.
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
     trace_hear_of_stops(trace->root_ended);
-    const struct trace_caught *first = find_first(trace, crash, &crashed, &hold.stop);
+    const struct trace_caught *first =
+        find_first_caught(trace, crash, &crashed, &hold.stop);
     fill_request(&trace->out->request, crash->process,
                  first != NULL ? &first->thread : &crashed,
                  first != NULL ? &first->info : &crash->info);
     if (first == NULL)
         trace->out->request.crash.has_vectors =
             stop_registers_vectors(crashed.tid, trace->out->request.crash.vectors);
-    note_end(&trace->out->request.crash, crash, first);
+    note_crash_end(&trace->out->request.crash, crash, first);
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;
     if (hold.reporter < 0)
@@ -222,8 +223,8 @@ static bool waits_for_death(const struct trace *trace, const struct trace_hold *
                             int status)
 {
     int signal = WSTOPSIG(status);
-    return hold->dies && status >> 16 == 0 && signal < 32 &&
-           (trace->settings->signals >> signal & 1) != 0;
+    return hold->dies && status >> 16 == 0 &&
+           signal_in(trace->settings->signals, signal);
 }
 
 // trace_note_seen leaves a stop to the loop in trace.c. Where there is no memory for

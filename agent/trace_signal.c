@@ -14,6 +14,7 @@
 #include "agent/images/read_file.h"
 #include "agent/live/stop_registers.h"
 #include "agent/trace_state.h"
+#include "base/signals.h"
 
 enum {
     STATUS_LIMIT_BYTES = 16 << 10,
@@ -58,7 +59,7 @@ static void read_dispositions(pid_t tid, struct trace_dispositions *out)
     text_deinit(&status);
 }
 
-static bool in_set(uint64_t set, int signal)
+static bool signal_mask_has(uint64_t set, int signal)
 {
     return set >> (signal - 1) & 1;
 }
@@ -80,8 +81,8 @@ static void pass_signal_on(pid_t tid, int signal, struct trace_dispositions *kno
             read_dispositions(tid, &now);
             known = &now;
         }
-        if (in_set(known->ignored, signal) ||
-            (ignored_by_default(signal) && !in_set(known->caught, signal)))
+        if (signal_mask_has(known->ignored, signal) ||
+            (ignored_by_default(signal) && !signal_mask_has(known->caught, signal)))
             stop_registers_restart(&thread);
     }
     trace_continue(tid, signal);
@@ -91,7 +92,7 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
-    if (signal >= 32 || (trace->settings->signals >> signal & 1) == 0) {
+    if (!signal_in(trace->settings->signals, signal)) {
         pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
@@ -100,14 +101,15 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         return TRACE_GO_ON;
     }
     read_dispositions(tid, &now);
-    if (in_set(now.caught, signal)) {
+    if (signal_mask_has(now.caught, signal)) {
         trace_caught_note(trace, tid, &crash.info);
         trace_continue(tid, signal);
         return TRACE_GO_ON;
     }
     // A signal that was merely sent has no effect on the first process of a PID
     // namespace.
-    if (in_set(now.ignored, signal) || (now.first && crash.info.si_code <= 0)) {
+    if (signal_mask_has(now.ignored, signal) ||
+        (now.first && crash.info.si_code <= 0)) {
         pass_signal_on(tid, signal, &now);
         return TRACE_GO_ON;
     }
@@ -136,7 +138,7 @@ static bool is_killed_by_filter(const struct trace *trace,
     result_is_call = thread->call_result == (uint64_t)thread->call ||
                      thread->call_result == (uint64_t)-ENOSYS;
 #endif
-    return (status & 0x7f) == SIGSYS && (trace->settings->signals >> SIGSYS & 1) != 0 &&
+    return (status & 0x7f) == SIGSYS && signal_in(trace->settings->signals, SIGSYS) &&
            thread->call >= 0 && result_is_call;
 }
 

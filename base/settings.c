@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/settings.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/checked.h"
-
-// value_kind is how the value of a variable is parsed and stored.
-enum value_kind {
-    VALUE_WORD,     // one of the rule's words, as the enum's value
-    VALUE_STRING,   // anything not empty
-    VALUE_SIGNALS,  // SEGV,BUS,...
-    VALUE_FRAMES,   // a number or none
-    VALUE_DURATION, // 30s, 500ms, 2m, 1h
-    VALUE_CAPS,     // 64,256M or 64,256M,30d
-    VALUE_RATE,     // 10/1m
-    VALUE_SIZE,     // no, or 64K
-    VALUE_PAIRS,    // k=v,k=v
-    VALUE_URLS,     // http://... sentry+https://...
-};
+#include "base/settings_table.h"
 
 // rule_part is a part of a rule's text. The rules are in the library inside the
 // program, where each pointer costs a relocation that is longer than most of these
@@ -29,94 +15,17 @@ enum rule_part { RULE_NAME, RULE_FALLBACK, RULE_ACCEPTED, RULE_WORDS };
 
 struct variable_rule {
     const char *text;
-    enum value_kind kind;
+    enum setting_kind kind;
     size_t member;
 };
 
 #define MEMBER(name) offsetof(struct settings, name)
+#define SETTING_RULE(name, option, kind, member, fallback, accepted, words, help)      \
+    { name "\0" fallback "\0" accepted "\0" words, SETTING_##kind, MEMBER(member) },
 
-// clang-format off
-static const struct variable_rule rules[] = {
-    { "CRASHHOOK_ENABLE\0" "yes\0" "yes, no or tty\0"
-      "no yes tty",
-      VALUE_WORD, MEMBER(enable) },
-    { "CRASHHOOK_URL\0" "\0"
-      "http, sentry+http or otlp+http URLs\0",
-      VALUE_URLS, MEMBER(url) },
-    { "CRASHHOOK_TOKEN_FILE\0" "\0" "a path\0",
-      VALUE_STRING, MEMBER(token_file) },
-    { "CRASHHOOK_TOKEN\0" "\0" "a token\0",
-      VALUE_STRING, MEMBER(token) },
-    { "CRASHHOOK_SPOOL\0" "\0" "a path\0",
-      VALUE_STRING, MEMBER(spool) },
-    { "CRASHHOOK_SPOOL_MAX\0" "64,256M\0"
-      "REPORTS,BYTES or REPORTS,BYTES,AGE such as 64,256M,30d\0",
-      VALUE_CAPS, MEMBER(spool_max_reports) },
-    { "CRASHHOOK_AGENT\0" "\0" "a path\0",
-      VALUE_STRING, MEMBER(agent) },
-    { "CRASHHOOK_SIGNALS\0" "SEGV,BUS,ILL,FPE,ABRT,TRAP,SYS\0"
-      "names, by commas: SEGV BUS ILL FPE ABRT TRAP SYS "
-      "QUIT XCPU XFSZ\0",
-      VALUE_SIGNALS, MEMBER(signals) },
-    { "CRASHHOOK_UNWIND\0" "auto\0"
-      "auto, fast, precise, sframe, dwarf, fp or libunwind\0"
-      "auto fast precise sframe dwarf fp libunwind",
-      VALUE_WORD, MEMBER(unwind) },
-    { "CRASHHOOK_LIMIT\0" "64\0" "a number of frames from 1, or none\0",
-      VALUE_FRAMES, MEMBER(limit) },
-    { "CRASHHOOK_TOP\0" "16\0" "a number of frames, or none\0",
-      VALUE_FRAMES, MEMBER(top) },
-    { "CRASHHOOK_THREADS\0" "all\0" "all or crashed\0"
-      "all crashed",
-      VALUE_WORD, MEMBER(threads) },
-    { "CRASHHOOK_IMAGES\0" "all\0" "all, none or mentioned\0"
-      "all none mentioned",
-      VALUE_WORD, MEMBER(images) },
-    { "CRASHHOOK_SYMBOLIZE\0" "full\0" "off, fast or full\0"
-      "full fast off",
-      VALUE_WORD, MEMBER(symbolize) },
-    { "CRASHHOOK_HOLD\0" "auto\0" "auto, capture, report or upload\0"
-      "auto capture report upload",
-      VALUE_WORD, MEMBER(hold) },
-    { "CRASHHOOK_MODE\0" "spawn\0" "spawn or daemon\0"
-      "spawn daemon",
-      VALUE_WORD, MEMBER(mode) },
-    { "CRASHHOOK_HANDLERS\0" "first\0" "first or last\0"
-      "first last",
-      VALUE_WORD, MEMBER(handlers) },
-    { "CRASHHOOK_TIMEOUT\0" "30s\0" "a duration such as 30s, 500ms or 2m\0",
-      VALUE_DURATION, MEMBER(timeout_ms) },
-    { "CRASHHOOK_PRINT\0" "tty\0" "no, yes or tty\0"
-      "no yes tty",
-      VALUE_WORD, MEMBER(print) },
-    { "CRASHHOOK_PRESET\0" "auto\0" "auto, friendly, medium or full\0"
-      "auto friendly medium full",
-      VALUE_WORD, MEMBER(preset) },
-    { "CRASHHOOK_ARGUMENTS\0" "yes\0" "yes or no\0"
-      "no yes",
-      VALUE_WORD, MEMBER(arguments) },
-    { "CRASHHOOK_SANITIZE\0" "yes\0" "yes or no\0"
-      "no yes",
-      VALUE_WORD, MEMBER(sanitize) },
-    { "CRASHHOOK_MEMORY\0" "no\0" "yes or no\0"
-      "no yes",
-      VALUE_WORD, MEMBER(memory) },
-    { "CRASHHOOK_TAGS\0" "\0" "k=v,k=v\0",
-      VALUE_PAIRS, MEMBER(tags) },
-    { "CRASHHOOK_RELEASE\0" "\0" "a text\0",
-      VALUE_STRING, MEMBER(release) },
-    { "CRASHHOOK_ENVIRONMENT\0" "\0" "a text\0",
-      VALUE_STRING, MEMBER(environment) },
-    { "CRASHHOOK_RATE\0" "10/1m\0" "COUNT/DURATION such as 10/1m\0",
-      VALUE_RATE, MEMBER(rate_count) },
-    { "CRASHHOOK_FLIGHT\0" "no\0" "no, or a size such as 64K\0",
-      VALUE_SIZE, MEMBER(flight_bytes) },
-    { "CRASHHOOK_LOG\0" "\0" "a file, or stderr\0",
-      VALUE_STRING, MEMBER(log) },
-};
-// clang-format on
+static const struct variable_rule rules[] = { SETTINGS(SETTING_RULE) };
 
-static const char *part_of(const struct variable_rule *rule, enum rule_part part)
+static const char *rule_part_of(const struct variable_rule *rule, enum rule_part part)
 {
     const char *text = rule->text;
     for (int i = RULE_NAME; i < (int)part; i++)
@@ -127,8 +36,9 @@ static const char *part_of(const struct variable_rule *rule, enum rule_part part
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
 // word_index gives the position of value among the words of list, or -1.
-static int word_index(const char *list, const char *value, size_t length)
+static int word_index(const char *list, const char *value)
 {
+    size_t length = strlen(value);
     int index = 0;
     while (*list != 0) {
         size_t word = strcspn(list, " ");
@@ -142,7 +52,7 @@ static int word_index(const char *list, const char *value, size_t length)
 
 static bool read_setting_word(const char *words, const char *value, void *member)
 {
-    int index = word_index(words, value, strlen(value));
+    int index = word_index(words, value);
     if (index < 0)
         return false;
     memcpy(member, &(unsigned){ (unsigned)index }, sizeof(unsigned));
@@ -215,20 +125,30 @@ static bool read_setting_size(const char *value, uint64_t *out)
     return checked_mul_u64(number, unit, out);
 }
 
+// signal_of_word gives the number of the signal that can be a crash and has this name;
+// 0: there is none.
+static int signal_of_word(const char *word, size_t length)
+{
+    for (int number = 1; number < SIGNALS_END; number++) {
+        if (signal_in(SIGNALS_CRASH, number) &&
+            strlen(signal_words[number]) == length &&
+            memcmp(signal_words[number], word, length) == 0)
+            return number;
+    }
+    return 0;
+}
+
 static bool read_signals(const char *value, uint64_t *out)
 {
-    static const char words[] = "SEGV BUS ILL FPE ABRT TRAP SYS QUIT XCPU XFSZ";
-    static const int numbers[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
-                                   SIGTRAP, SIGSYS, SIGQUIT, SIGXCPU, SIGXFSZ };
     uint64_t signals = 0;
     for (;;) {
         if (strncmp(value, "SIG", 3) == 0)
             value += 3;
         size_t length = strcspn(value, ",");
-        int index = word_index(words, value, length);
-        if (index < 0)
+        int number = signal_of_word(value, length);
+        if (number == 0)
             return false;
-        signals |= UINT64_C(1) << numbers[index];
+        signals |= UINT64_C(1) << number;
         value += length;
         if (*value == 0)
             break;
@@ -313,54 +233,44 @@ static bool read_setting_value(const struct variable_rule *rule, const char *val
 {
     char *member = (char *)out + rule->member;
     switch (rule->kind) {
-    case VALUE_WORD:
-        return read_setting_word(part_of(rule, RULE_WORDS), value, member);
-    case VALUE_SIGNALS:
+    case SETTING_WORD:
+        return read_setting_word(rule_part_of(rule, RULE_WORDS), value, member);
+    case SETTING_SIGNALS:
         return read_signals(value, &out->signals);
-    case VALUE_FRAMES:
+    case SETTING_FRAMES:
         return read_frame_limit(value, rule->member == MEMBER(limit),
                                 (uint32_t *)member);
-    case VALUE_DURATION:
+    case SETTING_DURATION:
         return read_duration(value, (uint64_t *)member);
-    case VALUE_CAPS:
+    case SETTING_CAPS:
         return read_caps(value, out);
-    case VALUE_RATE:
+    case SETTING_RATE:
         return read_rate(value, &out->rate_count, &out->rate_ms);
-    case VALUE_SIZE:
+    case SETTING_SIZE:
         if (strcmp(value, "no") == 0) {
             *(uint64_t *)member = 0;
             return true;
         }
         return read_setting_size(value, (uint64_t *)member);
-    case VALUE_PAIRS:
+    case SETTING_PAIRS:
         if (!pairs_ok(value))
             return false;
         break;
-    case VALUE_URLS:
+    case SETTING_URLS:
         if (!urls_ok(value))
             return false;
         break;
-    case VALUE_STRING:
+    case SETTING_LOG:
         // The program's stdout is data for others, and a file of that name would be a
         // typing mistake.
-        if (rule->member == MEMBER(log) && strcmp(value, "stdout") == 0)
+        if (strcmp(value, "stdout") == 0)
             return false;
+        break;
+    case SETTING_PATH:
+    case SETTING_STRING:
         break;
     }
     *(const char **)member = value;
-    return true;
-}
-
-bool settings_rule(size_t index, struct settings_variable *out)
-{
-    if (index >= RULE_COUNT)
-        return false;
-    *out = (struct settings_variable){
-        .name = part_of(&rules[index], RULE_NAME),
-        .fallback = part_of(&rules[index], RULE_FALLBACK),
-        .accepted = part_of(&rules[index], RULE_ACCEPTED),
-        .words = part_of(&rules[index], RULE_WORDS),
-    };
     return true;
 }
 
@@ -370,16 +280,16 @@ void settings_read(struct settings *out, settings_get_fn *get,
     *out = (struct settings){ 0 };
     for (size_t i = 0; i < RULE_COUNT; i++) {
         const struct variable_rule *rule = &rules[i];
-        const char *value = get(context, part_of(rule, RULE_NAME));
-        const char *fallback = part_of(rule, RULE_FALLBACK);
+        const char *value = get(context, rule_part_of(rule, RULE_NAME));
+        const char *fallback = rule_part_of(rule, RULE_FALLBACK);
         if (fallback != NULL)
             (void)read_setting_value(rule, fallback, out);
         // An empty variable counts as unset, as after a shell's VAR= command.
         if (value == NULL || *value == 0 || read_setting_value(rule, value, out))
             continue;
         if (complain != NULL)
-            complain(context, part_of(rule, RULE_NAME), value,
-                     part_of(rule, RULE_ACCEPTED));
+            complain(context, rule_part_of(rule, RULE_NAME), value,
+                     rule_part_of(rule, RULE_ACCEPTED));
     }
 }
 

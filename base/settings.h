@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Settings are the values of the CRASHHOOK_* variables. One table row per variable
-// (name, default, what is accepted, help) drives parsing, the options of `crashhook
-// run`, --help and the man page.
+// (base/settings_table.h) drives parsing, the options of `crashhook run`, --help, the
+// man page and what doctor says about them.
 //
 // The handler reads them once at install (never in crash context) and passes the
 // variables on; the agent and the commands read the same variables the same way. An
@@ -87,22 +87,44 @@ typedef const char *settings_get_fn(void *context, const char *variable);
 typedef void settings_complain_fn(void *context, const char *variable,
                                   const char *value, const char *accepted);
 
-// A settings_variable is a variable as documents and --help show it.
-struct settings_variable {
-    const char *name;     // CRASHHOOK_LIMIT
-    const char *option;   // the option of `crashhook run`: limit
-    const char *fallback; // the default as a user would type it; NULL: none
-    const char *accepted; // what is accepted, as messages say it
-    const char *help;     // one sentence
-    const char *words;    // the only values accepted: "no yes tty"; NULL: others
+// A setting_kind is how the value of a variable is parsed and stored.
+enum setting_kind {
+    SETTING_WORD,     // one of the row's words, as the enum's value
+    SETTING_STRING,   // anything not empty
+    SETTING_PATH,     // the same, of a file or folder
+    SETTING_LOG,      // a path, or stderr
+    SETTING_SIGNALS,  // SEGV,BUS,...
+    SETTING_FRAMES,   // a number or none
+    SETTING_DURATION, // 30s, 500ms, 2m, 1h
+    SETTING_CAPS,     // 64,256M or 64,256M,30d
+    SETTING_RATE,     // 10/1m
+    SETTING_SIZE,     // no, or 64K
+    SETTING_PAIRS,    // k=v,k=v
+    SETTING_URLS,     // http://... sentry+https://...
 };
 
-// settings_rule gives variable index without its option and help. false: there are no
-// more.
-bool settings_rule(size_t index, struct settings_variable *out);
+// A settings_variable is a variable as documents and --help show it. Its strings are
+// empty where it has none of that kind.
+struct settings_variable {
+    const char *name;     // CRASHHOOK_LIMIT
+    const char *option;   // the option of `crashhook run`: limit; NULL: none
+    const char *fallback; // the default as a user would type it
+    const char *accepted; // what is accepted, as messages say it
+    const char *words;    // the only values accepted: "no yes tty"
+    const char *help;     // one sentence
+    enum setting_kind kind;
+    size_t member; // where in struct settings its value is
+};
 
 // settings_variables gives the table, in the order in which documents list it.
 const struct settings_variable *settings_variables(size_t *out_count);
+
+// settings_is_path is whether value, given to this variable, names a file or a folder.
+bool settings_is_path(const struct settings_variable *variable, const char *value);
+
+// settings_path is the path that the variable has in settings; NULL: none.
+const char *settings_path(const struct settings *settings,
+                          const struct settings_variable *variable);
 
 // settings_read fills out from the variables that get finds, and from the defaults of
 // the others. complain may be NULL.

@@ -127,7 +127,7 @@ static void write_variables(void)
         print_roff(variables[i].help);
         fputs("\nAccepted: ", stdout);
         print_roff(variables[i].accepted);
-        if (variables[i].fallback != NULL) {
+        if (variables[i].fallback[0] != 0) {
             fputs("; default: ", stdout);
             print_roff(variables[i].fallback);
         }
@@ -135,8 +135,9 @@ static void write_variables(void)
     }
 }
 
-// write_part writes the part that a directive stands for; false: there is no such part.
-static bool write_part(const char *word, const char *argument)
+// write_manual_part writes the part that a directive stands for; false: there is no
+// such part.
+static bool write_manual_part(const char *word, const char *argument)
 {
     const struct command *command = find_described_command(argument);
     if (strcmp(word, "head") == 0)
@@ -173,7 +174,7 @@ static int write_manual(const char *path)
         }
         char *argument = line + 1;
         const char *word = strsep(&argument, " ");
-        if (!write_part(word, argument != NULL ? argument : ""))
+        if (!write_manual_part(word, argument != NULL ? argument : ""))
             return command_fail("%s: there is no '@%s %s'", path, word,
                                 argument != NULL ? argument : "");
     }

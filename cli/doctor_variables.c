@@ -9,16 +9,16 @@
 
 enum { SLIPS_MAX = 3 };
 
-// nearest is the variable that name may have been meant to be, and whether it is the
-// same; NULL: none.
-static const char *nearest(const char *name, bool *out_same)
+// nearest_variable is the variable that name may have been meant to be, and whether it
+// is the same; NULL: none.
+static const char *nearest_variable(const char *name, bool *out_same)
 {
     size_t count;
     size_t fewest = SLIPS_MAX + 1;
     const char *found = NULL;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        size_t distance = slips_between(name, variables[i].name);
+        size_t distance = slips(name, variables[i].name);
         if (distance < fewest) {
             fewest = distance;
             found = variables[i].name;
@@ -28,7 +28,7 @@ static const char *nearest(const char *name, bool *out_same)
     return found;
 }
 
-static void note(struct doctor_finding *out)
+static void begin_note(struct doctor_finding *out)
 {
     text_append_string(&out->line, out->line.size != 0 ? "; " : "");
 }
@@ -44,10 +44,10 @@ static bool note_unknown(const char *variable, struct doctor_finding *out)
         length = sizeof(name) - 1;
     memcpy(name, variable, length);
     name[length] = 0;
-    const char *meant = nearest(name, &same);
+    const char *meant = nearest_variable(name, &same);
     if (same)
         return false;
-    note(out);
+    begin_note(out);
     text_appendf(&out->line, "there is no %s", name);
     if (meant == NULL)
         return false;
@@ -62,33 +62,32 @@ static void note_misunderstood(void *context, const char *variable, const char *
                                const char *accepted)
 {
     struct doctor_finding *out = context;
-    note(out);
+    begin_note(out);
     text_appendf(&out->line, "%s='%s' is not understood: it takes %s", variable, value,
                  accepted);
 }
 
-static void note_relative(const char *variable, const char *path,
+static void note_relative(const struct settings_variable *variable, const char *path,
                           struct doctor_finding *out)
 {
     if (path == NULL || path[0] == '/')
         return;
-    note(out);
+    begin_note(out);
     text_appendf(&out->line,
                  "%s='%s' means another file in each folder that a program "
                  "is started in",
-                 variable, path);
-    text_appendf(&out->fix, "export %s=\"$PWD\"/", variable);
+                 variable->name, path);
+    text_appendf(&out->fix, "export %s=\"$PWD\"/", variable->name);
     doctor_quote(path, &out->fix);
     text_append_string(&out->fix, "\n");
 }
 
 static void note_paths(const struct settings *settings, struct doctor_finding *out)
 {
-    note_relative("CRASHHOOK_SPOOL", settings->spool, out);
-    note_relative("CRASHHOOK_AGENT", settings->agent, out);
-    note_relative("CRASHHOOK_TOKEN_FILE", settings->token_file, out);
-    if (settings->log != NULL && strcmp(settings->log, "stderr") != 0)
-        note_relative("CRASHHOOK_LOG", settings->log, out);
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    for (size_t i = 0; i < count; i++)
+        note_relative(&variables[i], settings_path(settings, &variables[i]), out);
 }
 
 enum doctor_verdict doctor_variables(struct doctor *doctor, struct doctor_finding *out)

@@ -27,15 +27,14 @@ enum {
 static void describe_value(const struct settings_variable *variable, char *value,
                            char *help)
 {
-    const char *words = variable->words;
-    (void)snprintf(value, VALUE_SIZE, "%s", words != NULL ? words : "VALUE");
-    for (char *at = value; words != NULL && *at != 0; at++) {
+    bool words = variable->words[0] != 0;
+    (void)snprintf(value, VALUE_SIZE, "%s", words ? variable->words : "VALUE");
+    for (char *at = value; words && *at != 0; at++) {
         if (*at == ' ')
             *at = '|';
     }
     (void)snprintf(help, HELP_SIZE, "%.*s%s%s", (int)strcspn(variable->help, "."),
-                   variable->help, words != NULL ? "" : ": ",
-                   words != NULL ? "" : variable->accepted);
+                   variable->help, words ? "" : ": ", words ? "" : variable->accepted);
 }
 
 static const struct option *run_options(void)
@@ -64,19 +63,14 @@ static const struct option *run_options(void)
     return rows;
 }
 
-// absolute makes the path of an option independent of the working directory, which the
-// program may have changed when it crashes; values of other options, and `stderr`, are
-// copied.
-static bool absolute(const char *option, const char *value, struct text *out)
+// append_absolute makes a path independent of the working directory, which the program
+// may have changed when it crashes; other values are copied.
+static bool append_absolute(const struct settings_variable *variable, const char *value,
+                            struct text *out)
 {
-    static const char *const paths[] = { "spool", "agent", "token-file", "log" };
     char folder[PATH_MAX];
-    bool is_path = false;
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        is_path |= strcmp(option, paths[i]) == 0;
-    if (strcmp(option, "log") == 0 && strcmp(value, "stderr") == 0)
-        is_path = false;
-    if (is_path && value[0] != '/' && getcwd(folder, sizeof(folder)) != NULL)
+    if (settings_is_path(variable, value) && value[0] != '/' &&
+        getcwd(folder, sizeof(folder)) != NULL)
         text_appendf(out, "%s/", folder);
     text_append_string(out, value);
     return text_ok(out) && out->size != 0;
@@ -85,7 +79,7 @@ static bool absolute(const char *option, const char *value, struct text *out)
 static int export_option(const struct settings_variable *variable, const char *value)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    const char *set = absolute(variable->option, value, &text) ? text.bytes : value;
+    const char *set = append_absolute(variable, value, &text) ? text.bytes : value;
     if (setenv(variable->name, set, 1) != 0)
         return command_fail("cannot set %s: %s", variable->name, strerror(errno));
     return COMMAND_DONE;
@@ -122,9 +116,9 @@ static bool open_run_spool(struct session *session)
     return enabled;
 }
 
-// preload puts the library before what is already preloaded, and after the runtime of a
-// sanitizer, which must come first.
-static int preload(const char *runtime)
+// preload_library puts the library before what is already preloaded, and after the
+// runtime of a sanitizer, which must come first.
+static int preload_library(const char *runtime)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
@@ -223,7 +217,7 @@ static int run_by_auto(const struct options *options, const struct session *sess
             options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result = preload(program.runtime);
+    int result = preload_library(program.runtime);
     return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 
@@ -231,7 +225,7 @@ static int run_by_preload(const struct options *options, const struct session *s
 {
     struct program program;
     program_look(options->arguments[0], &program);
-    int result = preload(program.runtime);
+    int result = preload_library(program.runtime);
     return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 

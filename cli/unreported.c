@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "base/signals.h"
 #include "cli/command.h"
 #include "cli/program_kind.h"
 #include "report/signal_name.h"
@@ -53,8 +54,7 @@ void unreported_tell(const struct session *session, const char *program, int sta
     struct program kind;
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *name = signal_name(number);
-    if (number == 0 || number >= 64 || name == NULL ||
-        (session->settings.signals >> number & 1) == 0 ||
+    if (name == NULL || !signal_in(session->settings.signals, number) ||
         has_report(&session->spool, since_ms))
         return;
     if (find_elsewhere(since_ms, path)) {

@@ -84,8 +84,9 @@ static void put_cpu(uint64_t at, uint32_t cpu, uint64_t tsc)
     put_metadata(at, NEW_CPU, (cpu & 0xffff) | tsc << 16, tsc >> 40);
 }
 
-// wipe clears a block without using vector registers, as XRay saves only some of them.
-static void wipe(uint64_t block)
+// wipe_ring clears a block without using vector registers, as XRay saves only some of
+// them.
+static void wipe_ring(uint64_t block)
 {
     volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)block;
     for (size_t i = 0; i < FLIGHT_BLOCK_BYTES / sizeof(*words); i++)
@@ -110,7 +111,7 @@ static void open_block(struct flight_ring *ring, uint64_t tsc)
     ring->cpu = *ring->cpu_now;
     if (ring->opened != 0)
         put_metadata(ring->at, END_OF_BUFFER, 0, 0);
-    wipe(block);
+    wipe_ring(block);
     put_metadata(block, NEW_BUFFER, (uint32_t)ring->tid, 0);
     put_u64(block + RING_METADATA_SIZE, WALL_CLOCK, now / 1000000000u,
             (uint32_t)(now % 1000000000u / 1000));
@@ -263,7 +264,7 @@ static bool map_blocks(struct flight_ring *ring)
     return true;
 }
 
-static struct flight_ring *claim(void)
+static struct flight_ring *claim_ring(void)
 {
     struct flight_ring *ring = take_ring();
     if (ring == NULL || !map_blocks(ring)) {
@@ -292,7 +293,7 @@ struct flight_ring *ring_claim(void)
     int error = errno;
     claiming = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    struct flight_ring *ring = claim();
+    struct flight_ring *ring = claim_ring();
     if (ring != NULL) {
         ring_of_thread = ring;
         claiming = false;

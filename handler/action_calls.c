@@ -42,8 +42,10 @@ static void only(int number, sigset_t *out)
     *(uint64_t *)out = bit_of(number);
 }
 
-// set is signal() with the flags by which the members of its family differ.
-static handler_fn *set(int number, handler_fn *handler, int flags, bool blocks_itself)
+// set_signal_action is signal() with the flags by which the members of its family
+// differ.
+static handler_fn *set_signal_action(int number, handler_fn *handler, int flags,
+                                     bool blocks_itself)
 {
     struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
     struct sigaction old;
@@ -61,12 +63,12 @@ static handler_fn *set_bsd(int number, handler_fn *handler)
     bool interrupts =
         is_signal(number) &&
         (__atomic_load_n(&interrupting, __ATOMIC_RELAXED) & bit_of(number)) != 0;
-    return set(number, handler, interrupts ? 0 : SA_RESTART, true);
+    return set_signal_action(number, handler, interrupts ? 0 : SA_RESTART, true);
 }
 
 static handler_fn *set_system_v(int number, handler_fn *handler)
 {
-    return set(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
+    return set_signal_action(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
 // bsd_signal and the next three are not declared by every libc; their names are
@@ -109,7 +111,7 @@ INTERPOSED handler_fn *__sysv_signal(int number, handler_fn *handler)
 
 INTERPOSED int sigignore(int number)
 {
-    return set(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+    return set_signal_action(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
 
 // sigset with SIG_HOLD blocks the signal and leaves its action.
@@ -126,7 +128,8 @@ INTERPOSED handler_fn *sigset(int number, handler_fn *handler)
     only(number, &its);
     if (holds && actions_exchange(number, NULL, &old) != 0)
         return SIG_ERR;
-    if (!holds && (old.sa_handler = set(number, handler, 0, false)) == SIG_ERR)
+    if (!holds &&
+        (old.sa_handler = set_signal_action(number, handler, 0, false)) == SIG_ERR)
         return SIG_ERR;
     if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &its, &before) != 0)
         return SIG_ERR;

@@ -16,16 +16,15 @@
 
 static bool is_ours(int signal)
 {
-    return signal > 0 && signal < CRASH_SIGNALS && plan_is_in_force() &&
-           (crash_plan->signals >> signal & 1) != 0;
+    return plan_is_in_force() && signal_in(crash_plan->signals, signal);
 }
 
 // is_left_ignored is whether the action stays SIG_IGN in the kernel: for a signal that
-// is not a fault, because programs it executes inherit that.
+// others send, because programs that are executed inherit that.
 static bool is_left_ignored(int signal, const struct crash_action *action)
 {
-    bool fault = signal != SIGQUIT && signal != SIGXCPU && signal != SIGXFSZ;
-    return !fault && action->handler == (uintptr_t)SIG_IGN;
+    bool stays = !signal_in(SIGNALS_FAULT, signal) && signal != SIGABRT;
+    return stays && action->handler == (uintptr_t)SIG_IGN;
 }
 
 static void action_from_kernel(struct crash_action *out, const struct sys_action *from)

@@ -54,14 +54,14 @@ int crashhook_report_now(const char *why)
     }
 }
 
-// overflow exhausts the stack, a kilobyte per call.
+// overflow_stack exhausts the stack, a kilobyte per call.
 // NOLINTNEXTLINE(misc-no-recursion): that is how a stack is exhausted
-__attribute__((noinline)) static int overflow(volatile int *above)
+__attribute__((noinline)) static int overflow_stack(volatile int *above)
 {
     volatile int room[256];
     room[0] = *above + 1;
     // The recursion never reaches 0, but the compiler cannot know that.
-    return room[0] != 0 ? overflow(room) + room[0] : 0;
+    return room[0] != 0 ? overflow_stack(room) + room[0] : 0;
 }
 
 void crashhook_test_crash(enum crashhook_test how)
@@ -73,7 +73,7 @@ void crashhook_test_crash(enum crashhook_test how)
         *(volatile int *)(uintptr_t)(unsigned)zero = 1;
         break;
     case CRASHHOOK_TEST_STACK_OVERFLOW:
-        zero = overflow(&zero);
+        zero = overflow_stack(&zero);
         break;
     case CRASHHOOK_TEST_ILLEGAL_INSTRUCTION:
         __builtin_trap();

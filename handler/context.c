@@ -18,7 +18,7 @@
 
 static struct context_page *page;
 
-static struct context_page *current(void)
+static struct context_page *current_context(void)
 {
     return __atomic_load_n(&page, __ATOMIC_ACQUIRE);
 }
@@ -27,7 +27,7 @@ struct context_page *context_map(void)
 {
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);
     size_t bytes = (sizeof(*page) + guard - 1) & ~(guard - 1);
-    if (current() != NULL)
+    if (current_context() != NULL)
         return page;
     char *base =
         mmap(NULL, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -134,7 +134,7 @@ static int set_context_slot(const struct table *table, const char *name,
 
 int crashhook_set_tag(const char *name, const char *value)
 {
-    struct context_page *to = current();
+    struct context_page *to = current_context();
     if (to == NULL)
         return ECANCELED;
     const struct table table = { (char *)to->tags,
@@ -148,7 +148,7 @@ int crashhook_set_tag(const char *name, const char *value)
 
 int crashhook_set_data(const char *name, const char *value)
 {
-    struct context_page *to = current();
+    struct context_page *to = current_context();
     if (to == NULL)
         return ECANCELED;
     const struct table table = { (char *)to->data,
@@ -162,7 +162,7 @@ int crashhook_set_data(const char *name, const char *value)
 
 void crashhook_breadcrumb(const char *message)
 {
-    struct context_page *to = current();
+    struct context_page *to = current_context();
     if (to == NULL || message == NULL)
         return;
     uint64_t number = __atomic_fetch_add(&to->breadcrumbs, 1, __ATOMIC_RELAXED);
@@ -177,7 +177,7 @@ void crashhook_breadcrumb(const char *message)
 int crashhook_attach_file(const char *path, size_t tail_bytes)
 {
     enum { TAIL_DEFAULT = 64 << 10, TAIL_MAX = 1 << 20 };
-    struct context_page *to = current();
+    struct context_page *to = current_context();
     if (to == NULL)
         return ECANCELED;
     if (path == NULL || path[0] != '/' || tail_bytes > TAIL_MAX ||

@@ -41,9 +41,9 @@ static bool tell_first(const struct crash_fault *first, int status,
     return tell_crash(first->info, first->context);
 }
 
-// claim makes the crash the caller's, waiting a limited time. False: another thread's
-// crash did not end in time, and the process is to die of that one.
-static bool claim(int signal)
+// claim_crash makes the crash the caller's, waiting a limited time. False: another
+// thread's crash did not end in time, and the process is to die of that one.
+static bool claim_crash(int signal)
 {
     uint64_t owner = __atomic_load_n(&crash_state.claim, __ATOMIC_SEQ_CST);
     int bound = crash_bound_set(); // before any other system call, see crash_bound.c
@@ -65,15 +65,15 @@ static void give_back(void)
     crash_claim_give_back();
 }
 
-// conclude acts on the verdict about a signal.
-static void conclude(enum crash_verdict verdict, int signal, siginfo_t *info,
-                     void *context)
+// conclude_crash acts on the verdict about a signal.
+static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *info,
+                           void *context)
 {
     struct crash_fault first;
     bool told;
     if (verdict == CRASH_NONE)
         return;
-    if (!claim(signal)) {
+    if (!claim_crash(signal)) {
         crash_die_on_return(signal, info, context);
         return;
     }
@@ -121,12 +121,12 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
         return (uintptr_t)asked->action.handler;
     if (verdict == CRASH_ASKS_LATE) {
         uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
-        conclude(verdict, signal, info, context);
+        conclude_crash(verdict, signal, info, context);
         sys_sigmask(mask);
         crash_fault_tell(asked->note);
         return (uintptr_t)asked->action.handler;
     }
-    conclude(verdict, signal, info, context);
+    conclude_crash(verdict, signal, info, context);
     return 0;
 }
 
@@ -136,7 +136,7 @@ void crash_end(struct crash_asked *asked)
     if (verdict == CRASH_NONE)
         return;
     mask_for_report(asked->signal);
-    conclude(verdict, asked->signal, asked->info, asked->context);
+    conclude_crash(verdict, asked->signal, asked->info, asked->context);
 }
 
 void crash_handle_called(int signal, siginfo_t *info, void *context)
@@ -157,7 +157,7 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
         crash_call(&asked);
         verdict = crash_judge(&asked);
     }
-    conclude(verdict, signal, called.info, called.context);
+    conclude_crash(verdict, signal, called.info, called.context);
 }
 
 void crash_report_exit(int status, uintptr_t depth)
@@ -169,7 +169,7 @@ void crash_report_exit(int status, uintptr_t depth)
     if (crash_process != NULL && *crash_process != sys_getpid())
         return;
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
-    if (claim(first.signal)) {
+    if (claim_crash(first.signal)) {
         (void)tell_first(&first, status, NULL);
         give_back();
     }

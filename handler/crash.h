@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/signals.h"
 #include "crashhook/crashhook.h"
 #include "handler/crash_action.h"
 #include "handler/record_file.h"
@@ -21,7 +22,6 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-    CRASH_SIGNALS = 32,
     // Time after CRASHHOOK_TIMEOUT until a record is no longer waited for, and until
     // the kernel ends the process.
     CRASH_RECORD_NS = 350000000,

@@ -19,7 +19,7 @@
 enum {
     SLOT_BITS = 8,
     // As many as can be in force, and as many again for changes in progress.
-    SLOTS = 2 * CRASH_SIGNALS,
+    SLOTS = 2 * SIGNALS_END,
 };
 
 struct action_slot {
@@ -28,9 +28,9 @@ struct action_slot {
 };
 
 static struct action_slot slots[SLOTS];
-static uint64_t in_force[CRASH_SIGNALS]; // count << SLOT_BITS | slot + 1; 0: default
+static uint64_t in_force[SIGNALS_END]; // count << SLOT_BITS | slot + 1; 0: default
 static uint64_t exchanges;
-static uint64_t found[CRASH_SIGNALS]; // the handler whose code was there; 0: none
+static uint64_t found[SIGNALS_END]; // the handler whose code was there; 0: none
 
 static struct action_slot *slot_of(uint64_t word)
 {
@@ -132,7 +132,7 @@ bool crash_action_is_there(int signal, const struct crash_action *action)
 
 void crash_action_look_again(void)
 {
-    for (int signal = 0; signal < CRASH_SIGNALS; signal++)
+    for (int signal = 0; signal < SIGNALS_END; signal++)
         store(&found[signal], 0);
 }
 

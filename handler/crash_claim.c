@@ -22,7 +22,7 @@ static bool claim_stands(uint64_t claim, uint64_t self)
     return claim >> 32 == self >> 32;
 }
 
-static enum crash_claim try(uint64_t self)
+static enum crash_claim try_claim(uint64_t self)
 {
     uint64_t found = 0;
     while (!__atomic_compare_exchange_n(&crash_state.claim, &found, self, false,
@@ -50,9 +50,9 @@ void crash_claim_give_back(void)
     sys_futex_wake_all(claim_word());
 }
 
-// park waits for the claim to be given back. False: that took longer than the limit for
-// its owner.
-static bool park(void)
+// park_thread waits for the claim to be given back. False: that took longer than the
+// limit for its owner.
+static bool park_thread(void)
 {
     uint64_t now = sys_clock_ns(CLOCK_MONOTONIC);
     uint64_t until = now + crash_plan->timeout_ns + CRASH_RECORD_NS;
@@ -68,8 +68,8 @@ static bool park(void)
 enum crash_claim crash_claim_take(uint64_t self)
 {
     enum crash_claim claim;
-    while ((claim = try(self)) == CRASH_CLAIM_TAKEN) {
-        if (!park())
+    while ((claim = try_claim(self)) == CRASH_CLAIM_TAKEN) {
+        if (!park_thread())
             return CRASH_CLAIM_TAKEN;
     }
     return claim;

@@ -52,8 +52,8 @@ static uint64_t begin_contents(struct writer *w)
     return start;
 }
 
-static void end(struct writer *w, uint64_t start, enum record_kind kind,
-                uint64_t address)
+static void end_record_part(struct writer *w, uint64_t start, enum record_kind kind,
+                            uint64_t address)
 {
     const uint64_t size = w->at - start - sizeof(struct record_chunk);
     const struct record_chunk chunk = { kind, (uint32_t)size, address };
@@ -67,7 +67,7 @@ static void put_chunk(struct writer *w, enum record_kind kind, uint64_t address,
 {
     uint64_t start = begin_contents(w);
     put_record_bytes(w, address, length);
-    end(w, start, kind, address);
+    end_record_part(w, start, kind, address);
 }
 
 static size_t length_of(const char *text)
@@ -88,7 +88,7 @@ static void put_file(struct writer *w, enum record_kind kind, const char *path)
         put_record_bytes(w, (uintptr_t)crash_plan->scratch, (size_t)count);
     if (fd >= 0)
         sys_close(fd);
-    end(w, start, kind, 0);
+    end_record_part(w, start, kind, 0);
 }
 
 static void put_executable(struct writer *w)
@@ -123,7 +123,7 @@ static uint64_t put_stack(struct writer *w, uint64_t sp)
     uint64_t to = from + count;
     for (int i = 1; count == page && i < STACK_PAGES; i++, to += count)
         count = put_record_bytes(w, to, page_left(to));
-    end(w, start, RECORD_MEMORY, from);
+    end_record_part(w, start, RECORD_MEMORY, from);
     return to;
 }
 

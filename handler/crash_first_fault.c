@@ -44,7 +44,7 @@ static size_t note_home(uint64_t thread)
     return (size_t)(thread >> 6 ^ thread >> 12 ^ thread >> 18) % NOTES;
 }
 
-static struct fault_note *note_of(uint64_t thread)
+static struct fault_note *fault_note_of(uint64_t thread)
 {
     for (size_t i = 0; i < PROBES; i++) {
         struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
@@ -54,9 +54,9 @@ static struct fault_note *note_of(uint64_t thread)
     return NULL;
 }
 
-// note_take takes a free note for thread. NULL: there is no room; then the fault is
-// missed only where the process ends by exit.
-static struct fault_note *note_take(uint64_t thread)
+// fault_note_take takes a free note for thread. NULL: there is no room; then the fault
+// is missed only where the process ends by exit.
+static struct fault_note *fault_note_take(uint64_t thread)
 {
     for (size_t i = 0; i < PROBES; i++) {
         struct fault_note *note = &notes[(note_home(thread) + i) % NOTES];
@@ -68,9 +68,9 @@ static struct fault_note *note_take(uint64_t thread)
     return NULL;
 }
 
-// is_there is whether the note's stack is still mapped: it may be gone with its thread,
-// and another thread may have the same thread word.
-static bool is_there(uintptr_t frame)
+// fault_stack_is_there is whether the note's stack is still mapped: it may be gone with
+// its thread, and another thread may have the same thread word.
+static bool fault_stack_is_there(uintptr_t frame)
 {
     uintptr_t page = frame & ~(uintptr_t)(crash_plan->page_size - 1);
     return sys_madvise(page, 2 * crash_plan->page_size, CRASH_POPULATE_READ) != -ENOMEM;
@@ -86,7 +86,7 @@ static bool note_stands(const struct fault_note *note, uintptr_t depth)
         return false;
     if (frame - note->alternate < note->alternate_bytes && depth < note->alternate)
         return false;
-    if (!is_there(frame))
+    if (!fault_stack_is_there(frame))
         return false;
     return machine_program_counter(context) == note->program_counter &&
            machine_context_stack(context) == note->stack &&
@@ -113,12 +113,12 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
     uint64_t thread = this_thread();
     if (thread == 0 || !is_a_fault(info))
         return NULL;
-    struct fault_note *note = note_of(thread);
+    struct fault_note *note = fault_note_of(thread);
     // A fault within the handler of another is not the first.
     if (note != NULL && note_stands(note, machine_context_stack(context)))
         return NULL;
     if (note == NULL)
-        note = note_take(thread);
+        note = fault_note_take(thread);
     if (note == NULL)
         return NULL;
     if (crash_process != NULL && *crash_process == 0)
@@ -142,7 +142,7 @@ void crash_fault_close(struct fault_note *note)
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
 {
     uint64_t thread = this_thread();
-    struct fault_note *note = thread != 0 ? note_of(thread) : NULL;
+    struct fault_note *note = thread != 0 ? fault_note_of(thread) : NULL;
     if (note == NULL || !note_stands(note, depth))
         return false;
     *out = (struct crash_fault){ .signal = note->signal,

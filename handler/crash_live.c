@@ -11,16 +11,6 @@
 
 #include "handler/poison.h"
 
-// faults is the set of signals of a thread's own faults, which cannot be deferred.
-static uint64_t faults(void)
-{
-    uint64_t set = 0;
-    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        set |= UINT64_C(1) << (signals[i] - 1);
-    return set;
-}
-
 static void fill_page(void)
 {
     struct request_page *page = crash_plan->page;
@@ -36,8 +26,9 @@ static void fill_page(void)
 enum crash_live crash_report_live(void)
 {
     uint64_t self = crash_claim_of_caller();
-    // No handler may run before the claim is given back: it might crash.
-    uint64_t mask = sys_sigmask(~faults());
+    // No handler may run before the claim is given back: it might crash. A thread's own
+    // faults cannot be deferred.
+    uint64_t mask = sys_sigmask(~(SIGNALS_FAULT >> 1));
     enum crash_live result = CRASH_LIVE_BUSY;
     if (crash_claim_take(self) == CRASH_CLAIM_WON) {
         crash_state.signal = SIGABRT;

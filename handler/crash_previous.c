@@ -45,8 +45,8 @@ void crash_call(struct crash_asked *asked)
     sys_sigmask(ours | own);
 }
 
-// same is whether the handler left every register unchanged.
-static bool same(const uint64_t *before, const uint64_t *after)
+// same_registers is whether the handler left every register unchanged.
+static bool same_registers(const uint64_t *before, const uint64_t *after)
 {
     for (int i = 0; i < REQUEST_REGISTERS; i++) {
         if (before[i] != after[i])
@@ -70,7 +70,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
 
     crash_fault_close(asked->note);
     machine_registers(asked->context, after);
-    if (!same(asked->registers, after))
+    if (!same_registers(asked->registers, after))
         return CRASH_NONE;
     if (aborts(signal, info))
         return CRASH_GOES_ON;

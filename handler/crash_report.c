@@ -15,8 +15,8 @@
 // An outcome is what became of an agent.
 enum outcome { AGENT_WAITS, AGENT_ANSWERED, AGENT_GONE, AGENT_LATE };
 
-// hear reads the agent's answers. A dead agent may have answered before it died.
-static enum outcome hear(int channel, bool died)
+// hear_agent reads the agent's answers. A dead agent may have answered before it died.
+static enum outcome hear_agent(int channel, bool died)
 {
     char answer = 0;
     long count;
@@ -46,7 +46,7 @@ static enum outcome await_agent(const struct crash_agent *agent)
         long ready = sys_poll(watched, 2, page->deadline_monotonic_ns - now);
         enum outcome outcome = AGENT_WAITS;
         if (ready > 0)
-            outcome = hear(agent->channel, watched[1].revents != 0);
+            outcome = hear_agent(agent->channel, watched[1].revents != 0);
         if (outcome != AGENT_WAITS)
             return outcome;
         if (ready < 0 && ready != -EINTR)
@@ -59,7 +59,7 @@ static enum outcome await_agent(const struct crash_agent *agent)
     return AGENT_LATE;
 }
 
-static enum outcome ask(const struct crash_agent *agent)
+static enum outcome ask_agent(const struct crash_agent *agent)
 {
     const struct request_page *page = crash_plan->page;
     sys_prctl(PR_SET_PTRACER, (unsigned long)page->agent_pid);
@@ -83,11 +83,11 @@ static enum record_reason ask_anybody(void)
     struct crash_agent agent;
     enum outcome outcome = AGENT_WAITS;
     if (crash_ask_daemon(&agent))
-        outcome = ask(&agent);
+        outcome = ask_agent(&agent);
     bool died = outcome == AGENT_GONE && crash_state.record_due;
     if ((died || outcome == AGENT_WAITS) && crash_may_start() &&
         crash_start_agent(&agent, crash_plan->argv))
-        outcome = ask(&agent);
+        outcome = ask_agent(&agent);
     if (outcome == AGENT_WAITS)
         return RECORD_NOT_STARTED;
     return outcome == AGENT_LATE ? RECORD_AGENT_LATE : RECORD_AGENT_GONE;

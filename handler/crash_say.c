@@ -51,16 +51,9 @@ static char *say_program(char *to)
 // say_signal appends the signal's name, or its number.
 static char *say_signal(char *to, int signal)
 {
-    static const char names[] = "\3QUIT\4ILL\5TRAP\6ABRT\7BUS\10FPE\13SEGV\30XCPU"
-                                "\31XFSZ\37SYS\0";
     to = say_text(to, "SIG", 3);
-    for (const char *at = names; *at != 0; at++) {
-        if (*at != signal)
-            continue;
-        for (at++; *at >= 'A'; at++)
-            *to++ = *at;
-        return to;
-    }
+    if (signal_in(SIGNALS_CRASH, signal))
+        return say_text(to, signal_words[signal], SIGNAL_WORD_SIZE);
     *to++ = (char)('0' + signal / 10);
     *to++ = (char)('0' + signal % 10);
     return to;

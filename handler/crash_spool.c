@@ -25,7 +25,7 @@ static char *write_hex(char *to, uint64_t value, int digits)
     return to;
 }
 
-static char *write_text(char *to, const char *text)
+static char *write_name_text(char *to, const char *text)
 {
     while (*text != 0)
         *to++ = *text++;
@@ -34,11 +34,11 @@ static char *write_text(char *to, const char *text)
 
 static void write_record_name(char *to, const char *prefix, const char *suffix)
 {
-    to = write_text(to, prefix);
+    to = write_name_text(to, prefix);
     to = write_hex(to, crash_plan->page->crash_realtime_ns, 16);
     *to++ = '-';
     to = write_hex(to, (uint32_t)crash_plan->page->crashed_tid, 8);
-    *write_text(to, suffix) = 0;
+    *write_name_text(to, suffix) = 0;
 }
 
 // make_record_folders makes path and every missing folder above it.
@@ -101,14 +101,14 @@ static int open_record_place(int index)
     do {
         digits[count++] = (char)('0' + user % 10);
     } while ((user /= 10) != 0);
-    char *end = write_text(own, SETTINGS_OWN_FOLDER);
+    char *end = write_name_text(own, SETTINGS_OWN_FOLDER);
     while (count != 0)
         *end++ = digits[--count];
     *end = 0;
     return open_folder(own, true);
 }
 
-static bool write_in(int folder, enum record_reason reason)
+static bool write_record_in(int folder, enum record_reason reason)
 {
     char temporary[NAME_SIZE];
     char name[NAME_SIZE];
@@ -137,7 +137,7 @@ bool crash_write_record(enum record_reason reason)
     sys_limit(RLIMIT_FSIZE, &wider, NULL);
     for (int i = 0; i < PLACES && !written; i++) {
         int folder = open_record_place(i);
-        written = folder >= 0 && write_in(folder, reason);
+        written = folder >= 0 && write_record_in(folder, reason);
         if (folder >= 0)
             sys_close(folder);
     }

@@ -79,7 +79,7 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *argument)
     return holds;
 }
 
-static bool read_at(int fd, void *to, size_t length, uint64_t offset)
+static bool go_read_at(int fd, void *to, size_t length, uint64_t offset)
 {
     return pread(fd, to, length, (off_t)offset) == (ssize_t)length;
 }
@@ -92,14 +92,15 @@ static uint64_t table_place(int fd)
     ElfW(Shdr) section;
     char name[sizeof(".gopclntab")];
 
-    if (!read_at(fd, &file, sizeof(file), 0) || file.e_shentsize != sizeof(section) ||
-        !read_at(fd, &names, sizeof(names),
-                 file.e_shoff + (uint64_t)file.e_shstrndx * sizeof(names)))
+    if (!go_read_at(fd, &file, sizeof(file), 0) ||
+        file.e_shentsize != sizeof(section) ||
+        !go_read_at(fd, &names, sizeof(names),
+                    file.e_shoff + (uint64_t)file.e_shstrndx * sizeof(names)))
         return 0;
     for (unsigned i = 0; i < file.e_shnum && i < SECTIONS_MAX; i++) {
-        if (read_at(fd, &section, sizeof(section),
-                    file.e_shoff + i * sizeof(section)) &&
-            read_at(fd, name, sizeof(name), names.sh_offset + section.sh_name) &&
+        if (go_read_at(fd, &section, sizeof(section),
+                       file.e_shoff + i * sizeof(section)) &&
+            go_read_at(fd, name, sizeof(name), names.sh_offset + section.sh_name) &&
             memcmp(name, ".gopclntab", sizeof(name)) == 0)
             return section.sh_addr;
     }

@@ -97,8 +97,8 @@ static void put_in_force(struct crash_plan *plan)
 {
     struct crash_plan *old = crash_plan;
     __atomic_store_n(&crash_plan, plan, __ATOMIC_RELEASE);
-    for (int signal = 1; old == NULL && signal < CRASH_SIGNALS; signal++) {
-        if ((plan->signals >> signal & 1) != 0)
+    for (int signal = 1; old == NULL && signal < SIGNALS_END; signal++) {
+        if (signal_in(plan->signals, signal))
             actions_take(signal);
     }
     flight_place_tell();
@@ -121,7 +121,8 @@ static bool find_spool(struct variables *variables, const struct settings *setti
     return true;
 }
 
-static int install(char *const *environment, const struct crashhook_options *options)
+static int install_handler(char *const *environment,
+                           const struct crashhook_options *options)
 {
     struct variables variables;
     struct settings settings;
@@ -193,8 +194,9 @@ static int install_once(char *const *environment,
     if (getauxval(AT_SECURE) != 0)
         return EPERM;
     lock_install();
-    int error =
-        plan_is_in_force() && options == NULL ? 0 : install(environment, options);
+    int error = plan_is_in_force() && options == NULL
+                    ? 0
+                    : install_handler(environment, options);
     unlock_install();
     return error;
 }

@@ -20,7 +20,7 @@ extern sigaction_fn __sigaction __attribute__((weak)); // libc's name
 static sigaction_fn *found_sigaction;
 static exit_fn *found_exit;
 
-static void *find_next(const char *name)
+static void *find_next_call(const char *name)
 {
     return dlsym != NULL ? dlsym(RTLD_NEXT, name) : NULL;
 }
@@ -28,11 +28,11 @@ static void *find_next(const char *name)
 void next_call_find(void)
 {
     if (found_sigaction == NULL)
-        found_sigaction = (sigaction_fn *)find_next("sigaction");
+        found_sigaction = (sigaction_fn *)find_next_call("sigaction");
     if (found_sigaction == NULL)
         found_sigaction = __sigaction;
     if (found_exit == NULL)
-        found_exit = (exit_fn *)find_next("_exit");
+        found_exit = (exit_fn *)find_next_call("_exit");
 }
 
 // call_kernel is sigaction where libc's own cannot be reached: in a static program that

@@ -136,8 +136,8 @@ static void at_thread_end(void *stack)
     threads_stack_destroy(stack);
 }
 
-// has_key makes the key the first time. False: there are no more keys.
-static bool has_key(void)
+// has_thread_key makes the key the first time. False: there are no more keys.
+static bool has_thread_key(void)
 {
     uint32_t none = KEY_NONE;
     if (__atomic_compare_exchange_n(&stack_key_state, &none, KEY_WANTED, false,
@@ -156,7 +156,7 @@ static bool has_key(void)
 // arranged.
 static bool keep_thread_stack(void *stack)
 {
-    return has_key() && pthread_setspecific(stack_key, stack) == 0;
+    return has_thread_key() && pthread_setspecific(stack_key, stack) == 0;
 }
 
 void threads_adopt(void *stack)

@@ -30,8 +30,8 @@ void crashhook_watchdog_feed(void)
     __atomic_fetch_add(&fed, 1, __ATOMIC_RELAXED);
 }
 
-// rest waits one tick, with the lock held; true: the watchdog is to end.
-static bool rest(void)
+// watchdog_rest waits one tick, with the lock held; true: the watchdog is to end.
+static bool watchdog_rest(void)
 {
     struct timespec until = { 0, 0 };
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -43,13 +43,13 @@ static bool rest(void)
     return stopping;
 }
 
-static void *watch(void *argument)
+static void *watchdog_watch(void *argument)
 {
     unsigned seen = __atomic_load_n(&fed, __ATOMIC_RELAXED);
     unsigned missed = 0;
     (void)argument;
     (void)pthread_mutex_lock(&lock);
-    while (!rest()) {
+    while (!watchdog_rest()) {
         unsigned now = __atomic_load_n(&fed, __ATOMIC_RELAXED);
         missed = now != seen ? 0 : missed + 1;
         seen = now;
@@ -78,7 +78,7 @@ static int make_thread(void)
     // The thread must receive none of the program's signals.
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, &attributes, watch, NULL);
+    int error = pthread_create(&thread, &attributes, watchdog_watch, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     return error;

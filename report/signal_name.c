@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/signal_name.h"
 
-#include <signal.h>
+#include "base/signals.h"
 
-struct signal_words {
-    int number;
+struct signal_text {
     const char *name;
     const char *description;
 };
 
-static const struct signal_words signals[] = {
-    { SIGSEGV, "SIGSEGV", "segmentation fault" },
-    { SIGBUS, "SIGBUS", "bus error" },
-    { SIGILL, "SIGILL", "illegal instruction" },
-    { SIGFPE, "SIGFPE", "arithmetic error" },
-    { SIGABRT, "SIGABRT", "aborted" },
-    { SIGTRAP, "SIGTRAP", "trap" },
-    { SIGSYS, "SIGSYS", "bad system call" },
-    { SIGQUIT, "SIGQUIT", "quit" },
-    { SIGXCPU, "SIGXCPU", "CPU time limit exceeded" },
-    { SIGXFSZ, "SIGXFSZ", "file size limit exceeded" },
-    { SIGTERM, "SIGTERM", "terminated" },
-    { SIGKILL, "SIGKILL", "killed" },
-    { SIGINT, "SIGINT", "interrupted" },
-    { SIGHUP, "SIGHUP", "hangup" },
-    { SIGPIPE, "SIGPIPE", "broken pipe" },
-    { SIGALRM, "SIGALRM", "alarm" },
-    { SIGUSR1, "SIGUSR1", "user signal 1" },
-    { SIGUSR2, "SIGUSR2", "user signal 2" },
-};
+#define SIGNAL_TEXT(word, role, text) [SIG##word] = { "SIG" #word, text },
+
+static const struct signal_text texts[SIGNALS_END] = { SIGNALS(SIGNAL_TEXT) };
 
 struct code_name {
     int number; // 0: any signal
@@ -79,25 +61,14 @@ static const struct code_name codes[] = {
     { 0, SI_TKILL, "SI_TKILL" },
 };
 
-static const struct signal_words *find_signal_row(int number)
-{
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        if (signals[i].number == number)
-            return &signals[i];
-    }
-    return NULL;
-}
-
 const char *signal_name(int number)
 {
-    const struct signal_words *words = find_signal_row(number);
-    return words != NULL ? words->name : NULL;
+    return number > 0 && number < SIGNALS_END ? texts[number].name : NULL;
 }
 
 const char *signal_description(int number)
 {
-    const struct signal_words *words = find_signal_row(number);
-    return words != NULL ? words->description : "signal";
+    return signal_name(number) != NULL ? texts[number].description : "signal";
 }
 
 const char *signal_code_name(int number, int code)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/signals.h"
 #include "report/tree_bytes.h"
 
 // Most of the address space is used by mapped debug files.
@@ -30,10 +31,10 @@ static void set_limit(__rlimit_resource_t what, rlim_t value)
 
 void guarded_child_enter(int64_t cpu_seconds)
 {
-    static const int crashes[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
-                                   SIGABRT, SIGTRAP, SIGSYS, SIGXCPU };
-    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
-        (void)signal(crashes[i], SIG_DFL);
+    for (int number = 1; number < SIGNALS_END; number++) {
+        if (signal_in(SIGNALS_CRASH, number))
+            (void)signal(number, SIG_DFL);
+    }
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_CPU, (rlim_t)cpu_seconds);
     if (!CRASHHOOK_SANITIZED) // its shadow memory takes the whole address space
@@ -96,13 +97,7 @@ enum ch_status guarded_child_answer(const json_t *value, int to_parent)
     enum ch_status status = tree_bytes_write(value, &text);
     if (status != CH_OK)
         return status;
-    for (size_t done = 0; done < text.size;) {
-        ssize_t count = write(to_parent, text.bytes + done, text.size - done);
-        if (count < 0 && errno != EINTR)
-            return CH_ERR_IO;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return CH_OK;
+    return file_write_all(to_parent, text.bytes, text.size) ? CH_OK : CH_ERR_IO;
 }
 
 json_t *guarded_child_read(const struct text *answer)

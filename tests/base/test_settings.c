@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/settings.h"
 
-#include <signal.h>
-
+#include "base/signals.h"
 #include "support/test.h"
 
 struct fake_environment {
@@ -164,6 +163,48 @@ static void settings_list_every_variable_once(void **state)
     }
 }
 
+static void settings_take_every_signal_that_can_be_a_crash(void **state)
+{
+    (void)state;
+    char word[SIGNAL_WORD_SIZE];
+    for (int number = 1; number < SIGNALS_END; number++) {
+        if (!signal_in(SIGNALS_CRASH, number))
+            continue;
+        memcpy(word, signal_words[number], sizeof(word));
+        struct fake_environment environment = { "CRASHHOOK_SIGNALS", word, NULL, NULL };
+        struct settings s;
+        settings_read(&s, get, complain, &environment);
+        assert_null(environment.complained);
+        assert_true(s.signals == UINT64_C(1) << number);
+    }
+}
+
+static void settings_name_the_signals_that_they_take(void **state)
+{
+    (void)state;
+    struct fake_environment environment = { "CRASHHOOK_SIGNALS", "KILL", NULL, NULL };
+    struct settings s;
+    settings_read(&s, get, complain, &environment);
+    assert_string_equal(
+        environment.accepted,
+        "names, by commas: SEGV BUS ILL FPE ABRT TRAP SYS QUIT XCPU XFSZ");
+}
+
+static void settings_know_which_values_are_paths(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct settings_variable *variables = settings_variables(&count);
+    struct settings s = { .spool = "spool", .log = "stderr", .release = "text" };
+    size_t paths = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *path = settings_path(&s, &variables[i]);
+        paths += path != NULL;
+        assert_true(path == NULL || strcmp(path, "spool") == 0);
+    }
+    assert_int_equal(paths, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +214,9 @@ int main(void)
         cmocka_unit_test(settings_treat_an_empty_variable_as_unset),
         cmocka_unit_test(settings_spool_path_prefers_the_variable),
         cmocka_unit_test(settings_list_every_variable_once),
+        cmocka_unit_test(settings_take_every_signal_that_can_be_a_crash),
+        cmocka_unit_test(settings_name_the_signals_that_they_take),
+        cmocka_unit_test(settings_know_which_values_are_paths),
     };
     return cmocka_run_group_tests_name("base/settings", tests, NULL, NULL);
 }

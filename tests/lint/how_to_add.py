@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # how_to_add ROOT: what CONTRIBUTING.md says under "How to add" is true: the files that
-# it names exist, and a signal that is added to a copy of the tree, in the files and
-# the order that it gives, is a setting, has a name, and compiles.
+# it names exist, and a signal and a variable that are added to a copy of the tree, in the
+# files that it gives, are understood, have names, and compile.
 
 import os
 import re
@@ -15,13 +15,19 @@ import source_tree
 
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
 
-# The new signal, and where its neighbour stands in each file.
+# What is added, in which files, and where its neighbour stands in each.
 EDITS = {
-    "base/settings.c": [("QUIT XCPU XFSZ", "QUIT XCPU XFSZ STKFLT"),
-                        (r"SIGXCPU, SIGXFSZ \};", "SIGXCPU, SIGXFSZ, SIGSTKFLT };")],
-    "report/signal_name.c": [(r'(\{ SIGXFSZ, .*\n)',
-                              r'\1    { SIGSTKFLT, "SIGSTKFLT", "stack fault" },' "\n")],
-    "handler/crash_say.c": [(r"\\31XFSZ", r"\\31XFSZ\\20STKFLT")],
+    "A signal": {
+        "base/signals.h": [(r'(    ROW\(XFSZ, .*\n)',
+                            r'\1    ROW(STKFLT, DUMP, "stack fault") \\\n')],
+    },
+    "A variable": {
+        "base/settings.h": [(r"(    const char \*release;\n)",
+                             r"\1    const char *ward;\n")],
+        "base/settings_table.h": [(r'(    ROW\("CRASHHOOK_RELEASE")',
+                                   r'    ROW("CRASHHOOK_WARD", "ward", STRING, ward, \\\n'
+                                   r'        "", "a text", "", "The ward.") \\\n\1')],
+    },
 }
 
 PROGRAM = """
@@ -32,6 +38,8 @@ PROGRAM = """
 static const char *get(void *context, const char *name)
 {
     (void)context;
+    if (strcmp(name, "CRASHHOOK_WARD") == 0)
+        return "east";
     return strcmp(name, "CRASHHOOK_SIGNALS") == 0 ? "SEGV,STKFLT" : NULL;
 }
 int main(void)
@@ -39,7 +47,8 @@ int main(void)
     struct settings settings;
     settings_read(&settings, get, NULL, NULL);
     return (settings.signals >> SIGSTKFLT & 1) != 0 &&
-           strcmp(signal_name(SIGSTKFLT), "SIGSTKFLT") == 0 ? 0 : 1;
+           strcmp(signal_name(SIGSTKFLT), "SIGSTKFLT") == 0 &&
+           strcmp(settings.ward, "east") == 0 ? 0 : 1;
 }
 """
 
@@ -49,19 +58,17 @@ def section(root):
     return text.split("## How to add\n", 1)[1].split("\n## ", 1)[0]
 
 
-def add_signal(root, copy, said):
-    """Adds a signal to the files that the recipe names; problems, or none."""
-    for folder in ("base", "report", "handler", "include"):
-        shutil.copytree(os.path.join(root, folder), os.path.join(copy, folder))
-    recipe = said[said.index("**A signal**") : said.index("**A variable**")]
-    for path in EDITS:
+def add_to(copy, what, said):
+    """Changes the files that the recipe names; problems, or none."""
+    recipe = said[said.index(f"**{what}**") :].split("\n- **", 1)[0]
+    for path, changes in EDITS[what].items():
         if f"`{path}`" not in recipe:
-            yield f"CONTRIBUTING.md:1: a signal is not added without {path}"
+            yield f"CONTRIBUTING.md:1: {what.lower()} is not added without {path}"
         text = source_tree.read(copy, path)
-        for old, new in EDITS[path]:
+        for old, new in changes:
             text, count = re.subn(old, new, text)
             if count == 0:
-                yield f"{path}:1: there is no '{old}', which a new signal stands beside"
+                yield f"{path}:1: there is no '{old}', which the new one stands beside"
         with open(os.path.join(copy, path), "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -72,15 +79,14 @@ def compile_and_run(copy):
     flags = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror", f"-I{copy}",
              f"-I{copy}/include"]
     program = os.path.join(copy, "program")
-    built = subprocess.run(
-        ["cc", *flags, "-o", program, "main.c", "base/settings.c", "report/signal_name.c"],
-        cwd=copy, check=False)
+    sources = ["main.c", "base/settings.c", "base/signals.c", "report/signal_name.c"]
+    built = subprocess.run(["cc", *flags, "-o", program, *sources], cwd=copy, check=False)
     crash = subprocess.run(["cc", *flags, "-ffreestanding", "-c", "handler/crash_say.c",
                             "-o", os.path.join(copy, "crash_say.o")], cwd=copy, check=False)
     if built.returncode != 0 or crash.returncode != 0:
-        return ["CONTRIBUTING.md:1: a tree with one more signal does not compile"]
+        return ["CONTRIBUTING.md:1: a tree with one more of each does not compile"]
     if subprocess.run([program], check=False).returncode != 0:
-        return ["CONTRIBUTING.md:1: the signal that was added is not understood"]
+        return ["CONTRIBUTING.md:1: what was added is not understood"]
     return []
 
 
@@ -90,7 +96,10 @@ def main(root):
     problems = [f"CONTRIBUTING.md:1: there is no {path}" for path in named
                 if not os.path.exists(os.path.join(root, path))]
     with tempfile.TemporaryDirectory() as copy:
-        problems += add_signal(root, copy, said)
+        for folder in ("base", "report", "handler", "include"):
+            shutil.copytree(os.path.join(root, folder), os.path.join(copy, folder))
+        for what in EDITS:
+            problems += add_to(copy, what, said)
         problems = problems or compile_and_run(copy)
     source_tree.report("how_to_add", problems, len(named))
 
