@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,13 @@ def case(name):
 
 def report_id(number):
     return f"01930000-{number:04x}-7788-99aa-{number:012x}"
+
+
+def commands():
+    """The commands as --help lists them."""
+    shown = subprocess.run([CRASHHOOK, "--help"], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
+    return re.findall(r"^  ([a-z-]+(?: [a-z]+)?)  +\S", shown, re.MULTILINE)
 
 
 class Scene:

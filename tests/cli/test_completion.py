@@ -14,6 +14,7 @@ import time
 import unittest
 
 import cli_scene
+from cli_scene import commands
 
 PATIENCE_S = 60
 
@@ -24,13 +25,6 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _crashhook
 printf '%s\n' "${COMPREPLY[@]}"
 """
-
-
-def commands():
-    """The commands as --help lists them."""
-    shown = subprocess.run([cli_scene.CRASHHOOK, "--help"], check=True, text=True,
-                           stdout=subprocess.PIPE).stdout
-    return re.findall(r"^  ([a-z-]+(?: [a-z]+)?)  +\S", shown, re.MULTILINE)
 
 
 class Completion(unittest.TestCase):

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 import cli_scene
-from test_completion import commands
+from cli_scene import commands
 
 FOLDER = None
 

@@ -155,3 +155,12 @@ CASES = [
     Case("callback-hangs", [harness.program("tells"), "before", "segv", "hang"], SEGV,
          "null-dereference", preload=False, variables={"CRASHHOOK_TIMEOUT": "2s"}),
 ]
+
+
+def run_case(scene, case):
+    """Runs a case; how it ended, and its reports."""
+    if not case.preload:
+        scene.preload = None
+    ended = scene.run(case.command, core=True, **case.variables)
+    scene.command("list")  # makes reports of records
+    return ended, scene.reports()

@@ -18,25 +18,14 @@ import time
 import unittest
 
 import harness
+from both_ways import known_differences, lines_of, refusal_of
 from harness import Scene
 from place import refusal
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 SEED = int(os.environ.get("CRASHHOOK_SEED", time.time_ns() % 1_000_000_000))
-WAYS = ("preload", "trace")
 PROGRAMS_MIN = 200  # of the list, that this machine has
 SAMPLE = None if harness.FULL else 40
 SECONDS = 60
-
-
-def lines_of(name):
-    with open(os.path.join(HERE, name), encoding="utf-8") as file:
-        return [line.strip() for line in file if not line.startswith("#")]
-
-
-def known_differences():
-    return {tuple(line.split(":")[0].split(maxsplit=1))
-            for line in lines_of("harmless_differences.txt")}
 
 
 def programs_here():
@@ -49,13 +38,6 @@ def programs_here():
         if os.access(path, os.X_OK) and not os.stat(path).st_mode & 0o6000:
             found.append((path, option))
     return found
-
-
-def refusal_of(way):
-    """Why this way of `crashhook run` cannot be had here; empty where it can."""
-    with Scene() as scene:
-        done = scene.command("run", "--via", way, "--", "/bin/true")
-    return "" if done.returncode == 0 and not done.stderr else done.stderr.strip()
 
 
 def outcome(scene, command):

@@ -17,8 +17,8 @@ import time
 import unittest
 
 import harness
+from both_ways import WAYS, known_differences, refusal_of
 from harness import Scene
-from test_harmless import WAYS, known_differences, refusal_of
 
 sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "support"))
 import debian_sources

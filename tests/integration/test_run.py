@@ -16,7 +16,7 @@ import time
 import unittest
 
 import harness
-from harness import (AGENT, CRASHHOOK, SOURCE, Scene, cores_land_in_folder, crashed_thread,
+from harness import (CRASHHOOK, SOURCE, Scene, cores_land_in_folder, crashed_thread,
                      crash_line, frames_of, names_of)
 from place import needs_root
 

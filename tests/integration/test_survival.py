@@ -14,7 +14,7 @@ import unittest
 import harness
 from harness import Scene, crashed_thread, names_of
 from place import needs_namespaces, needs_root, no_root
-from survival_cases import CASES, SEGV, worst
+from survival_cases import CASES, SEGV, run_case, worst
 
 HELD = "agents of this scene"
 
@@ -31,15 +31,6 @@ def still_there(scene):
         except OSError:
             continue
     return found
-
-
-def run_case(scene, case):
-    """Runs a case; how it ended, and its reports."""
-    if not case.preload:
-        scene.preload = None
-    ended = scene.run(case.command, core=True, **case.variables)
-    scene.command("list")  # makes reports of records
-    return ended, scene.reports()
 
 
 class Survival(unittest.TestCase):

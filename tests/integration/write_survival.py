@@ -12,8 +12,7 @@ import signal
 import filters
 import harness
 from harness import Scene
-from survival_cases import CASES
-from test_survival import run_case
+from survival_cases import CASES, run_case
 
 OUT = os.path.join(harness.SOURCE, "docs", "survival.md")
 

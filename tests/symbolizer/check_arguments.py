@@ -19,9 +19,9 @@ import sys
 import tempfile
 from collections import Counter
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-DRIVERS = os.path.join(os.path.dirname(HERE), "cases", "types")
+from harness import CASES, HERE, TOP, run
+
+DRIVERS = os.path.join(CASES, "types")
 FLAGS = ["-O2", "-g", "-gctf", "-no-pie", "-rdynamic", "-Wl,--ctf-variables", "-w"]
 # With debug information, of arguments in outer frames, and of those of inlined calls
 # that gdb can show.
@@ -63,10 +63,8 @@ def others(folder):
 
 def functions_of(path):
     """The program's functions by address, from its symbols."""
-    listed = subprocess.run(["nm", "-S", "--defined-only", path], check=True,
-                            capture_output=True, text=True).stdout
     found = {}
-    for line in listed.splitlines():
+    for line in run("nm", "-S", "--defined-only", path).splitlines():
         words = line.split()
         if len(words) == 4 and words[2] in "tT" and not words[3].startswith("_"):
             found[int(words[0], 16)] = (words[3], int(words[1], 16))
@@ -171,10 +169,8 @@ class Program:
         self.unmatched = 0
 
     def build(self, sources, flags):
-        subprocess.run(["gcc", *FLAGS, *sources, *flags, "-lm", "-lpthread",
-                        "-o", self.path], check=True)
-        subprocess.run(["strip", "--strip-debug", "-o", self.stripped, self.path],
-                       check=True)
+        run("gcc", *FLAGS, *sources, *flags, "-lm", "-lpthread", "-o", self.path)
+        run("strip", "--strip-debug", "-o", self.stripped, self.path)
         self.functions = functions_of(self.path)
 
     def stops(self, count, seed, arguments):
@@ -199,11 +195,9 @@ class Program:
         return None
 
     def frames(self, core, exe):
-        ran = subprocess.run([self.crashhook, "core", core, "--exe", exe, "--json",
-                              "--limit", "256"], check=True, capture_output=True,
-                             text=True, timeout=120,
-                             env=dict(os.environ, CRASHHOOK_SANITIZE="no"))
-        report = json.loads(ran.stdout)
+        report = json.loads(run(self.crashhook, "core", core, "--exe", exe, "--json",
+                                "--limit", "256",
+                                env=dict(os.environ, CRASHHOOK_SANITIZE="no")))
         images = report["images"]
         found, inlined = [], []
         for frame in report["threads"][0]["backtrace"]["frames"]:

@@ -11,34 +11,26 @@ import subprocess
 import sys
 import tempfile
 
-import check_fixtures
-import compare_names
+import harness
 
 SECONDS_MAX = 70  # the command's own limit is 60
 
 
-def sections(path):
+def places_of(path):
     """(offset, size) of everything that is read for names."""
-    found = []
-    for line in compare_names.run(["readelf", "-SW", path]).split("\n"):
-        words = line.replace("[ ", "[").split()
-        if len(words) > 6 and words[1].startswith((".debug", ".symtab", ".strtab",
-                                                   ".gnu_debug")):
-            found.append((int(words[4], 16), int(words[5], 16)))
-    return found
+    return [(offset, size) for name, _, offset, size in harness.sections(path)
+            if name.startswith((".debug", ".symtab", ".strtab", ".gnu_debug"))]
 
 
 def report_of(path, original):
-    build_id = [l.split()[-1] for l in compare_names.run(["readelf", "-n", original])
-                .split("\n") if "Build ID" in l][0]
-    start, size = compare_names.code_of(original)
+    start, size = harness.code_of(original)
     base = 0x555500000000
     frames = [{"kind": "ra", "address": hex(base + a)}
               for a in range(start, start + size, 37)]
     return {"schema": "crashhook.report/1", "id": "damage", "revision": 0,
             "threads": [{"tid": 1, "backtrace": {"frames": frames}}],
-            "images": [{"path": path, "build_id": build_id, "base": hex(base),
-                        "end_of_text": hex(base + start + size + 4096)}]}
+            "images": [{"path": path, "build_id": harness.build_id_of(original),
+                        "base": hex(base), "end_of_text": hex(base + start + size + 4096)}]}
 
 
 def damage(chosen, data, places):
@@ -72,10 +64,10 @@ def main(crashhook, rounds, seed):
     chosen = random.Random(seed)
     failed = crashed = named = 0
     with tempfile.TemporaryDirectory() as folder:
-        original = check_fixtures.build(folder)
+        original = harness.build_shapes(folder)
         with open(original, "rb") as file:
             data = file.read()
-        places = sections(original)
+        places = places_of(original)
         path = os.path.join(folder, "program")
         report_path = os.path.join(folder, "report.json")
         report = report_of(path, original)

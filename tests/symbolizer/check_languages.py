@@ -4,6 +4,7 @@
 # under the handler, and their reports name what people wrote. The programs are kept in
 # tests/cases/languages, so that no compiler of either is needed here.
 
+import functools
 import glob
 import json
 import os
@@ -12,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-PROGRAMS = os.path.join(os.path.dirname(HERE), "cases", "languages")
+import harness
+
+PROGRAMS = os.path.join(harness.CASES, "languages")
 
 # Of each frame of the program's own, innermost first: its name, its line in garden.*,
 # and whether it was inlined.
@@ -45,9 +47,7 @@ def report_of(crashhook, program):
                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = glob.glob(os.path.join(spool, "*.json"))
         assert len(found) == 1, f"{len(found)} reports"
-        done = subprocess.run([crashhook, "show", "--json", found[0]], check=True,
-                              stdout=subprocess.PIPE)
-        return json.loads(done.stdout)
+        return json.loads(harness.run(crashhook, "show", "--json", found[0]))
 
 
 def line_in_garden(frame):
@@ -70,15 +70,7 @@ def main(crashhook):
     if platform.machine() != "x86_64":
         print("skipped: the programs are for x86-64")
         sys.exit(77)
-    failed = 0
-    for name in WANTED:
-        try:
-            check(crashhook, name)
-            print(f"ok   {name}")
-        except AssertionError as error:
-            failed += 1
-            print(f"FAIL {name}: {error}")
-    sys.exit(1 if failed else 0)
+    harness.tell((name, functools.partial(check, crashhook, name)) for name in WANTED)
 
 
 if __name__ == "__main__":

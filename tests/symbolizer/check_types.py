@@ -11,10 +11,9 @@ import sys
 import tempfile
 
 import compare_types
+import harness
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-CASES = os.path.join(os.path.dirname(HERE), "cases", "types")
-SOURCES = {name: os.path.join(CASES, name)
+SOURCES = {name: os.path.join(harness.CASES, "types", name)
            for name in ("every_type.c", "two_units_a.c", "two_units_b.c")}
 NAMED = ("struct", "union", "enum", "typedef")
 
@@ -30,7 +29,7 @@ class Check:
 
     def compile(self, name, *arguments):
         path = os.path.join(self.folder, name)
-        subprocess.run(["gcc", *arguments, "-o", path], check=True)
+        harness.run("gcc", *arguments, "-o", path)
         return path
 
     def run(self, *arguments):
@@ -63,7 +62,7 @@ class Check:
 
     def refused(self, path, what):
         ran = self.run("--json", path)
-        self.expect(ran.returncode == 1 and ran.stderr.count("\n") == 1 and not ran.stdout,
+        self.expect(harness.is_refused(ran),
                     f"{what}: exit {ran.returncode}, stderr {ran.stderr!r}")
 
     def survives_damage(self, path, count, seed):
@@ -84,9 +83,8 @@ class Check:
                 file.write(bad)
             ran = self.run("--json", damaged)
             refused += ran.returncode == 1
-            ok = ran.returncode == 0 or (ran.returncode == 1 and
-                                         ran.stderr.count("\n") == 1 and not ran.stdout)
-            self.expect(ok, f"damaged: exit {ran.returncode}, {ran.stderr!r}")
+            self.expect(ran.returncode == 0 or harness.is_refused(ran),
+                        f"damaged: exit {ran.returncode}, {ran.stderr!r}")
         print(f"{count} damaged files, {refused} refused, seed {seed}")
 
     def all(self):
@@ -123,8 +121,8 @@ class Check:
 
     def check_refusals(self, full):
         bare = os.path.join(self.folder, "bare.ctf")
-        subprocess.run(["objcopy", f"--dump-section=.ctf={bare}", full,
-                        os.path.join(self.folder, "copy")], check=True)
+        harness.run("objcopy", f"--dump-section=.ctf={bare}", full,
+                    os.path.join(self.folder, "copy"))
         from_bare = compare_types.types_of(self.crashhook, bare)
         self.expect(len(from_bare["types"]) > 80, "a bare section is read")
         self.refused(__file__, "what is no ELF file")

@@ -11,38 +11,23 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import time
+
+from harness import build_id_of, code_of, run, sections
 
 SHOWN = int(os.environ.get("COMPARE_SHOWN", "2"))  # examples printed of each cause
 NOTHING = [(None, None, 0)]
 ORDER = ["", "spelling", "source-name", "symbol-name", "symbol-around"]  # the last counts
 
 
-def run(command, text=""):
-    return subprocess.run(command, input=text, capture_output=True, text=True,
-                          errors="replace", check=True).stdout
-
-
-def code_of(path):
-    """Where the file's .text is linked to, and its size."""
-    for line in run(["readelf", "-SW", path]).split("\n"):
-        words = line.replace("[ ", "[").split()
-        if len(words) > 6 and words[1] == ".text":
-            return int(words[3], 16), int(words[5], 16)
-    sys.exit(f"{path} has no .text")
-
-
 def debug_file(path):
-    for line in run(["readelf", "-nW", path]).split("\n"):
-        if "Build ID:" in line:
-            name = line.split()[-1]
-            found = f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug"
-            if os.path.exists(found):
-                return [found]
-    return []
+    build_id = build_id_of(path)
+    if build_id is None:
+        return []
+    found = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+    return [found] if os.path.exists(found) else []
 
 
 class Symbols:
@@ -51,7 +36,7 @@ class Symbols:
     def __init__(self, path):
         rows = set()
         for file in [path] + debug_file(path):
-            for line in run(["readelf", "-sW", file]).split("\n"):
+            for line in run("readelf", "-sW", file).split("\n"):
                 words = line.split()
                 if len(words) > 7 and words[0].endswith(":") and words[6] != "UND" \
                         and words[3] in ("FUNC", "IFUNC", "NOTYPE"):
@@ -59,8 +44,8 @@ class Symbols:
                     rows.add((int(words[1], 16), size, words[7].split("@")[0]))
         self.rows = sorted(rows)
         text = "\n".join(r[2] for r in self.rows)
-        self.names = list(zip((r[2] for r in self.rows), run(["c++filt"], text).split("\n"),
-                              run(["llvm-cxxfilt"], text).split("\n")))
+        self.names = list(zip((r[2] for r in self.rows), run("c++filt", text=text).split("\n"),
+                              run("llvm-cxxfilt", text=text).split("\n")))
         self.starts = [r[0] for r in self.rows]
         self.longest = max([r[1] for r in self.rows], default=0)
 
@@ -85,7 +70,7 @@ def check_cache(command, text, printed):
         os.environ["XDG_CACHE_HOME"] = folder
         deadline = time.monotonic() + 60
         written = False
-        if run(command, text) != printed:
+        if run(*command, text=text) != printed:
             sys.exit("answers differ when a cache is about to be written")
         caches = os.path.join(folder, "crashhook", "symbols")
         while debugged(command[3]) and not written and time.monotonic() < deadline:
@@ -94,7 +79,7 @@ def check_cache(command, text, printed):
             written = any("." not in name for name in names)
         if debugged(command[3]) and not written:
             sys.exit("no cache was written")
-        if run(command, text) != printed:
+        if run(*command, text=text) != printed:
             sys.exit("the cache answers otherwise than the debug information")
         if before is None:
             del os.environ["XDG_CACHE_HOME"]
@@ -104,13 +89,13 @@ def check_cache(command, text, printed):
 
 def debugged(path):
     """Whether path or its debug file carries debug information."""
-    return any(".debug_info" in run(["readelf", "-SW", file])
-               for file in [path] + debug_file(path))
+    return any(section[0] == ".debug_info" for file in [path] + debug_file(path)
+               for section in sections(file))
 
 
 def by_crashhook(crashhook, path, text):
     command = [crashhook, "symbolize", "--exe", path, "--json"]
-    printed = run(command + ["--no-cache", "-"], text)
+    printed = run(*command, "--no-cache", "-", text=text)
     check_cache(command + ["-"], text, printed)
     return [Answer(int(a["address"], 16),
                    [(f.get("function"), f.get("file"), f.get("line", 0))
@@ -121,7 +106,7 @@ def by_crashhook(crashhook, path, text):
 
 def by_addr2line(path, text):
     answers, function = [], None
-    for line in run(["addr2line", "-afiC", "-e", path], text).split("\n"):
+    for line in run("addr2line", "-afiC", "-e", path, text=text).split("\n"):
         if line.startswith("0x") and len(line) == 18:
             answers.append([])
         elif line and function is None:
@@ -137,8 +122,8 @@ def by_addr2line(path, text):
 
 def by_llvm(path, text):
     answers = []
-    for line in run(["llvm-symbolizer", "--inlines", "-C", "--output-style=JSON",
-                     "--obj=" + path], text).split("\n"):
+    for line in run("llvm-symbolizer", "--inlines", "-C", "--output-style=JSON",
+                    "--obj=" + path, text=text).split("\n"):
         for entry in json.loads("[" + line + "]") if line else []:
             answers.append([(s["FunctionName"] or None, s["FileName"] or None, s["Line"])
                             for s in entry.get("Symbol", [])] or NOTHING)
@@ -171,7 +156,7 @@ class Spellings:
         text = "\n".join(names)
         self.of = {name: {squeeze(name)} for name in names}
         for tool in ("c++filt", "llvm-cxxfilt"):
-            for name, spelled in zip(names, run([tool], text).split("\n")):
+            for name, spelled in zip(names, run(tool, text=text).split("\n")):
                 self.of[name].add(squeeze(spelled))
 
     def has(self, linker_name, function):

@@ -7,8 +7,9 @@
 
 import json
 import re
-import subprocess
 import sys
+
+from harness import run
 
 KINDS = ["unknown", "integer", "float", "pointer", "array", "function", "struct",
          "union", "enum", "forward", "typedef", "volatile", "const", "restrict"]
@@ -146,14 +147,11 @@ class Comparison:
 
 
 def objdump(path):
-    return subprocess.run(["objdump", "--ctf=.ctf", path], check=True,
-                          capture_output=True, text=True).stdout
+    return run("objdump", "--ctf=.ctf", path)
 
 
 def types_of(crashhook, path, *options):
-    ran = subprocess.run([crashhook, "types", "dump", "--json", *options, path],
-                         check=True, capture_output=True, text=True)
-    return json.loads(ran.stdout)
+    return json.loads(run(crashhook, "types", "dump", "--json", *options, path))
 
 
 def compare(crashhook, path, dump):

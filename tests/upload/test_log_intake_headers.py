@@ -7,10 +7,10 @@ import os
 import unittest
 
 import fault_server
+from certificates import make_certificate
 from fault_server import FaultServer
 from proxies import HttpProxy
 from spool_folder import Spool
-from test_targets import make_certificate
 
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 LOGS_HEADERS = "OTEL_EXPORTER_OTLP_LOGS_HEADERS"

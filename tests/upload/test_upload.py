@@ -9,12 +9,12 @@ import os
 import pty
 import shutil
 import signal
-import ssl
 import subprocess
 import time
 import unittest
 
 import fault_server
+from certificates import make_certificate
 from fault_server import FaultServer, answer, take
 from spool_folder import CRASHHOOK, Spool, closed_port, report_id
 
@@ -160,19 +160,13 @@ class Failures(unittest.TestCase):
 
     def test_a_certificate_nobody_vouches_for_is_refused(self):
         with Spool() as spool:
-            key = os.path.join(spool.folder, "key.pem")
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
-                            "-keyout", key, "-out", key + ".crt", "-subj",
-                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-                           check=True, stderr=subprocess.DEVNULL)
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(key + ".crt", key)
+            tls, path = make_certificate(spool.folder)
             with FaultServer(tls=tls) as server:
                 refused = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="900ms")
                 self.assertEqual(refused.returncode, 1)
                 self.assertIn("certificate", refused.stderr_text)
                 self.assertEqual(server.requests, [])
-                trusted = spool.upload("--url", server.url, SSL_CERT_FILE=key + ".crt",
+                trusted = spool.upload("--url", server.url, SSL_CERT_FILE=path,
                                        CURL_CA_BUNDLE="")
                 self.assertEqual(trusted.returncode, 0, trusted.stderr_text)
 
