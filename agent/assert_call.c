@@ -122,8 +122,8 @@ static bool load_at(const struct load *load, const uint8_t *code, size_t at,
     return true;
 }
 
-static bool is_text(const struct memory_reader *reader, uint64_t address,
-                    char out[static WORDS_MAX])
+static bool assert_is_text(const struct memory_reader *reader, uint64_t address,
+                           char out[static WORDS_MAX])
 {
     enum ch_status status = memory_read_string(reader, address, out, WORDS_MAX);
     if (status != CH_OK && status != CH_ERR_TRUNCATED)
@@ -151,7 +151,7 @@ static void take_assert_call(const struct memory_reader *reader, enum argument a
         out->found[LINE] = value != 0;
         return;
     }
-    out->found[argument] = is_text(reader, value, out->words[argument]);
+    out->found[argument] = assert_is_text(reader, value, out->words[argument]);
 }
 
 // find_assert_arguments searches backwards from the call, because the load nearest to

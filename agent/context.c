@@ -7,8 +7,8 @@
 
 #include "agent/raw_write.h"
 
-// value_of copies a string, bounded by its array, and terminates it in out.
-static void value_of(const char *bytes, size_t size, char *out)
+// copy_context_string copies a string, bounded by its array, and terminates it in out.
+static void copy_context_string(const char *bytes, size_t size, char *out)
 {
     size_t length = strnlen(bytes, size - 1);
     memcpy(out, bytes, length);
@@ -59,9 +59,10 @@ static void write_context_name(struct json_writer *w, const char *name, size_t l
     json_write_key(w, key);
 }
 
-// same_key is whether both names give the same key; an object may have each key only
-// once.
-static bool same_key(const char *a, size_t a_length, const char *b, size_t b_length)
+// same_context_key is whether both names give the same key; an object may have each key
+// only once.
+static bool same_context_key(const char *a, size_t a_length, const char *b,
+                             size_t b_length)
 {
     size_t length = context_key_length(a, a_length);
     if (length != context_key_length(b, b_length))
@@ -80,7 +81,7 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
     for (size_t i = 0; page != NULL && i < CONTEXT_TAGS; i++) {
         const struct context_tag *tag = &page->tags[i];
         if (context_is_whole(tag->sequence) &&
-            same_key(tag->name, sizeof(tag->name), name, length))
+            same_context_key(tag->name, sizeof(tag->name), name, length))
             return true;
     }
     return false;
@@ -90,7 +91,7 @@ static bool is_set_by_program(const struct context_page *page, const char *name,
 static bool is_set_again(const char *rest, const char *name, size_t length)
 {
     while (*rest != 0) {
-        if (same_key(rest, strcspn(rest, "="), name, length))
+        if (same_context_key(rest, strcspn(rest, "="), name, length))
             return true;
         rest += strcspn(rest, ",");
         rest += *rest == ',';
@@ -111,8 +112,8 @@ static bool comes_again(const void *slots, size_t stride, size_t count, size_t i
         uint32_t sequence;
         memcpy(&sequence, (const char *)slots + i * stride, sizeof(sequence));
         if (context_is_whole(sequence) &&
-            same_key(names + i * stride, CONTEXT_NAME_BYTES, names + index * stride,
-                     CONTEXT_NAME_BYTES))
+            same_context_key(names + i * stride, CONTEXT_NAME_BYTES,
+                             names + index * stride, CONTEXT_NAME_BYTES))
             return true;
     }
     return false;
@@ -153,8 +154,8 @@ static void write_context_tags(struct json_writer *w, const struct capture *capt
         if (!context_is_whole(tag->sequence) ||
             comes_again(page->tags, sizeof(*tag), CONTEXT_TAGS, i))
             continue;
-        value_of(tag->name, sizeof(tag->name), name);
-        value_of(tag->value, sizeof(tag->value), value);
+        copy_context_string(tag->name, sizeof(tag->name), name);
+        copy_context_string(tag->value, sizeof(tag->value), value);
         write_context_name(w, name, strlen(name));
         raw_write_named_value(w, capture, name, strlen(name), value);
     }
@@ -178,7 +179,7 @@ static void write_context_breadcrumbs(struct json_writer *w,
             &page->trail[number % CONTEXT_BREADCRUMBS];
         if (crumb->sequence != number + 1)
             continue;
-        value_of(crumb->message, sizeof(crumb->message), message);
+        copy_context_string(crumb->message, sizeof(crumb->message), message);
         json_write_object(w);
         raw_write_time(w, "time", crumb->realtime_ns / 1000000);
         json_write_key(w, "message");
@@ -205,8 +206,8 @@ static void write_context_data(struct json_writer *w, const struct capture *capt
         if (!context_is_whole(datum->sequence) ||
             comes_again(page->data, sizeof(*datum), CONTEXT_DATA, i))
             continue;
-        value_of(datum->name, sizeof(datum->name), name);
-        value_of(datum->value, sizeof(datum->value), value);
+        copy_context_string(datum->name, sizeof(datum->name), name);
+        copy_context_string(datum->value, sizeof(datum->value), value);
         write_context_name(w, name, strlen(name));
         raw_write_named_value(w, capture, name, strlen(name), value);
     }
@@ -230,7 +231,7 @@ static void write_context_attachments(struct json_writer *w,
         const struct context_attachment *attachment = &page->attachments[i];
         if (!context_is_whole(attachment->sequence))
             continue;
-        value_of(attachment->path, sizeof(attachment->path), path);
+        copy_context_string(attachment->path, sizeof(attachment->path), path);
         json_write_object(w);
         raw_write_path(w, capture, "path", path, strlen(path));
         raw_write_count(w, "limit_bytes", attachment->tail_bytes);

@@ -76,8 +76,9 @@ static struct crash_place place_of_examined(const struct target_images *images,
     };
 }
 
-// reaches is whether sp can have moved to where it is from the stack in mapping.
-static bool reaches(const struct target_mapping *mapping, uint64_t sp, uint64_t reach)
+// stack_reaches is whether sp can have moved to where it is from the stack in mapping.
+static bool stack_reaches(const struct target_mapping *mapping, uint64_t sp,
+                          uint64_t reach)
 {
     return mapping != NULL && mapping->permissions & MAPS_WRITE && sp < mapping->end &&
            (sp >= mapping->start || mapping->start - sp <= reach);
@@ -99,14 +100,14 @@ static const struct target_mapping *stack_mapping(const struct capture *capture,
     const struct target_images *images = &capture->images;
     const struct target_mapping *own =
         images_mapping(images, capture->crash->thread_pointer);
-    if (reaches(images_mapping(images, sp), sp, 0))
+    if (stack_reaches(images_mapping(images, sp), sp, 0))
         return images_mapping(images, sp);
-    if (reaches(own, sp, STACK_JUMP_BYTES))
+    if (stack_reaches(own, sp, STACK_JUMP_BYTES))
         return own;
     for (size_t i = 0; i < images->mapping_count; i++) {
         const struct target_mapping *mapping = &images->mappings[i];
         bool first = mapping_has_path(mapping, "[stack]");
-        if (reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
+        if (stack_reaches(mapping, sp, first ? STACK_JUMP_BYTES : STACK_REACH_BYTES))
             return mapping;
     }
     return NULL;

@@ -60,9 +60,11 @@ static bool in_terminate(const struct memory_reader *reader,
     return false;
 }
 
-// find_by reads an exception of this layout. CH_ERR_UNSUPPORTED: it has another one.
-static enum ch_status find_by(const struct memory_reader *reader, uint64_t header,
-                              const struct layout *layout, struct thrown_object *out)
+// read_exception_by reads an exception of this layout. CH_ERR_UNSUPPORTED: it has
+// another one.
+static enum ch_status read_exception_by(const struct memory_reader *reader,
+                                        uint64_t header, const struct layout *layout,
+                                        struct thrown_object *out)
 {
     uint64_t class;
     uint64_t type = 0;
@@ -90,7 +92,7 @@ static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t h
 {
     enum ch_status status = CH_ERR_UNSUPPORTED;
     for (size_t i = 0; status != CH_OK && i < sizeof(layouts) / sizeof(layouts[0]); i++)
-        status = find_by(reader, header, &layouts[i], out);
+        status = read_exception_by(reader, header, &layouts[i], out);
     return status;
 }
 
@@ -125,8 +127,8 @@ enum ch_status exception_read(const struct memory_reader *reader,
     return CH_OK;
 }
 
-// next_name moves one length-prefixed name from text to out.
-static bool next_name(const char **text, struct text *out)
+// demangle_next_name moves one length-prefixed name from text to out.
+static bool demangle_next_name(const char **text, struct text *out)
 {
     size_t length = 0;
     const char *at = *text;
@@ -142,16 +144,16 @@ static bool next_name(const char **text, struct text *out)
     return true;
 }
 
-// next_part moves a name from text to out, with the ABI tags by which libstdc++ marks
-// its newer types.
-static bool next_part(const char **text, struct text *out)
+// demangle_next_part moves a name from text to out, with the ABI tags by which
+// libstdc++ marks its newer types.
+static bool demangle_next_part(const char **text, struct text *out)
 {
-    if (!next_name(text, out))
+    if (!demangle_next_name(text, out))
         return false;
     while (**text == 'B') {
         ++*text;
         text_append_string(out, "[abi:");
-        if (!next_name(text, out))
+        if (!demangle_next_name(text, out))
             return false;
         text_append_string(out, "]");
     }
@@ -168,11 +170,11 @@ static bool read_plain_name(const char *name, struct text *out)
         text_append_string(out, "std::");
         at += 2;
     }
-    if (!next_part(&at, out))
+    if (!demangle_next_part(&at, out))
         return false;
     while (nested && *at != 'E') {
         text_append_string(out, "::");
-        if (!next_part(&at, out))
+        if (!demangle_next_part(&at, out))
             return false;
     }
     return at[nested] == 0;

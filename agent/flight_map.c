@@ -28,7 +28,7 @@ struct map_search {
     uint64_t previous; // the previous entry's function
 };
 
-static bool is_in_text(const struct target_image *image, uint64_t address)
+static bool flight_is_in_text(const struct target_image *image, uint64_t address)
 {
     return address >= image->base && address < image->end_of_text;
 }
@@ -47,8 +47,8 @@ static bool read_map_entry(const struct target_image *image, const uint8_t *byte
     const uint8_t *padding = cursor_take(&entry, PADDING_SIZE);
     if (!cursor_ok(&entry) || kind > KIND_MAX || always > 1 ||
         version != VERSION_RELATIVE || memcmp(padding, zeros, PADDING_SIZE) != 0 ||
-        !is_in_text(image, place) || !is_in_text(image, function) || place < function ||
-        place - function > FUNCTION_BYTES_MAX)
+        !flight_is_in_text(image, place) || !flight_is_in_text(image, function) ||
+        place < function || place - function > FUNCTION_BYTES_MAX)
         return false;
     *out_function = function;
     return true;
@@ -63,9 +63,9 @@ static void add_map_entry(struct map_search *search, uint64_t function)
         search->functions[search->count++] = function;
 }
 
-// read_run reads consecutive entries from the start of bytes on.
-static void read_run(struct map_search *search, const uint8_t *bytes, size_t size,
-                     uint64_t address)
+// read_map_entries reads consecutive entries from the start of bytes on.
+static void read_map_entries(struct map_search *search, const uint8_t *bytes,
+                             size_t size, uint64_t address)
 {
     uint64_t function = 0;
     search->entries = 0;
@@ -85,7 +85,7 @@ static bool search_bytes(struct map_search *search, const uint8_t *bytes, size_t
     for (size_t at = 0; at + ENTRY_SIZE <= size; at++) {
         if (bytes[at + VERSION_OFFSET] != VERSION_RELATIVE)
             continue;
-        read_run(search, bytes + at, size - at, address + at);
+        read_map_entries(search, bytes + at, size - at, address + at);
         if (search->entries >= ENTRIES_MIN)
             return true;
     }

@@ -134,10 +134,10 @@ static int by_thread(const void *left, const void *right)
     return (a->tsc > b->tsc) - (a->tsc < b->tsc);
 }
 
-// note_size takes the written size from a buffer's descriptor, if at, where the
+// note_buffer_size takes the written size from a buffer's descriptor, if at, where the
 // buffer's address was found, is in one.
-static void note_size(struct flight_scan *scan, struct flight_scan_buffer *buffer,
-                      const uint8_t *at)
+static void note_buffer_size(struct flight_scan *scan,
+                             struct flight_scan_buffer *buffer, const uint8_t *at)
 {
     uint64_t words[DESCRIPTION_SIZE / sizeof(uint64_t)];
     uint64_t written = 0;
@@ -164,7 +164,7 @@ static void find_sizes(struct flight_scan *scan, uint64_t address, size_t size)
         struct flight_scan_buffer *found =
             bsearch(&key, scan->buffers, scan->count, sizeof(key), by_ring_address);
         if (found != NULL)
-            note_size(scan, found, scan->bytes + at);
+            note_buffer_size(scan, found, scan->bytes + at);
     }
 }
 

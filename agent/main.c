@@ -206,8 +206,8 @@ static void let_die(struct agent *agent, struct finish *finish)
 
 static struct trace_report traced;
 
-// trace runs the tracer, and returns for each crash in a process of its own.
-static void trace(struct agent *agent, const char *pid)
+// run_tracer runs the tracer, and returns for each crash in a process of its own.
+static void run_tracer(struct agent *agent, const char *pid)
 {
     settings_read(&agent->settings, get_agent_variable, NULL, NULL);
     trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
         daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
-        trace(&agent, argv[2]);
+        run_tracer(&agent, argv[2]);
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
     agent.log_fd = open_agent_log(&agent.settings);
     arm_deadline(agent.settings.timeout_ms);

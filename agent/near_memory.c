@@ -30,7 +30,7 @@ static void mask_run(uint8_t *run, size_t size, const char *home)
     text_deinit(&masked);
 }
 
-static void mask(uint8_t *bytes, size_t size, const char *home)
+static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
 {
     for (size_t at = 0; at < size;) {
         size_t end = at;
@@ -69,7 +69,7 @@ static void write_window(struct json_writer *w, const struct capture *capture,
     if (size == 0)
         return;
     if (capture->settings->sanitize != SETTING_NO)
-        mask(bytes, size, capture->home);
+        mask_near_secrets(bytes, size, capture->home);
     hex_encode(bytes, size, hex);
     json_write_object(w);
     raw_write_string(w, "register", name);

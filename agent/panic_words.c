@@ -26,8 +26,8 @@ static void read_stack(const struct memory_reader *reader, uint64_t sp,
     }
 }
 
-// find_last finds the last marker; earlier ones are deeper and thus stale.
-static const char *find_last(const struct text *stack)
+// find_last_panic finds the last marker; earlier ones are deeper and thus stale.
+static const char *find_last_panic(const struct text *stack)
 {
     for (size_t at = stack->size; at >= strlen(marker); at--) {
         const char *from = stack->bytes + at - strlen(marker);
@@ -37,8 +37,8 @@ static const char *find_last(const struct text *stack)
     return NULL;
 }
 
-// find_begin searches backwards for "thread '", with which the message begins.
-static const char *find_begin(const struct text *stack, const char *at)
+// find_panic_begin searches backwards for "thread '", with which the message begins.
+static const char *find_panic_begin(const struct text *stack, const char *at)
 {
     static const char begin[] = "thread '";
     for (size_t i = 0; i < THREAD_BYTES && at - i > stack->bytes; i++) {
@@ -60,8 +60,8 @@ enum ch_status panic_words_read(const struct memory_reader *reader, uint64_t sp,
     read_stack(reader, sp, &stack);
     if (!text_ok(&stack) || stack.bytes == NULL)
         return CH_ERR_NO_MEMORY;
-    const char *at = find_last(&stack);
-    const char *begin = at != NULL ? find_begin(&stack, at) : NULL;
+    const char *at = find_last_panic(&stack);
+    const char *begin = at != NULL ? find_panic_begin(&stack, at) : NULL;
     if (begin == NULL)
         return CH_ERR_NOT_FOUND;
     size_t size = 0;

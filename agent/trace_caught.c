@@ -87,9 +87,10 @@ static bool has_injected_call(const struct stopped_thread *now,
     return false;
 }
 
-// is_open is whether a handler is running for caught, or could not be called for it, in
-// which case the thread is still where it was.
-static bool is_open(const struct trace_caught *caught, const struct stopped_thread *now)
+// caught_is_open is whether a handler is running for caught, or could not be called for
+// it, in which case the thread is still where it was.
+static bool caught_is_open(const struct trace_caught *caught,
+                           const struct stopped_thread *now)
 {
     const struct unwind_registers *then = &caught->thread.registers;
     const struct unwind_arch *arch = unwind_arch_native();
@@ -99,9 +100,11 @@ static bool is_open(const struct trace_caught *caught, const struct stopped_thre
     return same || has_signal_frame(now->tid, sp, then) || has_injected_call(now, then);
 }
 
-// is_left is whether the thread is now outward of where it was on the same stack, so
-// that no handler can be running there. A fault that recurs counts as left as well.
-static bool is_left(const struct trace_caught *caught, const struct stopped_thread *now)
+// caught_is_left is whether the thread is now outward of where it was on the same
+// stack, so that no handler can be running there. A fault that recurs counts as left as
+// well.
+static bool caught_is_left(const struct trace_caught *caught,
+                           const struct stopped_thread *now)
 {
     const struct unwind_arch *arch = unwind_arch_native();
     uint64_t was = caught->thread.registers.value[arch->sp];
@@ -109,16 +112,16 @@ static bool is_left(const struct trace_caught *caught, const struct stopped_thre
     return sp >= was && sp - was < SCAN_BYTES;
 }
 
-// forget_left drops signals whose handlers have certainly ended. If the list is still
-// full, it drops all that are not open; if it is full even then, the newest.
-static void forget_left(struct trace_caught_list *list,
-                        const struct stopped_thread *now)
+// caught_forget_left drops signals whose handlers have certainly ended. If the list is
+// still full, it drops all that are not open; if it is full even then, the newest.
+static void caught_forget_left(struct trace_caught_list *list,
+                               const struct stopped_thread *now)
 {
     enum { ROOM = sizeof(list->items) / sizeof(list->items[0]) };
-    while (list->count != 0 && is_left(&list->items[list->count - 1], now))
+    while (list->count != 0 && caught_is_left(&list->items[list->count - 1], now))
         list->count--;
     for (size_t i = 0; list->count == ROOM && i < list->count;) {
-        if (is_open(&list->items[i], now)) {
+        if (caught_is_open(&list->items[i], now)) {
             i++;
             continue;
         }
@@ -139,7 +142,7 @@ void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info)
     if (list->tid != tid)
         list->count = 0;
     list->tid = tid;
-    forget_left(list, &thread);
+    caught_forget_left(list, &thread);
     list->items[list->count++] = (struct trace_caught){ *info, thread };
 }
 
@@ -149,7 +152,7 @@ const struct trace_caught *trace_caught_open(const struct trace *trace,
     const struct trace_caught_list *list =
         &trace->caught[(unsigned)thread->tid % TRACE_CAUGHT];
     for (size_t i = 0; list->tid == thread->tid && i < list->count; i++) {
-        if (is_open(&list->items[i], thread))
+        if (caught_is_open(&list->items[i], thread))
             return &list->items[i];
     }
     return NULL;

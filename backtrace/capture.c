@@ -8,8 +8,8 @@
 #include "backtrace/stored.h"
 
 // read_registers stores PC, SP, FP and the callee-saved registers as they are here; a
-// walk needs no others. It is inlined, so they belong to the enclosing function, which
-// must not end in a tail call.
+// capture_walk needs no others. It is inlined, so they belong to the enclosing
+// function, which must not end in a tail call.
 static inline __attribute__((always_inline)) void
 read_registers(struct unwind_registers *out)
 {
@@ -59,9 +59,9 @@ static enum setting_unwind without_sframe(enum setting_unwind how)
     }
 }
 
-static enum ch_status walk(const struct unwind_registers *registers,
-                           const struct crashhook_capture_options *options,
-                           struct crashhook_backtrace **out)
+static enum ch_status capture_walk(const struct unwind_registers *registers,
+                                   const struct crashhook_capture_options *options,
+                                   struct crashhook_backtrace **out)
 {
     struct capture_options wanted;
     struct local_space *space;
@@ -95,7 +95,7 @@ crashhook_backtrace_capture(const struct crashhook_capture_options *options,
     struct unwind_registers registers;
     memset(&registers, 0, sizeof(registers));
     read_registers(&registers);
-    return stored_errno(walk(&registers, options, out));
+    return stored_errno(capture_walk(&registers, options, out));
 }
 
 int crashhook_images_capture(struct crashhook_images **out)

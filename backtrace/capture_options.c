@@ -7,7 +7,7 @@ static const enum setting_unwind algorithms[] = {
     [CRASHHOOK_UNWIND_PRECISE] = SETTING_UNWIND_PRECISE,
 };
 
-static uint32_t bounded(size_t count)
+static uint32_t bounded_limit(size_t count)
 {
     return count < CRASHHOOK_FRAMES_MAX ? (uint32_t)count : CRASHHOOK_FRAMES_MAX;
 }
@@ -24,8 +24,8 @@ enum ch_status capture_options_read(const struct crashhook_capture_options *give
     *out = (struct capture_options){ .how = algorithms[given->algorithm],
                                      .limit = given->limit == CRASHHOOK_NO_LIMIT
                                                   ? SETTING_NO_LIMIT
-                                                  : bounded(given->limit),
-                                     .top = bounded(given->top),
+                                                  : bounded_limit(given->limit),
+                                     .top = bounded_limit(given->top),
                                      .offset = given->offset };
     return CH_OK;
 }

@@ -34,7 +34,7 @@ static uint64_t generation_now(void)
     return generation;
 }
 
-static void destroy(struct local_space *space)
+static void destroy_local_space(struct local_space *space)
 {
     unwind_space_destroy(space->unwind);
     crashhook_images_release(space->images);
@@ -62,7 +62,7 @@ static enum ch_status read_own_images(struct local_space *space)
     return status;
 }
 
-static enum ch_status make(uint64_t generation, struct local_space **out)
+static enum ch_status make_local_space(uint64_t generation, struct local_space **out)
 {
     struct local_space *space = calloc(1, sizeof(*space));
     if (space == NULL)
@@ -75,7 +75,7 @@ static enum ch_status make(uint64_t generation, struct local_space **out)
                                      space->target.unwind, space->target.count,
                                      &space->unwind);
     if (status != CH_OK) {
-        destroy(space);
+        destroy_local_space(space);
         return status;
     }
     space->memory.images = &space->target;
@@ -96,9 +96,9 @@ enum ch_status local_space_take(struct local_space **out)
             return CH_OK;
         }
         if (space != NULL)
-            destroy(space);
+            destroy_local_space(space);
     }
-    return make(generation, out);
+    return make_local_space(generation, out);
 }
 
 void local_space_give_back(struct local_space *space)
@@ -110,5 +110,5 @@ void local_space_give_back(struct local_space *space)
         if (atomic_compare_exchange_strong(&slots[i], &none, space))
             return;
     }
-    destroy(space);
+    destroy_local_space(space);
 }

@@ -23,7 +23,8 @@ int stored_errno(enum ch_status status)
     }
 }
 
-enum ch_status stored_width(const void *cbf, size_t cbf_size, unsigned *out)
+// stored_width gives the address width of CBF data. CH_ERR_UNSUPPORTED: not CBF.
+static enum ch_status stored_width(const void *cbf, size_t cbf_size, unsigned *out)
 {
     struct cbf_reader reader;
     enum ch_status status = cbf_reader_init(&reader, cbf, cbf_size);
@@ -77,8 +78,8 @@ static enum ch_status write_stored_entry(struct cbf_writer *writer,
     }
 }
 
-static enum ch_status encode(const struct backtrace_limit *limit, uint8_t *bytes,
-                             size_t capacity, size_t *out_size)
+static enum ch_status encode_stored(const struct backtrace_limit *limit, uint8_t *bytes,
+                                    size_t capacity, size_t *out_size)
 {
     struct cbf_writer writer;
     size_t count = backtrace_limit_count(limit);
@@ -106,7 +107,7 @@ enum ch_status stored_from_walk(const struct backtrace_limit *limit,
     uint8_t *bytes = capacity <= sizeof(usual) ? usual : malloc(capacity);
     if (bytes == NULL)
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = encode(limit, bytes, capacity, &size);
+    enum ch_status status = encode_stored(limit, bytes, capacity, &size);
     if (status == CH_OK)
         status = stored_create(STORED_NATIVE, bytes, size, images, out);
     if (bytes != usual)

@@ -39,8 +39,5 @@ CH_CHECKED enum ch_status stored_from_walk(const struct backtrace_limit *limit,
                                            struct crashhook_images *images,
                                            struct crashhook_backtrace **out);
 
-// stored_width gives the address width of CBF data. CH_ERR_UNSUPPORTED: not CBF.
-CH_CHECKED enum ch_status stored_width(const void *cbf, size_t cbf_size, unsigned *out);
-
 // stored_errno gives the errno value that the API returns for status.
 int stored_errno(enum ch_status status);

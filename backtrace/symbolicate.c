@@ -103,8 +103,8 @@ static enum ch_status add_api_symbol(struct naming *naming, struct place *place,
     return status;
 }
 
-static enum ch_status name_place(struct naming *naming, struct symbol_image *image,
-                                 struct place *place)
+static enum ch_status name_stored_place(struct naming *naming,
+                                        struct symbol_image *image, struct place *place)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
     uint64_t base = naming->named->images->items[place->image].base;
@@ -146,7 +146,7 @@ static enum ch_status name_symbolicated_image(struct naming *naming,
     if (status != CH_OK)
         return status;
     for (size_t i = 0; status == CH_OK && i < count; i++)
-        status = name_place(naming, image, &places[i]);
+        status = name_stored_place(naming, image, &places[i]);
     symbol_image_close(image);
     return status;
 }
@@ -199,9 +199,10 @@ static enum ch_status name_symbolicated(struct naming *naming)
     return status;
 }
 
-static enum ch_status symbolicate(const struct crashhook_backtrace *backtrace,
-                                  struct crashhook_images *images, unsigned options,
-                                  struct crashhook_symbolicated_backtrace **out)
+static enum ch_status symbolicate_stored(const struct crashhook_backtrace *backtrace,
+                                         struct crashhook_images *images,
+                                         unsigned options,
+                                         struct crashhook_symbolicated_backtrace **out)
 {
     struct naming naming = { .options = options };
     enum ch_status status = named_create(backtrace, images, &naming.named);
@@ -231,7 +232,7 @@ int crashhook_backtrace_symbolicate(const struct crashhook_backtrace *backtrace,
             return error;
         images = captured;
     }
-    enum ch_status status = symbolicate(backtrace, images, options, out);
+    enum ch_status status = symbolicate_stored(backtrace, images, options, out);
     crashhook_images_release(captured);
     return stored_errno(status);
 }

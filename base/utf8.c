@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-static bool continues(uint8_t byte)
+static bool utf8_continues(uint8_t byte)
 {
     return (byte & 0xc0) == 0x80;
 }
@@ -22,7 +22,7 @@ size_t utf8_decode(const void *bytes, size_t left, uint32_t *out_character)
         return 0;
     uint32_t character = length == 1 ? at[0] : at[0] & (0x7fU >> length);
     for (size_t i = 1; i < length; i++) {
-        if (!continues(at[i]))
+        if (!utf8_continues(at[i]))
             return 0;
         character = character << 6 | (at[i] & 0x3f);
     }
@@ -37,7 +37,7 @@ size_t utf8_cut(const char *text, size_t size, size_t limit)
 {
     if (size <= limit)
         return size;
-    while (limit > 0 && continues((uint8_t)text[limit]))
+    while (limit > 0 && utf8_continues((uint8_t)text[limit]))
         limit--;
     return limit;
 }

@@ -39,7 +39,7 @@ static int open_attached_file(const char *path, struct stat *out)
     return -1;
 }
 
-static const char *why(void)
+static const char *why_not_attached(void)
 {
     if (errno == ELOOP)
         return "it is a symbolic link";
@@ -94,7 +94,8 @@ static void fill_attachment(json_t *attachment, const struct settings *settings)
     limit = limit < 0 || limit > LIMIT_MAX_BYTES ? LIMIT_MAX_BYTES : limit;
     int CH_CLEANUP(file_close) fd = open_attached_file(path, &info);
     if (fd < 0) {
-        (void)json_object_set_new(attachment, "problem", json_string(why()));
+        (void)json_object_set_new(attachment, "problem",
+                                  json_string(why_not_attached()));
         return;
     }
     bool cut = info.st_size > limit;
@@ -103,7 +104,8 @@ static void fill_attachment(json_t *attachment, const struct settings *settings)
     // The file may still grow: read no more than was asked for.
     enum ch_status status = text_read(&bytes, fd, (size_t)limit);
     if ((status != CH_OK && status != CH_ERR_LIMIT) || !text_ok(&bytes)) {
-        (void)json_object_set_new(attachment, "problem", json_string(why()));
+        (void)json_object_set_new(attachment, "problem",
+                                  json_string(why_not_attached()));
         return;
     }
     if (cut && bytes.size != 0)

@@ -70,7 +70,7 @@ enum { OUR_ARCH = AUDIT_ARCH_X86_64 };
 enum { OUR_ARCH = AUDIT_ARCH_AARCH64 };
 #endif
 
-static struct sock_filter statement(uint16_t code, uint32_t value)
+static struct sock_filter filter_statement(uint16_t code, uint32_t value)
 {
     return (struct sock_filter)BPF_STMT(code, value);
 }
@@ -96,26 +96,26 @@ static void install_filter(const int *list, size_t length)
     struct sock_filter filter[FIXED + REFUSED];
     uint16_t count = 0;
     filter[count++] =
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+        filter_statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
     filter[count++] = emit_filter_jump(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)OUR_ARCH, 0,
                                        (uint8_t)(length + 2));
     filter[count++] =
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+        filter_statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     // A match jumps over the rest of the list and over the RET that allows the call.
     for (size_t i = 0; i < length; i++)
         filter[count++] =
             emit_filter_jump(BPF_JMP | BPF_JEQ | BPF_K, refused_number(list[i]),
                              (uint8_t)(length - i), 0);
-    filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    filter[count++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[count++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     const struct sock_fprog program = { count, filter };
     // On a kernel without seccomp this fails, and there is no filter.
     (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-// limit sets both limits of a resource; it never raises the hard one, which takes
-// privileges.
-static void limit(__rlimit_resource_t resource, rlim_t value)
+// confine_limit sets both limits of a resource; it never raises the hard one, which
+// takes privileges.
+static void confine_limit(__rlimit_resource_t resource, rlim_t value)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) != 0)
@@ -130,9 +130,9 @@ void confine_free_phase(void)
 {
     if (!CRASHHOOK_SANITIZED) // the sanitizer's shadow memory takes the whole address
                               // space
-        limit(RLIMIT_AS, address_space);
-    limit(RLIMIT_CPU, cpu_seconds);
-    limit(RLIMIT_CORE, 0);
+        confine_limit(RLIMIT_AS, address_space);
+    confine_limit(RLIMIT_CPU, cpu_seconds);
+    confine_limit(RLIMIT_CORE, 0);
     // Without no_new_privs a filter takes CAP_SYS_ADMIN (seccomp(2)).
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         install_filter(refused, REFUSED);
@@ -163,7 +163,7 @@ void confine_reader(void)
     static const rlim_t memory = (rlim_t)1 << 30;
     confine_free_phase();
     if (!CRASHHOOK_SANITIZED)
-        limit(RLIMIT_DATA, memory);
+        confine_limit(RLIMIT_DATA, memory);
     refuse_writing();
     install_filter(refused_reader, REFUSED_READER);
 }

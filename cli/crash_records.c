@@ -19,8 +19,9 @@ struct taking {
     const struct spool *spool;
 };
 
-// is_of is true if the report is of the same crash as the record.
-static bool is_of(const json_t *report, const struct record_header *header)
+// is_report_of_record is true if the report is of the same crash as the record.
+static bool is_report_of_record(const json_t *report,
+                                const struct record_header *header)
 {
     const json_t *process = json_object_get(report, "process");
     const json_t *crash = json_object_get(report, "crash");
@@ -38,7 +39,7 @@ static bool is_reported_as(const struct taking *taking, const char *id,
         return false;
     enum ch_status status = report_read(fd, &report, &error);
     (void)close(fd);
-    return status == CH_OK && is_of(report, header);
+    return status == CH_OK && is_report_of_record(report, header);
 }
 
 // is_reported is true if the agent published its report and died before it could say
@@ -125,17 +126,6 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
     status = make_record_report(session, &record, id, out);
     record_capture_close(&record);
     return status;
-}
-
-bool crash_record_is_meant(const struct session *session, int fd)
-{
-    struct record_file record;
-    if (record_file_open(&record, fd) != CH_OK)
-        return false;
-    const char *spool = record_file_variable(&record, "CRASHHOOK_SPOOL");
-    bool is_meant = spool != NULL && strcmp(spool, session->spool_path) == 0;
-    record_file_close(&record);
-    return is_meant;
 }
 
 void crash_records_take(const struct session *session)

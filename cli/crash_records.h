@@ -2,10 +2,7 @@
 //
 // Turns the records that handlers left in the spool, where no agent had written a
 // report, into reports with names. Users: list, show, upload, run, and finish.
-// reports with names. Users: list, show, upload, run, and finish.
 #pragma once
-#include <stdbool.h>
-
 #include "cli/session.h"
 
 // crash_records_take does so in the session's spool if that is ours. A record that is
@@ -16,7 +13,3 @@ void crash_records_take(const struct session *session);
 // fails as record_capture_open does.
 CH_CHECKED enum ch_status crash_record_make(const struct session *session, int fd,
                                             const char *id, struct text *out);
-
-// crash_record_is_meant says whether the program that left the record was to use the
-// session's spool.
-bool crash_record_is_meant(const struct session *session, int fd);

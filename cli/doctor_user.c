@@ -43,9 +43,9 @@ bool doctor_become(uid_t user, gid_t group)
     return setgroups(0, NULL) == 0 && setgid(group) == 0 && setuid(user) == 0;
 }
 
-// try_place writes to a place, as the agent would, and notes a failure.
-static bool try_place(const struct settings *settings, enum spool_place place,
-                      struct text *line)
+// try_place_as_user writes to a place, as the agent would, and notes a failure.
+static bool try_place_as_user(const struct settings *settings, enum spool_place place,
+                              struct text *line)
 {
     char path[PATH_MAX];
     char id[REPORT_ID_SIZE];
@@ -79,14 +79,16 @@ static bool try_place(const struct settings *settings, enum spool_place place,
     return status == CH_OK;
 }
 
-// try_all is what the child does: it writes its text to line; its result is the exit
-// code.
-static enum doctor_verdict try_all(const struct settings *settings, struct text *line)
+// try_places_as_user is what the child does: it writes its text to line; its result is
+// the exit code.
+static enum doctor_verdict try_places_as_user(const struct settings *settings,
+                                              struct text *line)
 {
     char path[PATH_MAX];
     const char *agent = settings->agent;
     int place = SPOOL_PLACE_CONFIGURED;
-    while (place < SPOOL_PLACES && !try_place(settings, (enum spool_place)place, line))
+    while (place < SPOOL_PLACES &&
+           !try_place_as_user(settings, (enum spool_place)place, line))
         place++;
     if (agent == NULL && installed_agent(path))
         agent = path;
@@ -105,7 +107,7 @@ static void try_as_child(const struct settings *settings, uid_t user, gid_t grou
     struct text line = { 0 };
     enum doctor_verdict verdict = DOCTOR_TROUBLE;
     if (doctor_become(user, group))
-        verdict = try_all(settings, &line);
+        verdict = try_places_as_user(settings, &line);
     else
         text_appendf(&line, "cannot become that user: %s", strerror(errno));
     if (line.size != 0)

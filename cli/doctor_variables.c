@@ -18,7 +18,7 @@ static const char *nearest_variable(const char *name, bool *out_same)
     const char *found = NULL;
     const struct settings_variable *variables = settings_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        size_t distance = slips(name, variables[i].name);
+        size_t distance = slips_between(name, variables[i].name);
         if (distance < fewest) {
             fewest = distance;
             found = variables[i].name;

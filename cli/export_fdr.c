@@ -36,8 +36,8 @@ static json_t *events_of(const json_t *threads, size_t index)
     return json_object_get(json_array_get(threads, index), "events");
 }
 
-// survey finds the earliest event, and the highest id that XRay gave a function.
-static size_t survey(struct trace *trace, const json_t *threads)
+// survey_events finds the earliest event, and the highest id that XRay gave a function.
+static size_t survey_events(struct trace *trace, const json_t *threads)
 {
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(threads); i++) {
@@ -198,7 +198,7 @@ static enum ch_status write_trace(struct trace *trace, const json_t *report,
                                        .nonstop_tsc = true,
                                        .cycles_per_second = cycles_per_second,
                                        .buffer_size = BUFFER_BYTES };
-    size_t count = survey(trace, threads);
+    size_t count = survey_events(trace, threads);
     if (count == 0)
         return CH_ERR_NOT_FOUND;
     trace->open = calloc(count, sizeof(*trace->open));

@@ -115,8 +115,8 @@ static enum ch_status hold_report(struct finish *finish, const char *lock_fd)
     return spool_adopt(spool, finish->id, finish->lock_fd);
 }
 
-// add_values makes values from what the agent copied of the process, if it did.
-static void add_values(struct finish *finish, const char *held_fd)
+// add_held_values makes values from what the agent copied of the process, if it did.
+static void add_held_values(struct finish *finish, const char *held_fd)
 {
     struct stat info;
     int fd;
@@ -163,9 +163,9 @@ static void note_write_time(json_t *report, const char *write_us)
         (void)json_object_set_new(timings, "write", json_integer(us));
 }
 
-// rewrite replaces the raw report by the one with names; on failure the raw report
-// stays. CH_ERR_LIMIT: with names it is too large.
-static enum ch_status rewrite(struct finish *finish)
+// rewrite_report replaces the raw report by the one with names; on failure the raw
+// report stays. CH_ERR_LIMIT: with names it is too large.
+static enum ch_status rewrite_report(struct finish *finish)
 {
     struct text CH_CLEANUP(text_deinit) json = { 0 };
     enum ch_status status = report_print_kept(finish->report, &json);
@@ -179,9 +179,9 @@ static enum ch_status rewrite(struct finish *finish)
     return status;
 }
 
-// print shows the report on stderr. If the reader is slow, the report's lock is
-// released first, because others may want to send or delete it.
-static void print(struct finish *finish, const json_t *report)
+// print_finished shows the report on stderr. If the reader is slow, the report's lock
+// is released first, because others may want to send or delete it.
+static void print_finished(struct finish *finish, const json_t *report)
 {
     const struct settings *settings = &finish->session.settings;
     bool terminal = isatty(STDERR_FILENO) != 0;
@@ -214,7 +214,7 @@ static uint64_t deadline_ms(const struct finish *finish)
     return clock_now_ms(CLOCK_MONOTONIC) + left;
 }
 
-static void deliver(struct finish *finish)
+static void deliver_report(struct finish *finish)
 {
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
     struct queue_totals totals = { 0 };
@@ -270,8 +270,8 @@ static enum ch_status add_names(struct finish *finish, const struct options *opt
     hold_images(finish, options_value(options, "image-fds"));
     attachments_fill(finish->report, &finish->session.settings);
     session_symbolize(&finish->session, finish->report);
-    add_values(finish, options_value(options, "held-fd"));
-    return rewrite(finish);
+    add_held_values(finish, options_value(options, "held-fd"));
+    return rewrite_report(finish);
 }
 
 static int run_finish(const struct options *options)
@@ -303,8 +303,8 @@ static int run_finish(const struct options *options)
     named = json_incref(finish.report);
     // What is too large to be stored is too large to be sent.
     if (status != CH_ERR_LIMIT || read_raw_report(&finish) == CH_OK)
-        deliver(&finish);
-    print(&finish, named); // its reader may be slow
+        deliver_report(&finish);
+    print_finished(&finish, named); // its reader may be slow
     clean_up(&finish);
     crash_records_take(&finish.session); // of earlier crashes
     if (finish.report != NULL)

@@ -93,8 +93,9 @@ static void segment_string(const struct elf_view *file,
     out[length] = 0;
 }
 
-// has_note says whether the file has a note of that name and type.
-static bool has_note(const struct elf_view *file, const char *name, uint32_t type)
+// program_has_note says whether the file has a note of that name and type.
+static bool program_has_note(const struct elf_view *file, const char *name,
+                             uint32_t type)
 {
     struct elf_segment segment;
     struct elf_note note;
@@ -225,16 +226,16 @@ static enum program_kind kind_of_elf(const struct elf_view *file, struct program
     if (file->header.machine != NATIVE_MACHINE || !file->header.is_64)
         return PROGRAM_FOREIGN;
     if (elf_view_find_segment(file, ELF_PT_INTERP, &interpreter) != CH_OK) {
-        if (has_note(file, "crashhook", HANDLER_NOTE))
+        if (program_has_note(file, "crashhook", HANDLER_NOTE))
             return PROGRAM_HAS_HANDLER;
-        return has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_STATIC;
+        return program_has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_STATIC;
     }
     segment_string(file, &interpreter, loader);
     if (strstr(loader, "ld-linux") == NULL)
         return PROGRAM_OTHER_LIBC;
     if (find_runtime(file, out->runtime) || exports_sanitizer(file))
         return PROGRAM_SANITIZED;
-    return has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_DYNAMIC;
+    return program_has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_DYNAMIC;
 }
 
 static enum program_kind kind_of_bytes(const void *bytes, size_t size,
@@ -260,9 +261,9 @@ static bool file_gains_privileges(int fd, const struct stat *file)
            (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-// look_at examines the file at out->path. True: it is a script, and out->path is now
-// its interpreter, which is to be examined instead.
-static bool look_at(struct program *out)
+// program_look_at examines the file at out->path. True: it is a script, and out->path
+// is now its interpreter, which is to be examined instead.
+static bool program_look_at(struct program *out)
 {
     struct stat file;
     char interpreter[PATH_MAX];
@@ -295,7 +296,7 @@ void program_look(const char *command, struct program *out)
         out->path[0] = 0;
         return;
     }
-    for (int i = 0; i < SCRIPTS_MAX && look_at(out); i++)
+    for (int i = 0; i < SCRIPTS_MAX && program_look_at(out); i++)
         continue;
 }
 

@@ -144,7 +144,7 @@ static void add_images(const struct capture *capture, json_t *list, json_t *code
     }
 }
 
-static FILE *create(const char *folder, const char *name)
+static FILE *create_record_file(const char *folder, const char *name)
 {
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     text_appendf(&path, "%s/%s", folder, name);
@@ -166,7 +166,7 @@ static enum ch_status write_case(struct recorder *r, const struct capture *captu
     add_images(capture, images, code);
     qsort(r->blocks, r->count, sizeof(*r->blocks), by_page_address);
 
-    FILE *file = create(folder, "memory.bin");
+    FILE *file = create_record_file(folder, "memory.bin");
     enum ch_status status =
         file != NULL ? append_record_memory(r, file, memory) : CH_ERR_IO;
     if (file != NULL && fclose(file) != 0)
@@ -175,7 +175,7 @@ static enum ch_status write_case(struct recorder *r, const struct capture *captu
         json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "arch", capture->arch->name,
                   "big_endian", r->memory->big_endian, "registers", values, "memory",
                   memory, "code", code, "images", images);
-    file = status == CH_OK ? create(folder, "case.json") : NULL;
+    file = status == CH_OK ? create_record_file(folder, "case.json") : NULL;
     if (status == CH_OK && (file == NULL || json_dumpf(all, file, JSON_INDENT(1)) != 0))
         status = CH_ERR_IO;
     if (file != NULL && fclose(file) != 0)

@@ -145,7 +145,9 @@ static void append_elements(const json_t *array, struct text *out)
     text_append_string(out, "]");
 }
 
-void render_values_append_inline(const json_t *value, struct text *out)
+// render_values_append_inline appends a value in one line: scalars as they are,
+// pointers as their address, anything larger as {...}.
+static void render_values_append_inline(const json_t *value, struct text *out)
 {
     const char *error = report_string(value, "error");
     if (is_scalar(value)) {

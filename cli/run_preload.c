@@ -149,9 +149,9 @@ static void await_program(struct wrapped *program)
     }
 }
 
-// unfinished says whether a report that was begun at since_ms or later is being worked
-// on, in the spool or where programs leave what they cannot write there.
-static bool unfinished(const struct session *session, uint64_t since_ms)
+// has_unfinished says whether a report that was begun at since_ms or later is being
+// worked on, in the spool or where programs leave what they cannot write there.
+static bool has_unfinished(const struct session *session, uint64_t since_ms)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     const struct spool *spool = &session->spool;
@@ -199,7 +199,7 @@ static void await_reports(const struct session *session, uint64_t since_ms)
 {
     const struct timespec pause = { .tv_nsec = 5000000 };
     uint64_t deadline = clock_now_ms(CLOCK_MONOTONIC) + session->settings.timeout_ms;
-    while (session->spool.folder_fd >= 0 && unfinished(session, since_ms) &&
+    while (session->spool.folder_fd >= 0 && has_unfinished(session, since_ms) &&
            clock_now_ms(CLOCK_MONOTONIC) < deadline) {
         siginfo_t info;
         if (is_hurried(wait_for_signal(&info, &pause)))

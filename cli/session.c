@@ -89,8 +89,8 @@ static void complain_of_setting(void *context, const char *variable, const char 
                        variable, value, accepted);
 }
 
-static void init(struct session *session, const struct options *options,
-                 settings_complain_fn *tell)
+static void session_begin(struct session *session, const struct options *options,
+                          settings_complain_fn *tell)
 {
     *session = (struct session){ .spool = { .folder_fd = -1 } };
     settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
@@ -98,12 +98,12 @@ static void init(struct session *session, const struct options *options,
 
 void session_init(struct session *session, const struct options *options)
 {
-    init(session, options, complain_of_setting);
+    session_begin(session, options, complain_of_setting);
 }
 
 void session_init_quietly(struct session *session, const struct options *options)
 {
-    init(session, options, NULL);
+    session_begin(session, options, NULL);
 }
 
 void session_deinit(struct session *session)

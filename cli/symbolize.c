@@ -31,8 +31,8 @@ struct symbolize {
     const char *cache_folder; // NULL: no cache is used
 };
 
-// write_to writes the report to fd and closes fd.
-static bool write_to(const json_t *report, int fd)
+// write_report_to writes the report to fd and closes fd.
+static bool write_report_to(const json_t *report, int fd)
 {
     FILE *file = fdopen(fd, "w");
     bool written = file != NULL && json_dumpf(report, file, JSON_INDENT(1)) == 0 &&
@@ -51,7 +51,7 @@ static bool replace_report_file(const json_t *report, const char *path)
         fd = mkstemp(temporary);
     if (fd < 0)
         return false;
-    if (write_to(report, fd) && rename(temporary, path) == 0)
+    if (write_report_to(report, fd) && rename(temporary, path) == 0)
         return true;
     int error = errno;
     unlink(temporary);
@@ -66,7 +66,8 @@ static int write_symbolized_report(const json_t *report, const char *path)
     struct stat there;
     bool is_file = lstat(path, &there) != 0 || S_ISREG(there.st_mode);
     int fd = is_file ? -1 : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (fd >= 0 ? write_to(report, fd) : is_file && replace_report_file(report, path))
+    if (fd >= 0 ? write_report_to(report, fd)
+                : is_file && replace_report_file(report, path))
         return COMMAND_DONE;
     return command_fail("cannot write '%s': %s", path, strerror(errno));
 }

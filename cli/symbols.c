@@ -56,7 +56,7 @@ static int cannot_send(struct symbols_upload *upload, const char *what, const ch
     return command_fail("cannot send %s'%s': %s", what, upload->path, why);
 }
 
-static void tick(void *context)
+static void tick_progress(void *context)
 {
     struct symbols_upload *upload = context;
     struct text CH_CLEANUP(text_deinit) what = { 0 };
@@ -169,8 +169,8 @@ static int send_sources(struct symbols_upload *upload, const struct symbols_file
     (void)fstat(fileno(file->file), &status);
     if (file->size >= LARGE_BYTES)
         progress_announce(&upload->progress, "reading line tables");
-    enum ch_status packed =
-        symbol_sources_pack(upload->path, status.st_mtime, tick, upload, &sources);
+    enum ch_status packed = symbol_sources_pack(upload->path, status.st_mtime,
+                                                tick_progress, upload, &sources);
     if (packed != CH_OK)
         return cannot_send(upload, "the sources of ", words_for(packed));
     return send_bundle(upload, file->build_id, &sources, out_down);

@@ -32,7 +32,7 @@ static uint64_t hash_type_name(const struct text *entry)
     return hash != 0 ? hash : 1;
 }
 
-static uint64_t *find_seen(uint64_t *seen, size_t capacity, uint64_t hash)
+static uint64_t *find_listed_slot(uint64_t *seen, size_t capacity, uint64_t hash)
 {
     size_t at = (size_t)hash & (capacity - 1);
     while (seen[at] != 0 && seen[at] != hash)
@@ -40,9 +40,9 @@ static uint64_t *find_seen(uint64_t *seen, size_t capacity, uint64_t hash)
     return &seen[at];
 }
 
-// is_new records an entry and says whether it was not listed before. If memory is
+// is_new_entry records an entry and says whether it was not listed before. If memory is
 // short, every entry counts as new.
-static bool is_new(struct listing *listing, const struct text *entry)
+static bool is_new_entry(struct listing *listing, const struct text *entry)
 {
     if (listing->seen_count * 2 >= listing->seen_capacity) {
         size_t capacity = listing->seen_capacity != 0 ? listing->seen_capacity * 2 : 64;
@@ -51,13 +51,13 @@ static bool is_new(struct listing *listing, const struct text *entry)
             return true;
         for (size_t i = 0; i < listing->seen_capacity; i++)
             if (listing->seen[i] != 0)
-                *find_seen(seen, capacity, listing->seen[i]) = listing->seen[i];
+                *find_listed_slot(seen, capacity, listing->seen[i]) = listing->seen[i];
         free(listing->seen);
         listing->seen = seen;
         listing->seen_capacity = capacity;
     }
     uint64_t hash = hash_type_name(entry);
-    uint64_t *slot = find_seen(listing->seen, listing->seen_capacity, hash);
+    uint64_t *slot = find_listed_slot(listing->seen, listing->seen_capacity, hash);
     if (*slot == hash)
         return false;
     *slot = hash;
@@ -101,7 +101,7 @@ static void print_types(struct listing *listing)
             types_print_json(listing->table, i, &entry);
         else
             types_print_text(listing->table, i, &entry);
-        if (listing->source == TYPE_FROM_CTF || is_new(listing, &entry))
+        if (listing->source == TYPE_FROM_CTF || is_new_entry(listing, &entry))
             print_entry(listing, &entry);
     }
     text_deinit(&entry);
@@ -122,7 +122,7 @@ static void print_symbols(struct listing *listing, bool functions)
             types_print_symbol_json(listing->table, symbol, &entry);
         else
             types_print_symbol_text(listing->table, symbol, &entry);
-        if (is_new(listing, &entry))
+        if (is_new_entry(listing, &entry))
             print_entry(listing, &entry);
     }
     text_deinit(&entry);

@@ -58,8 +58,8 @@ static void print_members(struct json_writer *w, const struct type_table *table,
     json_write_end(w, ']');
 }
 
-static void write_values(struct json_writer *w, const struct type_table *table,
-                         const struct type *type)
+static void write_enum_values(struct json_writer *w, const struct type_table *table,
+                              const struct type *type)
 {
     json_write_key(w, "values");
     json_write_array(w);
@@ -99,7 +99,7 @@ static void write_rest(struct json_writer *w, const struct type_table *table,
         print_members(w, table, type);
         return;
     case TYPE_ENUM:
-        write_values(w, table, type);
+        write_enum_values(w, table, type);
         return;
     case TYPE_FUNCTION:
         write_signature(w, table, type);
@@ -131,8 +131,8 @@ static void write_unit(struct json_writer *w, const char *unit)
     json_write_string(w, unit);
 }
 
-// take_entry appends what w wrote to out.
-static void take_entry(struct json_writer *w, struct text *out)
+// append_type_entry appends what w wrote to out.
+static void append_type_entry(struct json_writer *w, struct text *out)
 {
     if (json_writer_finish(w) == CH_OK)
         text_append(out, w->text.bytes, w->text.size);
@@ -157,7 +157,7 @@ void types_print_json(const struct type_table *table, uint32_t index, struct tex
     write_rest(&w, table, type);
     write_unit(&w, type->unit);
     json_write_end(&w, '}');
-    take_entry(&w, out);
+    append_type_entry(&w, out);
 }
 
 void types_print_symbol_json(const struct type_table *table,
@@ -177,7 +177,7 @@ void types_print_symbol_json(const struct type_table *table,
     }
     write_unit(&w, symbol->unit);
     json_write_end(&w, '}');
-    take_entry(&w, out);
+    append_type_entry(&w, out);
 }
 
 // append_name appends a type's name. Names come from files of strangers: control

@@ -54,7 +54,7 @@ static int ms_until(int64_t unix_s, int64_t most_ms)
     return (int)(ms < most_ms ? ms : most_ms);
 }
 
-static int run_pass(struct delivery *delivery, struct queue_totals *totals)
+static int run_upload_pass(struct delivery *delivery, struct queue_totals *totals)
 {
     crash_records_take(delivery->session);
     collect_take(delivery->session);
@@ -101,7 +101,7 @@ static int upload_now(struct delivery *delivery)
     int64_t deadline =
         progress_now_ms() + (int64_t)delivery->session->settings.timeout_ms;
     delivery->queue.waits_over = true;
-    int result = run_pass(delivery, &pass);
+    int result = run_upload_pass(delivery, &pass);
     delivery->queue.waits_over = false;
     add_totals(&sum, &pass);
     while (result == COMMAND_DONE && sum.pending != 0) {
@@ -110,7 +110,7 @@ static int upload_now(struct delivery *delivery)
             break;
         (void)poll(NULL, 0, wait);
         pass = (struct queue_totals){ 0 };
-        result = run_pass(delivery, &pass);
+        result = run_upload_pass(delivery, &pass);
         add_totals(&sum, &pass);
     }
     struct said *said = delivery->context;
@@ -190,7 +190,7 @@ static int watch_spool(struct delivery *delivery, int watch_fd, int timer_fd)
         struct queue_totals pass = { 0 };
         int result = watch_folder(delivery, watch_fd);
         if (result == COMMAND_DONE)
-            result = run_pass(delivery, &pass);
+            result = run_upload_pass(delivery, &pass);
         if (result != COMMAND_DONE)
             return result;
         (void)delivery_prune(delivery, NULL);

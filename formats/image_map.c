@@ -13,7 +13,6 @@ enum {
     RELATIVE = 0x80, // image header: raaa eee
     FIRST_CODE = 32, // the first prefix that a map defines itself
     LONG_CODE = 64,  // the first code that does not fit the opcode
-    IMAGE_MIN_SIZE = 5,
 };
 
 // Path opcodes: 00 end, 01-3f that many bytes, 40-7f framework, 80-bf prefix by code,
@@ -50,7 +49,7 @@ static bool map_starts_with(struct piece whole, const char *start, size_t size)
     return size <= whole.size && memcmp(whole.bytes, start, size) == 0;
 }
 
-static struct piece drop(struct piece whole, size_t size)
+static struct piece drop_prefix(struct piece whole, size_t size)
 {
     return (struct piece){ whole.bytes + size, whole.size - size };
 }
@@ -214,7 +213,7 @@ static struct piece last_component(struct piece path)
     size_t start = path.size;
     while (start > 0 && path.bytes[start - 1] != '/' && path.bytes[start - 1] != '\\')
         start--;
-    return drop(path, start);
+    return drop_prefix(path, start);
 }
 
 static enum ch_status map_append_path(struct image_map_writer *writer,
@@ -228,7 +227,7 @@ static enum ch_status map_append_path(struct image_map_writer *writer,
         if (size == 0)
             break;
         append_code(out, code);
-        path = drop(path, size);
+        path = drop_prefix(path, size);
     }
     if (append_framework(out, path, name))
         return CH_OK;
@@ -240,7 +239,7 @@ static enum ch_status map_append_path(struct image_map_writer *writer,
         size_t size = path.size < RAW_MAX ? path.size : RAW_MAX;
         append_byte(out, (unsigned)size);
         text_append(out, path.bytes, size);
-        path = drop(path, size);
+        path = drop_prefix(path, size);
     }
     append_byte(out, 0);
     return CH_OK;
@@ -403,7 +402,7 @@ static enum ch_status read_path(struct image_map_reader *reader, bool *out_known
         return CH_OK;
     struct piece whole = { path->bytes, path->size };
     enum ch_status status =
-        define_prefixes(&reader->prefixes, drop(whole, spelled_from));
+        define_prefixes(&reader->prefixes, drop_prefix(whole, spelled_from));
     return status;
 }
 

@@ -5,8 +5,9 @@
 
 // A line is: start-end perms offset major:minor inode   path
 
-// take_line gives a cursor over the next line without its newline, and passes over it.
-static struct cursor take_line(struct cursor *text)
+// take_map_line gives a cursor over the next line without its newline, and passes over
+// it.
+static struct cursor take_map_line(struct cursor *text)
 {
     size_t left = cursor_left(text);
     const uint8_t *newline = memchr(text->at, '\n', left);
@@ -85,7 +86,7 @@ enum ch_status maps_next(struct cursor *text, struct maps_entry *out)
     if (cursor_left(text) == 0)
         return CH_END;
 
-    struct cursor line = take_line(text);
+    struct cursor line = take_map_line(text);
     struct maps_entry entry = { 0 };
     entry.start = maps_take_number(&line, 16, '-');
     entry.end = maps_take_number(&line, 16, ' ');

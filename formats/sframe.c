@@ -129,8 +129,9 @@ static inline size_t entry_offset(const struct sframe_section *section, uint32_t
            (size_t)index * function_entry_size(section->version);
 }
 
-// start_at is the start of function index relative to the section's first byte.
-static inline int64_t start_at(const struct sframe_section *section, uint32_t index)
+// sframe_start_at is the start of function index relative to the section's first byte.
+static inline int64_t sframe_start_at(const struct sframe_section *section,
+                                      uint32_t index)
 {
     size_t offset = entry_offset(section, index);
     int64_t field = section->field_starts ? (int64_t)offset : 0;
@@ -139,7 +140,7 @@ static inline int64_t start_at(const struct sframe_section *section, uint32_t in
     return (int64_t)(cursor_u64_at(&section->bytes, offset) + (uint64_t)field);
 }
 
-static uint32_t size_at(const struct sframe_section *section, uint32_t index)
+static uint32_t sframe_size_at(const struct sframe_section *section, uint32_t index)
 {
     size_t behind_start = section->version < 3 ? 4 : 8;
     return cursor_u32_at(&section->bytes, entry_offset(section, index) + behind_start);
@@ -219,7 +220,7 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
 
     // Member by member: copying a struct that was just written would wait for the
     // stores.
-    out->start = section->vaddr + (uint64_t)start_at(section, index);
+    out->start = section->vaddr + (uint64_t)sframe_start_at(section, index);
     out->size = size;
     out->row_count = read.row_count;
     out->field_offset = field_offset;
@@ -239,8 +240,8 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
 static bool covers(const struct sframe_section *section, uint32_t index,
                    int64_t distance)
 {
-    uint64_t offset = (uint64_t)distance - (uint64_t)start_at(section, index);
-    return offset < size_at(section, index);
+    uint64_t offset = (uint64_t)distance - (uint64_t)sframe_start_at(section, index);
+    return offset < sframe_size_at(section, index);
 }
 
 // search holds what a search for a distance needs. The layout was checked when the
@@ -301,7 +302,8 @@ INLINE uint32_t last_start(const struct sframe_section *section, int64_t distanc
     return (uint32_t)((low - section->functions_offset) / entry);
 }
 
-static uint32_t find_last_start(const struct sframe_section *section, int64_t distance)
+static uint32_t sframe_find_last_start(const struct sframe_section *section,
+                                       int64_t distance)
 {
     bool big_endian = section->bytes.big_endian;
     if (section->version < 3)
@@ -316,13 +318,13 @@ static enum ch_status find_by_search(const struct sframe_section *section,
 {
     if (section->function_count == 0)
         return CH_ERR_NOT_FOUND;
-    uint32_t low = find_last_start(section, distance);
-    if (start_at(section, low) > distance)
+    uint32_t low = sframe_find_last_start(section, distance);
+    if (sframe_start_at(section, low) > distance)
         return CH_ERR_NOT_FOUND;
     low++;
     for (unsigned step = 0; low > 0 && step < EMPTY_RUN_MAX; step++) {
         low--;
-        if (size_at(section, low) == 0)
+        if (sframe_size_at(section, low) == 0)
             continue;
         *out = low;
         return covers(section, low, distance) ? CH_OK : CH_ERR_NOT_FOUND;

@@ -18,9 +18,6 @@
 #include "base/status.h"
 #include "formats/unwind_row.h"
 
-// SFRAME_SECTION_MAX is a size far above that of any real section.
-#define SFRAME_SECTION_MAX ((size_t)256 << 20)
-
 enum sframe_arch {
     SFRAME_AARCH64_BIG = 1,
     SFRAME_AARCH64_LITTLE = 2,

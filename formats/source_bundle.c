@@ -9,9 +9,9 @@ static const char first_line[] = "crashhook sources 1\n";
 
 enum { SIZE_DIGITS = 9, LINE_BYTES = SIZE_DIGITS + 1 + SOURCE_BUNDLE_PATH_BYTES };
 
-// read_line gives the rest of the line at input without its newline, at most
+// read_index_line gives the rest of the line at input without its newline, at most
 // LINE_BYTES.
-static enum ch_status read_line(struct cursor *input, struct cursor *out)
+static enum ch_status read_index_line(struct cursor *input, struct cursor *out)
 {
     struct cursor ahead = *input;
     size_t size = 0;
@@ -58,7 +58,7 @@ enum ch_status source_bundle_next(struct source_bundle_reader *reader,
 {
     struct cursor line;
     struct source_bundle_file file = { .offset = reader->offset };
-    enum ch_status status = read_line(&reader->input, &line);
+    enum ch_status status = read_index_line(&reader->input, &line);
     if (status != CH_OK)
         return status;
     if (cursor_left(&line) == 0)

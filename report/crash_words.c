@@ -179,7 +179,9 @@ static uint64_t read_pc(const json_t *crash, const json_t *thread)
     return 0;
 }
 
-void crash_words_facts(const json_t *report, struct crash_facts *out)
+// crash_words_facts reads the facts of the crash; out points into the report, which
+// must have the shape that report_parse checks.
+static void crash_words_facts(const json_t *report, struct crash_facts *out)
 {
     const json_t *crash = json_object_get(report, "crash");
     const json_t *thread = report_crashed_thread(report);

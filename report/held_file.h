@@ -18,9 +18,6 @@
 #include "base/text.h"
 #include "unwind/unwind.h"
 
-// HELD_FILE_MAX is the size from which a reader refuses a file.
-#define HELD_FILE_MAX ((size_t)512 << 20)
-
 struct held_memory {
     uint64_t address;
     const uint8_t *bytes;

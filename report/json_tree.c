@@ -71,8 +71,8 @@ static void write_json_value(struct walk *walk, json_t *value)
     }
 }
 
-// write_next writes the next value of the innermost level, or that level's end.
-static void write_next(struct walk *walk)
+// write_next_value writes the next value of the innermost level, or that level's end.
+static void write_next_value(struct walk *walk)
 {
     struct level *level = &walk->levels[walk->depth - 1];
     if (level->iterator != NULL) {
@@ -100,7 +100,7 @@ enum ch_status json_tree_write(const json_t *value, struct text *out)
     walk.writer.text = *out;
     write_json_value(&walk, (json_t *)(uintptr_t)value);
     while (walk.depth != 0 && walk.status == CH_OK && walk.writer.error == 0)
-        write_next(&walk);
+        write_next_value(&walk);
     enum ch_status written = json_writer_finish(&walk.writer);
     *out = walk.writer.text;
     walk.writer.text = (struct text){ 0 };

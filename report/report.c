@@ -85,8 +85,8 @@ struct checking {
     const json_t *seen[SEEN_MAX]; // frames found valid: many may be one value
 };
 
-// seen_place is the slot of seen for frame; it may hold another frame.
-static const json_t **seen_place(struct checking *all, const json_t *frame)
+// seen_frame_slot is the slot of seen for frame; it may hold another frame.
+static const json_t **seen_frame_slot(struct checking *all, const json_t *frame)
 {
     // Fibonacci hashing: the factor is 2^64 divided by the golden ratio.
     uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15;
@@ -112,7 +112,7 @@ static enum ch_status check_each(
 static enum ch_status check_frame(const json_t *frame, struct checking *all,
                                   struct report_error *error)
 {
-    const json_t **seen = seen_place(all, frame);
+    const json_t **seen = seen_frame_slot(all, frame);
     if (*seen == frame)
         return CH_OK;
     enum ch_status status = check_report_members(frame, report_shape_frame, error);

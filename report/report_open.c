@@ -117,9 +117,9 @@ static enum ch_status open_places(struct opening *opening, const json_t *places)
     return CH_OK;
 }
 
-// place_at is the place that an element of a stack's frames names, or NULL.
-static const struct open_report_place *place_at(const struct opening *opening,
-                                                const json_t *element)
+// open_place_at is the place that an element of a stack's frames names, or NULL.
+static const struct open_report_place *open_place_at(const struct opening *opening,
+                                                     const json_t *element)
 {
     json_int_t number = json_integer_value(element);
     if (!json_is_integer(element) || number < 0 ||
@@ -144,7 +144,7 @@ static enum ch_status count_opened_frames(struct opening *opening, size_t count)
 static enum ch_status open_element(struct opening *opening, json_t *element,
                                    json_t *frames)
 {
-    const struct open_report_place *place = place_at(opening, element);
+    const struct open_report_place *place = open_place_at(opening, element);
     if (place == NULL && !json_is_object(element))
         return open_refuse(opening, "frames holds what is no place");
     enum ch_status status = count_opened_frames(
@@ -204,17 +204,17 @@ struct open_position {
     size_t frame;
 };
 
-// advance moves a position forward to element; false: the element is behind it, or does
-// not exist.
-static bool advance(const struct opening *opening, const json_t *elements,
-                    json_int_t element, struct open_position *at)
+// advance_opening moves a position forward to element; false: the element is before it,
+// or does not exist.
+static bool advance_opening(const struct opening *opening, const json_t *elements,
+                            json_int_t element, struct open_position *at)
 {
     if (element < 0 || (uint64_t)element < at->element ||
         (uint64_t)element >= json_array_size(elements))
         return false;
     for (; at->element < (uint64_t)element; at->element++) {
         const struct open_report_place *place =
-            place_at(opening, json_array_get(elements, at->element));
+            open_place_at(opening, json_array_get(elements, at->element));
         at->frame += 1 + json_array_size(place != NULL ? place->inlined : NULL);
     }
     return true;
@@ -239,9 +239,9 @@ static json_t *open_variable(const json_t *variable, const json_t *value)
     return whole;
 }
 
-// list_of is the array of frame that variable belongs to; it is created if it is
+// open_list_of is the array of frame that variable belongs to; it is created if it is
 // missing.
-static json_t *list_of(json_t *frame, const json_t *variable)
+static json_t *open_list_of(json_t *frame, const json_t *variable)
 {
     const char *key = json_string_value(json_object_get(variable, "list"));
     size_t index = key != NULL
@@ -279,7 +279,7 @@ static enum ch_status open_value(struct opening *opening, json_t *thread,
         status = count_members(opening, variable);
     if (status != CH_OK)
         return status;
-    json_t *list = list_of(frame, variable);
+    json_t *list = open_list_of(frame, variable);
     json_t *whole = open_variable(variable, value);
     if (list == NULL || whole == NULL || json_array_append_new(list, whole) != 0) {
         if (list == NULL)
@@ -297,10 +297,10 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
         json_object_get(json_object_get(thread, "backtrace"), "elements");
     const json_t *number = json_array_get(values, 0);
     if (!json_is_integer(number) ||
-        !advance(opening, elements, json_integer_value(number), at))
+        !advance_opening(opening, elements, json_integer_value(number), at))
         return open_refuse(opening, "values is of a frame that is not there");
     const struct open_report_place *place =
-        place_at(opening, json_array_get(elements, at->element));
+        open_place_at(opening, json_array_get(elements, at->element));
     enum ch_status status =
         place != NULL ? CH_OK : open_refuse(opening, "values is of frames left out");
     for (size_t i = 1; status == CH_OK && i < json_array_size(values); i++)

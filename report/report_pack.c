@@ -48,9 +48,9 @@ static bool is_variable(const json_t *element)
            json_object_get(element, "inlined") == NULL;
 }
 
-// is_list is true if the member of a frame is a list of variables, whose values differ
-// from thread to thread.
-static bool is_list(const char *key, const json_t *value)
+// pack_is_variable_list is true if the member of a frame is a list of variables, whose
+// values differ from thread to thread.
+static bool pack_is_variable_list(const char *key, const json_t *value)
 {
     if (report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
             REPORT_TABLE_LISTS ||
@@ -62,7 +62,7 @@ static bool is_list(const char *key, const json_t *value)
     return true;
 }
 
-static bool varies(const char *key)
+static bool member_varies(const char *key)
 {
     return report_table_find(report_table_varying, REPORT_TABLE_VARYING, key) !=
            REPORT_TABLE_VARYING;
@@ -71,7 +71,8 @@ static bool varies(const char *key)
 // skip_lists advances an iterator to the next member that belongs to the place itself.
 static void *skip_lists(json_t *frame, void *at)
 {
-    while (at != NULL && is_list(json_object_iter_key(at), json_object_iter_value(at)))
+    while (at != NULL &&
+           pack_is_variable_list(json_object_iter_key(at), json_object_iter_value(at)))
         at = json_object_iter_next(frame, at);
     return at;
 }
@@ -120,8 +121,8 @@ static bool shares_place(const json_t *a, const json_t *b)
     return true;
 }
 
-// find_run is the run that begins at frame number begin.
-static struct pack_run find_run(const json_t *frames, size_t begin)
+// pack_find_run is the run that begins at frame number begin.
+static struct pack_run pack_find_run(const json_t *frames, size_t begin)
 {
     size_t end = begin;
     while (end + 1 < json_array_size(frames)) {
@@ -156,13 +157,13 @@ static int place_members(json_t *place, json_t *frame, bool inlined)
         bool repeated = report_table_find(report_table_repeated, REPORT_TABLE_REPEATED,
                                           key) != REPORT_TABLE_REPEATED;
         bool ours = strcmp(key, "inlined") == 0 || strcmp(key, "variables") == 0;
-        if (!is_list(key, value) && !ours && !(inlined && repeated))
+        if (!pack_is_variable_list(key, value) && !ours && !(inlined && repeated))
             failed |= json_object_set(place, key, value);
     }
     return failed;
 }
 
-static json_t *make_place(const struct pack_run *run)
+static json_t *pack_make_place(const struct pack_run *run)
 {
     size_t calls = run->end - run->begin - 1;
     json_t *place = json_object();
@@ -195,7 +196,7 @@ static json_int_t pack_place(struct pack *pack, const struct pack_run *run)
             return at;
         at = entry->before;
     }
-    json_t *place = make_place(run);
+    json_t *place = pack_make_place(run);
     const struct pack_entry entry = {
         .hash = hash, .from = run->frames, .begin = run->begin, .end = run->end
     };
@@ -209,9 +210,9 @@ struct pack_variable {
     const char *list;
 };
 
-// describes is true if a row of a place's variables is this variable, and all members
-// except the values are equal.
-static bool describes(const json_t *row, const struct pack_variable *variable)
+// describes_variable is true if a row of a place's variables is this variable, and all
+// members except the values are equal.
+static bool describes_variable(const json_t *row, const struct pack_variable *variable)
 {
     const json_t *inlined = json_object_get(row, "inlined");
     const char *list = report_string(row, "list");
@@ -226,7 +227,7 @@ static bool describes(const json_t *row, const struct pack_variable *variable)
         return false;
     json_object_foreach(variable->element, key, value)
     {
-        if (varies(key)) {
+        if (member_varies(key)) {
             const char *expected =
                 json_string_value(json_array_get(varying, different++));
             if (expected == NULL || strcmp(expected, key) != 0)
@@ -242,8 +243,8 @@ static bool describes(const json_t *row, const struct pack_variable *variable)
            own + added == json_object_size(row);
 }
 
-// describe makes the row of a variable.
-static json_t *describe(const struct pack_variable *variable)
+// describe_variable makes the row of a variable.
+static json_t *describe_variable(const struct pack_variable *variable)
 {
     json_t *row = json_object();
     json_t *varying = json_array();
@@ -252,8 +253,8 @@ static json_t *describe(const struct pack_variable *variable)
     json_t *value;
     json_object_foreach(variable->element, key, value)
     {
-        failed |= varies(key) ? json_array_append_new(varying, json_string(key))
-                              : json_object_set(row, key, value);
+        failed |= member_varies(key) ? json_array_append_new(varying, json_string(key))
+                                     : json_object_set(row, key, value);
     }
     if (json_array_size(varying) != 0)
         failed |= json_object_set(row, "varies", varying);
@@ -277,15 +278,16 @@ static json_int_t variable_number(json_t *place, const struct pack_variable *var
     // The first rows are those of the place's first threads, and fit most other
     // threads.
     for (size_t i = 0; i < count && i < PACK_CANDIDATES * PACK_CANDIDATES; i++)
-        if (describes(json_array_get(rows, i), variable))
+        if (describes_variable(json_array_get(rows, i), variable))
             return (json_int_t)i;
     if (rows == NULL) {
         rows = json_array();
         if (json_object_set_new(place, "variables", rows) != 0)
             return PACK_NONE;
     }
-    return json_array_append_new(rows, describe(variable)) == 0 ? (json_int_t)count
-                                                                : PACK_NONE;
+    return json_array_append_new(rows, describe_variable(variable)) == 0
+               ? (json_int_t)count
+               : PACK_NONE;
 }
 
 // pack_variable appends a thread's values of one variable to values.
@@ -300,7 +302,7 @@ static int pack_variable(json_t *place, const struct pack_variable *variable,
     json_t *value;
     json_object_foreach(variable->element, key, value)
     {
-        if (varies(key))
+        if (member_varies(key))
             failed |= json_array_append(one, value);
     }
     return failed | json_array_append_new(values, one);
@@ -315,7 +317,7 @@ static int pack_run_values(const struct pack_run *run, json_t *place, json_t *va
         json_t *frame = run_frame(run, i);
         for (size_t k = 0; k < REPORT_TABLE_LISTS; k++) {
             const json_t *list = json_object_get(frame, report_table_lists[k]);
-            if (list == NULL || !is_list(report_table_lists[k], list))
+            if (list == NULL || !pack_is_variable_list(report_table_lists[k], list))
                 continue;
             for (size_t j = 0; j < json_array_size(list); j++) {
                 const struct pack_variable variable = {
@@ -360,7 +362,7 @@ static int pack_frames(struct pack *pack, const json_t *frames, json_t *elements
             i++;
             continue;
         }
-        const struct pack_run run = find_run(frames, i);
+        const struct pack_run run = pack_find_run(frames, i);
         failed = pack_run(pack, &run, elements, values);
         i = run.end;
     }

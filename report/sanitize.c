@@ -89,9 +89,9 @@ static void copy_up_to(struct sanitizing *s, const char *end)
     s->copied = end;
 }
 
-// replace replaces the text from start to end by words, and continues after it.
-static void replace(struct sanitizing *s, const char *start, const char *end,
-                    const char *words)
+// replace_part replaces the text from start to end by words, and continues after it.
+static void replace_part(struct sanitizing *s, const char *start, const char *end,
+                         const char *words)
 {
     copy_up_to(s, start);
     text_append_string(s->out, words);
@@ -178,7 +178,7 @@ static bool mask_value(struct sanitizing *s, const char *at,
         return false; // a call, whose argument follows
     if (!secret_value_counts(sure, form, value.start, length))
         return false;
-    replace(s, value.start, value.end, MASK);
+    replace_part(s, value.start, value.end, MASK);
     return true;
 }
 
@@ -190,7 +190,7 @@ static bool mask_login(struct sanitizing *s, const char *at)
         authority--;
     if (authority == 0)
         return false;
-    replace(s, at, at + authority - 1, MASK);
+    replace_part(s, at, at + authority - 1, MASK);
     return true;
 }
 
@@ -214,7 +214,7 @@ static bool mask_bare_login(struct sanitizing *s, const char *at)
         if (name_is(&s->name, schemes[i]))
             return false;
     }
-    replace(s, at, at + length, MASK);
+    replace_part(s, at, at + length, MASK);
     return true;
 }
 
@@ -251,7 +251,7 @@ static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quo
     struct secret_span value = secret_span_quoted(s->at, quote);
     if (value.end == value.start)
         return false;
-    replace(s, value.start, value.end, MASK);
+    replace_part(s, value.start, value.end, MASK);
     return true;
 }
 
@@ -263,7 +263,7 @@ static bool mask_body(struct sanitizing *s)
         return false;
     struct secret_span line = secret_span_up_to(s->at, "\n\r", false);
     s->pending = SECRET_NAME_NONE;
-    replace(s, line.start, line.end, MASK);
+    replace_part(s, line.start, line.end, MASK);
     return true;
 }
 
@@ -373,7 +373,7 @@ static bool mask_introduced(struct sanitizing *s, const struct name *word)
         !secret_value_counts(sure, SECRET_FORM_DATA, value.start,
                              (size_t)(value.end - value.start)))
         return false;
-    replace(s, value.start, value.end, MASK);
+    replace_part(s, value.start, value.end, MASK);
     return true;
 }
 
@@ -409,7 +409,7 @@ static bool mask_option(struct sanitizing *s, size_t length)
     }
     if (!secret_value_counts(option.sure, SECRET_FORM_PAIR, value.start, size))
         return false;
-    replace(s, value.start, value.end, MASK);
+    replace_part(s, value.start, value.end, MASK);
     return true;
 }
 
@@ -418,7 +418,7 @@ static bool mask_word(struct sanitizing *s)
 {
     size_t key = secret_value_key(s->at);
     if (key != 0) {
-        replace(s, s->at, s->at + key, MASK);
+        replace_part(s, s->at, s->at + key, MASK);
         return true;
     }
     if (s->at < s->tried)
@@ -427,7 +427,7 @@ static bool mask_word(struct sanitizing *s)
     s->tried = s->at + chance.run;
     if (chance.length == 0)
         return false;
-    replace(s, s->at + chance.skip, s->at + chance.skip + chance.length, MASK);
+    replace_part(s, s->at + chance.skip, s->at + chance.skip + chance.length, MASK);
     return true;
 }
 
@@ -467,7 +467,7 @@ static bool mask_home_folder(struct sanitizing *s)
     size_t length = *s->at == '/' && starts ? match_any_home(s->at, s->home) : 0;
     if (length == 0)
         return false;
-    replace(s, s->at, s->at + length, "~");
+    replace_part(s, s->at, s->at + length, "~");
     return true;
 }
 

@@ -39,11 +39,12 @@ static int open_lock(const struct spool *spool, const char *name, int access)
     return fd;
 }
 
-// lock waits for other writers, each of which writes one small file. The lock file is
-// opened for reading, because closing a writable descriptor would notify watchers of
+// lock_book waits for other writers, each of which writes one small file. The lock file
+// is opened for reading, because closing a writable descriptor would notify watchers of
 // the folder of a change; on a network file system a lock may require write access
 // (EBADF, flock(2)).
-static enum ch_status lock(const struct spool *spool, const char *book, int *out_fd)
+static enum ch_status lock_book(const struct spool *spool, const char *book,
+                                int *out_fd)
 {
     char name[NAME_SIZE];
     book_file(spool, book, "lock", name);
@@ -84,7 +85,7 @@ enum ch_status spool_book_open(const struct spool *spool, const char *name,
                                struct spool_book *out)
 {
     *out = (struct spool_book){ .spool = spool, .name = name, .lock_fd = -1 };
-    enum ch_status status = lock(spool, name, &out->lock_fd);
+    enum ch_status status = lock_book(spool, name, &out->lock_fd);
     if (status != CH_OK)
         return status;
     out->content = spool_book_read(spool, name);

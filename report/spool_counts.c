@@ -96,9 +96,9 @@ static enum ch_status note_counted_fingerprint(json_t *program, const char *key,
     return add_integer(counted, fingerprint, 1);
 }
 
-// note_last records which report was held back last, and when: by the wall clock,
+// note_last_held records which report was held back last, and when: by the wall clock,
 // because reports may be older than the uploader that handles them.
-static enum ch_status note_last(json_t *program, const struct spool_crash *crash)
+static enum ch_status note_last_held(json_t *program, const struct spool_crash *crash)
 {
     json_t *last =
         json_pack("{s:s, s:s, s:I}", "id", crash->id, "fingerprint", crash->fingerprint,
@@ -128,7 +128,7 @@ static enum ch_status count_crash(json_t *program, const struct spool_crash *cra
         status = note_counted_fingerprint(program, "held_back_by_fingerprint",
                                           crash->fingerprint);
     if (status == CH_OK && !admitted)
-        status = note_last(program, crash);
+        status = note_last_held(program, crash);
     if (status == CH_OK)
         *out_admitted = admitted;
     return status;
@@ -233,8 +233,8 @@ enum ch_status spool_counts_add_dropped(const struct spool *spool, uint64_t coun
     return status == CH_OK ? spool_book_write(&book) : status;
 }
 
-// move_count adds one count to the object to. CH_END: there is none.
-static enum ch_status move_count(json_t *from, const char *key, json_t *to)
+// move_held_count adds one count to the object to. CH_END: there is none.
+static enum ch_status move_held_count(json_t *from, const char *key, json_t *to)
 {
     int64_t count = report_integer(from, key, 0);
     if (count <= 0)
@@ -277,10 +277,10 @@ enum ch_status spool_counts_take(const struct spool *spool, const char *executab
         return CH_ERR_NO_MEMORY;
 
     const enum ch_status moves[] = {
-        move_count(program, "held_back", told),
-        move_count(counts, "held_back", told),
+        move_held_count(program, "held_back", told),
+        move_held_count(counts, "held_back", told),
         move_counts(program, "held_back_by_fingerprint", told),
-        move_count(counts, "dropped", told),
+        move_held_count(counts, "dropped", told),
     };
     bool changed = false;
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {

@@ -77,8 +77,8 @@ static void remove_oldest(struct prune *prune, const struct spool_listing *listi
     }
 }
 
-// count counts what the spool holds now.
-static enum ch_status count(struct prune *prune, struct spool_listing *out)
+// count_spool counts what the spool holds now.
+static enum ch_status count_spool(struct prune *prune, struct spool_listing *out)
 {
     enum ch_status status = spool_list(prune->spool, out);
     if (status != CH_OK)
@@ -97,7 +97,7 @@ static enum ch_status prune_alone(struct prune *prune)
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     enum ch_status status = spool_book_open(prune->spool, "prune", &lock);
     if (status == CH_OK)
-        status = count(prune, &listing);
+        status = count_spool(prune, &listing);
     if (status != CH_OK)
         return status;
     remove_old(prune, &listing);
@@ -122,7 +122,7 @@ enum ch_status spool_prune(const struct spool *spool, struct spool_caps caps,
     *out_over = false;
     if (spool->drop) // the user that collects from it keeps what it took within limits
         return CH_OK;
-    status = count(&prune, &listing);
+    status = count_spool(&prune, &listing);
     if (status == CH_OK && (caps.sent_age_s != 0 || !within_caps(&prune)))
         status = prune_alone(&prune);
     if (status == CH_OK)

@@ -28,8 +28,8 @@ static bool hold_record(const struct spool *spool, const char *name, int fd)
            named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-static void take_one(const struct spool *spool, const char *name, spool_record_fn *take,
-                     void *context)
+static void hand_record(const struct spool *spool, const char *name,
+                        spool_record_fn *take, void *context)
 {
     int fd = -1;
     if (spool_open_file(spool, name, &fd) != CH_OK)
@@ -52,7 +52,7 @@ enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *ta
     for (const struct dirent *found = readdir(directory); found != NULL;
          found = readdir(directory)) {
         if (spool_is_record(found->d_name))
-            take_one(spool, found->d_name, take, context);
+            hand_record(spool, found->d_name, take, context);
     }
     (void)closedir(directory);
     return CH_OK;

@@ -52,8 +52,8 @@ static json_t *make_flight_value(const char *type, const char *hex)
     return json_string(hex); // the register as recorded
 }
 
-// first_of gives the frame's argument 0, which it creates if there is none.
-static json_t *first_of(json_t *frame)
+// first_argument_of gives the frame's argument 0, which it creates if there is none.
+static json_t *first_argument_of(json_t *frame)
 {
     json_t *arguments = json_object_get(frame, "arguments");
     if (!json_is_array(arguments)) {
@@ -72,7 +72,7 @@ static json_t *first_of(json_t *frame)
 
 static void add_flight_argument(json_t *frame, const char *hex)
 {
-    json_t *argument = first_of(frame);
+    json_t *argument = first_argument_of(frame);
     if (argument == NULL || json_object_get(argument, "entry_value") != NULL)
         return;
     const char *type = json_string_value(json_object_get(argument, "type"));

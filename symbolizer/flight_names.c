@@ -58,9 +58,9 @@ static enum ch_status name_calls(const json_t *names, const json_t *calls)
     return CH_OK;
 }
 
-// list_open makes the plain list of open calls: names, or addresses where there is no
-// name.
-static enum ch_status list_open(json_t *thread, const json_t *open)
+// list_open_calls makes the plain list of open calls: names, or addresses where there
+// is no name.
+static enum ch_status list_open_calls(json_t *thread, const json_t *open)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(open); i++) {
@@ -103,10 +103,11 @@ static bool is_flight_frame_of(const json_t *frame, const json_t *call)
                strtoull(address, NULL, 16);
 }
 
-// compare walks both lists from the innermost element outwards. A call without a frame
-// was left without an exit record (longjmp), or the unwinder missed its frame; both are
-// worth knowing.
-static enum ch_status compare(json_t *thread, const json_t *open, const json_t *frames)
+// compare_open_calls walks both lists from the innermost element outwards. A call
+// without a frame was left without an exit record (longjmp), or the unwinder missed its
+// frame; both are worth knowing.
+static enum ch_status compare_open_calls(json_t *thread, const json_t *open,
+                                         const json_t *frames)
 {
     size_t at = 0;
     size_t found = 0;
@@ -142,11 +143,11 @@ static enum ch_status name_flight_thread(const json_t *report, const json_t *nam
     if (status == CH_OK)
         status = name_calls(names, open);
     if (status == CH_OK && json_is_array(open))
-        status = list_open(thread, open);
+        status = list_open_calls(thread, open);
     // A thread that has ended has no stack.
     bool ended = json_is_true(json_object_get(thread, "ended"));
     if (status == CH_OK && json_is_array(frames) && !ended)
-        status = compare(thread, open, frames);
+        status = compare_open_calls(thread, open, frames);
     return status;
 }
 

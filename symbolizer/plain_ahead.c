@@ -60,8 +60,8 @@ static bool mark_new(const struct ahead *ahead)
     return any;
 }
 
-// write_wanted is a guarded_child_fn.
-static enum ch_status write_wanted(void *context, int to_parent)
+// write_plain_forms is a guarded_child_fn.
+static enum ch_status write_plain_forms(void *context, int to_parent)
 {
     const struct ahead *ahead = context;
     const struct symbolizer_options *options = ahead->naming->options;
@@ -89,8 +89,8 @@ bool plain_ahead_begin(struct naming *naming, int64_t deadline_ms,
         return false;
     for (size_t i = 0; i < naming->backtrace_count; i++)
         mark_wanted(&ahead, naming->backtraces[i].frames);
-    bool begun = mark_new(&ahead) &&
-                 guarded_child_start(write_wanted, &ahead, deadline_ms, out) == CH_OK;
+    bool begun = mark_new(&ahead) && guarded_child_start(write_plain_forms, &ahead,
+                                                         deadline_ms, out) == CH_OK;
     free(ahead.wanted);
     return begun;
 }

@@ -102,9 +102,9 @@ static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
     return CH_OK;
 }
 
-// is_ready says whether a frame needs no preparation: it has no names, and its image is
-// set.
-static bool is_ready(const json_t *frame)
+// frame_is_ready says whether a frame needs no preparation: it has no names, and its
+// image is set.
+static bool frame_is_ready(const json_t *frame)
 {
     for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)
         if (json_object_get(frame, named_keys[k]) != NULL)
@@ -115,7 +115,7 @@ static bool is_ready(const json_t *frame)
 // bare_frame gives frame without what an earlier run added: itself, or a copy.
 static json_t *bare_frame(json_t *frame)
 {
-    if (is_ready(frame))
+    if (frame_is_ready(frame))
         return json_incref(frame);
     json_t *bare = json_copy(frame);
     for (size_t k = 0; k < sizeof(named_keys) / sizeof(named_keys[0]); k++)

@@ -22,8 +22,8 @@ struct values {
     struct report_images images;
 };
 
-// make_values is a guarded_child_fn.
-static enum ch_status make_values(void *context, int to_parent)
+// write_made_values is a guarded_child_fn.
+static enum ch_status write_made_values(void *context, int to_parent)
 {
     struct values *values = context;
     json_t *watches = type_watch_all(&values->held, &values->images, values->options);
@@ -69,7 +69,7 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
     return CH_OK;
 }
 
-static enum ch_status take_values(json_t *report, const struct text *result)
+static enum ch_status take_made_values(json_t *report, const struct text *result)
 {
     json_t *all = guarded_child_read(result);
     json_t *watches = json_object_get(all, "watches");
@@ -105,9 +105,9 @@ void report_values_add(json_t *report, const struct symbolizer_options *options,
         status = report_images_read(&values.images, report);
     if (status == CH_OK && (values.held.watch_count != 0 || options->arguments)) {
         int64_t deadline_ms = guarded_child_now_ms() + timeout_ms / 2;
-        status = guarded_child_run(make_values, &values, deadline_ms, &result);
+        status = guarded_child_run(write_made_values, &values, deadline_ms, &result);
         if (status == CH_OK)
-            status = take_values(report, &result);
+            status = take_made_values(report, &result);
     }
     if (status != CH_OK)
         add_value_problem(report, status);

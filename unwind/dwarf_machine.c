@@ -37,7 +37,7 @@ uint64_t dwarf_machine_pop(struct dwarf_machine *m)
     return m->stack[--m->depth];
 }
 
-static void pick(struct dwarf_machine *m, uint64_t index)
+static void machine_pick(struct dwarf_machine *m, uint64_t index)
 {
     if (index >= m->depth) {
         dwarf_machine_fail(m, CH_ERR_MALFORMED);
@@ -93,7 +93,7 @@ static void op_deref_size(struct dwarf_machine *m, const struct dwarf_operation 
 static void op_dup(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     (void)op;
-    pick(m, 0);
+    machine_pick(m, 0);
 }
 
 static void op_drop(struct dwarf_machine *m, const struct dwarf_operation *op)
@@ -105,12 +105,12 @@ static void op_drop(struct dwarf_machine *m, const struct dwarf_operation *op)
 static void op_over(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     (void)op;
-    pick(m, 1);
+    machine_pick(m, 1);
 }
 
 static void op_pick(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
-    pick(m, op->number);
+    machine_pick(m, op->number);
 }
 
 static void op_swap(struct dwarf_machine *m, const struct dwarf_operation *op)
@@ -157,9 +157,9 @@ static void op_plus_constant(struct dwarf_machine *m, const struct dwarf_operati
     dwarf_machine_push(m, dwarf_machine_pop(m) + op->number);
 }
 
-// divide divides signed numbers, as DWARF specifies. INT64_MIN / -1 overflows, which
-// traps on x86-64; the result wraps instead.
-static uint64_t divide(struct dwarf_machine *m, uint64_t a, uint64_t b)
+// machine_divide divides signed numbers, as DWARF specifies. INT64_MIN / -1 overflows,
+// which traps on x86-64; the result wraps instead.
+static uint64_t machine_divide(struct dwarf_machine *m, uint64_t a, uint64_t b)
 {
     if (b == 0) {
         dwarf_machine_fail(m, CH_ERR_MALFORMED);
@@ -170,7 +170,7 @@ static uint64_t divide(struct dwarf_machine *m, uint64_t a, uint64_t b)
     return (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static uint64_t modulo(struct dwarf_machine *m, uint64_t a, uint64_t b)
+static uint64_t machine_modulo(struct dwarf_machine *m, uint64_t a, uint64_t b)
 {
     if (b == 0) {
         dwarf_machine_fail(m, CH_ERR_MALFORMED);
@@ -196,13 +196,13 @@ static void op_binary(struct dwarf_machine *m, const struct dwarf_operation *op)
         dwarf_machine_push(m, a & b);
         return;
     case 0x1b:
-        dwarf_machine_push(m, divide(m, a, b));
+        dwarf_machine_push(m, machine_divide(m, a, b));
         return;
     case 0x1c:
         dwarf_machine_push(m, a - b);
         return;
     case 0x1d:
-        dwarf_machine_push(m, modulo(m, a, b));
+        dwarf_machine_push(m, machine_modulo(m, a, b));
         return;
     case 0x1e:
         dwarf_machine_push(m, a * b);

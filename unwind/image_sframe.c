@@ -63,7 +63,8 @@ bool image_sframe_any(const struct image_sframe *sections)
     return sections->any;
 }
 
-static bool is_for(const struct sframe_section *section, const struct unwind_arch *arch)
+static bool sframe_is_for(const struct sframe_section *section,
+                          const struct unwind_arch *arch)
 {
     switch (section->arch) {
     case SFRAME_AMD64:
@@ -91,7 +92,8 @@ static void image_sframe_read_section(struct image_sframe *s, size_t index)
         return;
     if (sframe_section_init(&section->sframe, section->bytes, size, image->sframe) ==
             CH_OK &&
-        sframe_section_usable(&section->sframe) && is_for(&section->sframe, s->arch) &&
+        sframe_section_usable(&section->sframe) &&
+        sframe_is_for(&section->sframe, s->arch) &&
         section->sframe.bytes.big_endian == s->memory->big_endian)
         section->state = SECTION_READ;
 }

@@ -94,7 +94,7 @@ static struct place *rule_cache_find_place(const struct rule_cache *cache,
     }
 }
 
-static void empty(struct rule_cache *cache)
+static void empty_rule_cache(struct rule_cache *cache)
 {
     cache->used = 0;
     cache->pool_used = 0;
@@ -169,7 +169,7 @@ enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source
         return CH_OK;
     if (cache->used == FULL_PLACES ||
         POOL_BYTES - cache->pool_used < sizeof(struct unwind_row))
-        empty(cache);
+        empty_rule_cache(cache);
     struct place *place = rule_cache_find_place(cache, source, pc);
     *place = (struct place){ .pc = pc,
                              .row = status == CH_OK ? keep_row(cache) : NO_ROW,

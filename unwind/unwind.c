@@ -48,7 +48,7 @@ struct walk {
 };
 
 // A step_fn moves w->state outward and sets the kind and trust of the new frame.
-// try_step undoes the changes of one that fails.
+// unwind_try_step undoes the changes of one that fails.
 typedef enum ch_status step_fn(struct walk *w, struct unwind_frame *frame);
 
 enum ch_status unwind_space_create(const struct unwind_arch *arch,
@@ -292,9 +292,10 @@ struct stand {
     uint64_t sp;
 };
 
-// check_step says whether a step led somewhere: outward, on an aligned stack, to code.
-static enum ch_status check_step(struct walk *w, struct stand from,
-                                 const struct unwind_frame *frame)
+// unwind_check_step says whether a step led somewhere: outward, on an aligned stack, to
+// code.
+static enum ch_status unwind_check_step(struct walk *w, struct stand from,
+                                        const struct unwind_frame *frame)
 {
     uint64_t next_sp = sp_of(w);
     uint64_t next_pc = pc_of(w);
@@ -315,7 +316,7 @@ static enum ch_status check_step(struct walk *w, struct stand from,
     return space_is_code(w->space, next_pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
-static enum ch_status try_step(struct walk *w, step_fn *step)
+static enum ch_status unwind_try_step(struct walk *w, step_fn *step)
 {
     const struct stand from = { pc_of(w), sp_of(w) };
     struct unwind_frame frame;
@@ -323,7 +324,7 @@ static enum ch_status try_step(struct walk *w, step_fn *step)
     enum ch_status status = step(w, &frame);
     w->had_rule = w->had_rule || status != CH_ERR_NOT_FOUND;
     if (status == CH_OK)
-        status = check_step(w, from, &frame);
+        status = unwind_check_step(w, from, &frame);
     if (status != CH_OK) {
         unwind_state_undo(&w->state);
         w->in_libunwind = false;
@@ -339,8 +340,8 @@ static enum ch_status try_step(struct walk *w, step_fn *step)
     return CH_OK;
 }
 
-// begin_at starts a walk at a frame with all registers known.
-static void begin_at(struct walk *w, const struct unwind_registers *registers)
+// unwind_begin_at starts a walk at a frame with all registers known.
+static void unwind_begin_at(struct walk *w, const struct unwind_registers *registers)
 {
     w->state.registers = *registers;
     w->state.known = (uint64_t)FULL_REGISTERS_BITS;
@@ -356,10 +357,10 @@ static bool find_lost(struct walk *w)
     struct walk again = { .space = w->space,
                           .how = SETTING_UNWIND_DWARF,
                           .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CFI) };
-    begin_at(&again, &w->full);
+    unwind_begin_at(&again, &w->full);
     uint64_t sp = sp_of(w);
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
-        if (try_step(&again, step_by_cfi) != CH_OK ||
+        if (unwind_try_step(&again, step_by_cfi) != CH_OK ||
             again.frame.kind == UNWIND_KIND_PC || sp_of(&again) > sp)
             return false;
         if (sp_of(&again) < sp)
@@ -411,20 +412,20 @@ static enum ch_status walk_to_caller(struct walk *w)
     enum ch_status reason = CH_ERR_NOT_FOUND;
     w->had_rule = false;
     if (w->first && !space_is_code(w->space, pc_of(w)) &&
-        try_step(w, step_by_call) == CH_OK)
+        unwind_try_step(w, step_by_call) == CH_OK)
         return CH_OK;
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
         step_fn *way = means[w->how][i];
         bool had_rule = w->had_rule;
-        enum ch_status status = try_step(w, way);
+        enum ch_status status = unwind_try_step(w, way);
         if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&
             way == step_by_cfi) {
             // Once is enough: from here on DWARF is preferred, which recovers what it
             // will need.
             w->how = SETTING_UNWIND_PRECISE;
             w->lost = !find_lost(w);
-            status = try_step(w, step_by_cfi);
+            status = unwind_try_step(w, step_by_cfi);
         }
         // A frame pointer of 0 ends a chain of frame records where the code proves that
         // nothing called it. It does not end the walk where rules say that the stack
@@ -465,7 +466,7 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         .first = true,
         .scan_words = SCAN_WALK_WORDS,
     };
-    begin_at(&w, registers);
+    unwind_begin_at(&w, registers);
 
     for (size_t count = 0; count < UNWIND_MAX_FRAMES; count++) {
         w.frame.address = pc_of(&w);

@@ -32,7 +32,7 @@ static void judge_otlp_answer(const json_t *answer, bool empty, struct verdict *
     }
 }
 
-void otlp_judge(const struct http_reply *reply, struct verdict *out)
+static void otlp_judge(const struct http_reply *reply, struct verdict *out)
 {
     json_auto_t *answer = verdict_answer(reply);
     verdict_begin(out);

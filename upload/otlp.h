@@ -14,6 +14,3 @@ void otlp_send(const struct target *target, const struct shipment *shipment,
 // otlp_ask asks by a request without a record.
 void otlp_ask(const struct target *target, const struct shipment *shipment,
               struct shipment_question *out);
-
-// otlp_judge judges an answer.
-void otlp_judge(const struct http_reply *reply, struct verdict *out);

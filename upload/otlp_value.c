@@ -9,7 +9,7 @@ json_t *otlp_value_string(const char *string)
     return string != NULL ? json_pack("{s:s}", "stringValue", string) : NULL;
 }
 
-json_t *otlp_value_integer(int64_t integer)
+static json_t *otlp_value_integer(int64_t integer)
 {
     char digits[24];
     (void)snprintf(digits, sizeof(digits), "%" PRId64, integer);

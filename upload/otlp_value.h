@@ -9,7 +9,6 @@
 
 // otlp_value_string and the functions below make one value; NULL where there is none.
 json_t *otlp_value_string(const char *string);
-json_t *otlp_value_integer(int64_t integer);
 
 // otlp_value_bytes takes base64, which is also the form it is written in.
 json_t *otlp_value_bytes(const char *base64);

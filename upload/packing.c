@@ -24,7 +24,7 @@ enum ch_status packing_zstd(const void *bytes, size_t size, struct text *out)
     return text_ok(out) && !ZSTD_isError(count) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-enum ch_status packing_gzip(const void *bytes, size_t size, struct text *out)
+static enum ch_status packing_gzip(const void *bytes, size_t size, struct text *out)
 {
     z_stream stream = { .next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)size };
     if (size > UINT_MAX / 2 ||

@@ -14,10 +14,6 @@
 CH_CHECKED enum ch_status packing_zstd(const void *bytes, size_t size,
                                        struct text *out);
 
-// packing_gzip does the same in gzip format.
-CH_CHECKED enum ch_status packing_gzip(const void *bytes, size_t size,
-                                       struct text *out);
-
 // packing_body makes plain the body of request, compressed into packed if it is large.
 // Both texts must outlive the request.
 CH_CHECKED enum ch_status packing_body(const struct text *plain, struct text *packed,

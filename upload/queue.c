@@ -137,10 +137,10 @@ static const char *executable_of(const json_t *report)
     return executable != NULL ? executable : "";
 }
 
-// mark gives all targets that still wait for the report the same state.
-static enum ch_status mark(const struct queue *queue, const char *id,
-                           struct spool_state *state, enum spool_target_state mark,
-                           const char *why)
+// mark_targets gives all targets that still wait for the report the same state.
+static enum ch_status mark_targets(const struct queue *queue, const char *id,
+                                   struct spool_state *state,
+                                   enum spool_target_state mark, const char *why)
 {
     for (size_t i = 0; i < queue->targets.count; i++) {
         struct spool_target *target =
@@ -160,7 +160,7 @@ static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
     (void)snprintf(why, sizeof(why), "held back: more than %llu crashes in %llu ms",
                    (unsigned long long)queue->rate.count,
                    (unsigned long long)queue->rate.ms);
-    return mark(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
+    return mark_targets(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
 }
 
 // take_counts adds to a report the counts of its program's crashes that were not sent,
@@ -180,9 +180,11 @@ static enum ch_status take_counts(struct queue *queue, const char *id, int *lock
     return status;
 }
 
-// admit handles a report that is new to the queue: it checks its program's rate, and
-// adds counts that the report has to carry. It rewrites the report if that changed it.
-static enum ch_status admit(struct queue *queue, struct parcel *parcel, bool *out_send)
+// admit_report handles a report that is new to the queue: it checks its program's rate,
+// and adds counts that the report has to carry. It rewrites the report if that changed
+// it.
+static enum ch_status admit_report(struct queue *queue, struct parcel *parcel,
+                                   bool *out_send)
 {
     const char *fingerprint = report_string(parcel->report, "fingerprint");
     const struct spool_crash crash = { .id = parcel->id,
@@ -248,7 +250,7 @@ static enum ch_status send_parcel(struct queue *queue, struct parcel *parcel,
     bool send = true;
     enum ch_status status = read_delivery_state(queue, parcel->id, &parcel->state);
     if (status == CH_OK && parcel->state.count == 0 && queue->targets.count != 0)
-        status = admit(queue, parcel, &send);
+        status = admit_report(queue, parcel, &send);
     if (status == CH_OK && send)
         status = send_to_all(queue, parcel, totals);
     totals->skipped += !send;
@@ -277,9 +279,10 @@ enum ch_status queue_send(struct queue *queue, const char *id, int *lock_fd,
     return send_report(queue, id, lock_fd, report, totals);
 }
 
-// wants says whether any target may get this report now; if none may, the targets that
-// wait are counted.
-static bool wants(struct queue *queue, const char *id, struct queue_totals *totals)
+// any_target_wants says whether any target may get this report now; if none may, the
+// targets that wait are counted.
+static bool any_target_wants(struct queue *queue, const char *id,
+                             struct queue_totals *totals)
 {
     struct spool_state state;
     struct queue_totals waiting_alone = *totals;
@@ -299,9 +302,10 @@ static bool wants(struct queue *queue, const char *id, struct queue_totals *tota
     return wanted;
 }
 
-// read_own reads the report in ID.json, which must be the report with that id.
-static enum ch_status read_own(int fd, const char *id, json_t **out,
-                               struct report_error *error)
+// read_queued_report reads the report in ID.json, which must be the report with that
+// id.
+static enum ch_status read_queued_report(int fd, const char *id, json_t **out,
+                                         struct report_error *error)
 {
     json_t *report = NULL;
     enum ch_status status = report_read(fd, &report, error);
@@ -347,7 +351,7 @@ static enum ch_status prepare_report(struct queue *queue, const char *id, int *l
         return CH_OK;
     json_decref(*report);
     *report = NULL;
-    return read_own(*lock_fd, id, report, error);
+    return read_queued_report(*lock_fd, id, report, error);
 }
 
 // tell_once reports that a report cannot be read, once for all passes.
@@ -372,7 +376,7 @@ static void give_up_delivery(struct queue *queue, const char *id, enum ch_status
     tell_once(queue, id, why);
     if (status != CH_ERR_LIMIT || read_delivery_state(queue, id, &state) != CH_OK)
         return;
-    if (mark(queue, id, &state, TARGET_FAILED, why) != CH_OK)
+    if (mark_targets(queue, id, &state, TARGET_FAILED, why) != CH_OK)
         say_queue_line(queue, "cannot keep the upload state of report %s", id);
 }
 
@@ -388,7 +392,7 @@ static enum ch_status open_queued_report(struct queue *queue, const char *id,
         errno = saved;
         return status;
     }
-    status = read_own(*out_fd, id, out, error);
+    status = read_queued_report(*out_fd, id, out, error);
     if (status == CH_OK)
         status = prepare_report(queue, id, out_fd, out, error);
     // CH_ERR_IO and CH_ERR_NOT_FOUND from here must not be taken for results of the
@@ -432,7 +436,7 @@ static enum ch_status let_go_of_report(struct queue *queue, const char *id)
     int CH_CLEANUP(file_close) fd = -1;
     enum ch_status status = spool_lock(queue->spool, id, &fd);
     if (status == CH_OK)
-        status = read_own(fd, id, &report, &error);
+        status = read_queued_report(fd, id, &report, &error);
     if (status == CH_OK)
         status = read_delivery_state(queue, id, &state);
     if (status == CH_OK)
@@ -514,7 +518,7 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
         queue->step = (struct queue_step){ .index = i, .count = listing.count };
         if (queue->progress != NULL)
             queue->progress(queue->context, &queue->step);
-        if (wants(queue, listing.entries[i].id, &totals))
+        if (any_target_wants(queue, listing.entries[i].id, &totals))
             run_delivery(queue, listing.entries[i].id, &totals);
     }
     if (next_time != 0 && (totals.next_time == 0 || next_time < totals.next_time))

@@ -32,7 +32,8 @@ static void judge_sentry_answer(const json_t *answer, bool empty, const char *id
         verdict_down(out, "its answer is not Sentry's; is the address right?");
 }
 
-void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out)
+static void sentry_judge(const struct http_reply *reply, const char *id,
+                         struct verdict *out)
 {
     json_auto_t *answer = verdict_answer(reply);
     const struct sentry_limits limits = sentry_limits_parse(reply->kept.bytes);
@@ -62,9 +63,10 @@ static void write_request(const struct target *target, struct text *out_url,
                  target->key);
 }
 
-// post sends the envelope, with the report attached or without.
-static enum ch_status post(const struct target *target, const struct shipment *shipment,
-                           bool attach, struct http_reply *reply)
+// post_envelope sends the envelope, with the report attached or without.
+static enum ch_status post_envelope(const struct target *target,
+                                    const struct shipment *shipment, bool attach,
+                                    struct http_reply *reply)
 {
     struct text CH_CLEANUP(text_deinit) envelope = { 0 };
     struct text CH_CLEANUP(text_deinit) packed = { 0 };
@@ -105,11 +107,11 @@ void sentry_send(const struct target *target, const struct shipment *shipment,
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     verdict_begin(out);
-    enum ch_status status = post(target, shipment, shipment->attach, &reply);
+    enum ch_status status = post_envelope(target, shipment, shipment->attach, &reply);
     if (status == CH_OK && reply.status == TOO_LARGE && shipment->attach) {
         http_reply_deinit(&reply);
         reply = (struct http_reply){ 0 };
-        status = post(target, shipment, false, &reply);
+        status = post_envelope(target, shipment, false, &reply);
     }
     if (status == CH_ERR_NO_MEMORY)
         verdict_down(out, "out of memory");

@@ -15,6 +15,3 @@ void sentry_send(const struct target *target, const struct shipment *shipment,
 // sentry_ask asks by an envelope that says that no event was discarded.
 void sentry_ask(const struct target *target, const struct shipment *shipment,
                 struct shipment_question *out);
-
-// sentry_judge judges an answer to the report called id.
-void sentry_judge(const struct http_reply *reply, const char *id, struct verdict *out);

@@ -16,9 +16,9 @@ static struct http_request request_for(const struct symbols_sending *sending,
                                   .timeout_ms = sending->timeout_ms };
 }
 
-// is_known asks the collector for the size of its file.
-static bool is_known(const struct symbols_sending *sending,
-                     const struct symbols_file *file, const struct text *url)
+// symbols_is_known asks the collector for the size of its file.
+static bool symbols_is_known(const struct symbols_sending *sending,
+                             const struct symbols_file *file, const struct text *url)
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     struct http_request request = request_for(sending, "HEAD", url);
@@ -60,7 +60,7 @@ enum symbols_outcome symbols_send(const struct symbols_sending *sending,
         (void)snprintf(why, why_size, "out of memory");
         return SYMBOLS_DOWN;
     }
-    if (is_known(sending, file, &url))
+    if (symbols_is_known(sending, file, &url))
         return SYMBOLS_KNOWN;
     struct http_request request = request_for(sending, "PUT", &url);
     request.content_type = "application/octet-stream";

@@ -105,8 +105,8 @@ static enum ch_status parse_word(const char *word, struct target *out)
     return CH_ERR_MALFORMED;
 }
 
-static enum ch_status add_word(struct target_list *list, const char *word,
-                               target_refuse_fn *refuse, void *context)
+static enum ch_status add_target_word(struct target_list *list, const char *word,
+                                      target_refuse_fn *refuse, void *context)
 {
     struct target target = { .shown = masked(word) };
     if (target.shown == NULL)
@@ -136,7 +136,7 @@ enum ch_status target_list_parse(const char *list, target_refuse_fn *refuse,
     while (status == CH_OK && rest != NULL) {
         char *word = strsep(&rest, " \t\n");
         if (*word != 0)
-            status = add_word(&targets, word, refuse, context);
+            status = add_target_word(&targets, word, refuse, context);
     }
     free(words);
     if (status != CH_OK) {

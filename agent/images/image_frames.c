@@ -11,7 +11,7 @@
 #include "agent/images/sparse_file.h"
 #include "formats/elf.h"
 
-static uint8_t *read_whole(int fd, size_t size)
+static uint8_t *read_section_bytes(int fd, size_t size)
 {
     uint8_t *bytes = malloc(size);
     size_t done = 0;
@@ -38,7 +38,7 @@ static uint8_t *read_regular(const char *path, size_t *out_size)
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
         info.st_size <= IMAGE_FRAMES_FILE_MAX) {
         *out_size = (size_t)info.st_size;
-        bytes = read_whole(fd, *out_size);
+        bytes = read_section_bytes(fd, *out_size);
     }
     close(fd);
     return bytes;
@@ -82,7 +82,8 @@ enum ch_status image_frames_open(struct target_image *image, struct elf_view *ou
     return status != CH_OK || same_build(out, image) ? status : CH_ERR_NOT_FOUND;
 }
 
-static void find_one(struct target_image *image, struct unwind_image *unwind)
+static void find_unwind_sections(struct target_image *image,
+                                 struct unwind_image *unwind)
 {
     struct elf_view file;
     if (image->eh_frame_hdr_size == 0 && image_frames_open(image, &file) == CH_OK)
@@ -92,7 +93,7 @@ static void find_one(struct target_image *image, struct unwind_image *unwind)
 void image_frames_find(struct target_images *images)
 {
     for (size_t i = 0; i < images->count; i++)
-        find_one(&images->images[i], &images->unwind[i]);
+        find_unwind_sections(&images->images[i], &images->unwind[i]);
 }
 
 // image_frames_open_again opens the image's file for its .debug_frame. What is in a

@@ -13,7 +13,6 @@
 
 enum {
     MAPS_LIMIT_BYTES = 64 << 20,
-    NOTES_LIMIT_BYTES = 64 << 10,
     SEGMENTS_MAX = 256,
     PAGE_BYTES = 4096,
 };
@@ -210,11 +209,12 @@ static bool is_vdso(const struct target_mapping *mapping)
     return mapping->path_size == 6 && memcmp(mapping->path, "[vdso]", 6) == 0;
 }
 
-// find_text ends the image's text at its last executable mapping: one of its own file,
-// or an anonymous one within its extent (programs move their text to huge pages).
+// find_end_of_text ends the image's text at its last executable mapping: one of its own
+// file, or an anonymous one within its extent (programs move their text to huge pages).
 // False: it has none.
-static bool find_text(const struct target_images *all,
-                      const struct target_mapping *header, struct target_image *image)
+static bool find_end_of_text(const struct target_images *all,
+                             const struct target_mapping *header,
+                             struct target_image *image)
 {
     const struct target_mapping *end = all->mappings + all->mapping_count;
     for (const struct target_mapping *mapping = header; mapping < end; mapping++) {
@@ -272,7 +272,7 @@ static enum ch_status find_live_images(struct target_images *out,
         const struct target_mapping *mapping = &out->mappings[i];
         if (!image_may_start(out, i) || repeats_header(out, header, mapping) ||
             !read_live_image(memory, mapping, &image) ||
-            !find_text(out, mapping, &image))
+            !find_end_of_text(out, mapping, &image))
             continue;
         enum ch_status status = append_image(out, &image);
         if (status != CH_OK)
@@ -292,7 +292,8 @@ enum ch_status images_add(struct target_images *images,
         return CH_ERR_NOT_FOUND;
     struct target_mapping part = *mapping;
     part.start = address;
-    if (!read_live_image(memory, &part, &image) || !find_text(images, mapping, &image))
+    if (!read_live_image(memory, &part, &image) ||
+        !find_end_of_text(images, mapping, &image))
         return CH_ERR_NOT_FOUND;
 
     image.owned_path = strdup(path);

@@ -62,9 +62,9 @@ static char thread_state(pid_t pid, pid_t tid)
     return state;
 }
 
-// seize asks one new thread to stop. A thread that cannot be traced stays in the list,
-// so that it is not tried again.
-static void seize(struct stop *stop, pid_t tid)
+// stop_seize asks one new thread to stop. A thread that cannot be traced stays in the
+// list, so that it is not tried again.
+static void stop_seize(struct stop *stop, pid_t tid)
 {
     struct stopped_thread *thread = append_stopped_thread(stop, tid);
     if (thread == NULL)
@@ -89,7 +89,7 @@ static size_t note_listed(struct stop *stop, pid_t tid, pid_t free_tid, bool fir
     if (tid <= 0 || (!first && stop_knows(stop, tid)))
         return 0;
     if (tid != free_tid) {
-        seize(stop, tid);
+        stop_seize(stop, tid);
         return 1;
     }
     struct stopped_thread *thread = append_stopped_thread(stop, tid);

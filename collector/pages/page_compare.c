@@ -132,7 +132,7 @@ static bool compared_frames_alike(const struct stacks *stacks, size_t i, size_t 
                        compared_frame_key(json_array_get(stacks->frames[1], k)));
 }
 
-static void measure(struct stacks *stacks)
+static void measure_stacks(struct stacks *stacks)
 {
     for (size_t i = stacks->counts[0]; i-- > 0;) {
         for (size_t k = stacks->counts[1]; k-- > 0;) {
@@ -199,7 +199,7 @@ static void write_stacks(struct pair *pair)
         size_t count = json_array_size(stacks->frames[i]);
         stacks->counts[i] = count < FRAMES_COMPARED ? count : FRAMES_COMPARED;
     }
-    measure(stacks);
+    measure_stacks(stacks);
     html_write(
         pair->out,
         "<section class=\"card\"><h2>Crashed threads <small>%d frames in both"
@@ -238,8 +238,8 @@ static json_t *keep_crashed_thread(const json_t *report)
     return thread != NULL ? json_pack("[O]", thread) : json_array();
 }
 
-static void part_init(struct part *part, const struct viewed_report *viewed,
-                      const char *id)
+static void compare_part_init(struct part *part, const struct viewed_report *viewed,
+                              const char *id)
 {
     static const char *const kept[] = { "crash",   "time", "release", "environment",
                                         "process", "host", "tags" };
@@ -296,7 +296,7 @@ void page_compare(struct http_request *request)
     if (!read_compared_ids(request, ids))
         return;
     while (opened < 2 && viewed_report_open(request, ids[opened], &viewed)) {
-        part_init(&parts[opened], &viewed, ids[opened]);
+        compare_part_init(&parts[opened], &viewed, ids[opened]);
         viewed_report_close(&viewed);
         opened++;
     }

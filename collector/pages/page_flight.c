@@ -113,7 +113,7 @@ static void draw_event(struct picture *picture, const json_t *event)
     picture->open[depth] = NULL;
 }
 
-static int deepest(const json_t *events, size_t first)
+static int deepest_level(const json_t *events, size_t first)
 {
     int64_t depths = 1;
     for (size_t i = first; i < json_array_size(events); i++) {
@@ -123,7 +123,7 @@ static int deepest(const json_t *events, size_t first)
     return depths > DEPTHS_DRAWN ? DEPTHS_DRAWN : (int)depths;
 }
 
-static void draw(struct text *out, const json_t *events, const char *moment)
+static void draw_calls(struct text *out, const json_t *events, const char *moment)
 {
     size_t count = json_array_size(events);
     size_t first = count > EVENTS_DRAWN ? count - EVENTS_DRAWN : 0;
@@ -135,7 +135,7 @@ static void draw(struct text *out, const json_t *events, const char *moment)
         out,
         "<svg class=\"flight\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\""
         " role=\"img\" aria-label=\"Calls over time\">",
-        WIDTH, deepest(events, first) * LANE);
+        WIDTH, deepest_level(events, first) * LANE);
     for (size_t i = first; i < count && !page_is_full(out); i++)
         draw_event(&picture, json_array_get(events, i));
     for (int depth = 0; depth < DEPTHS_DRAWN; depth++) {
@@ -189,7 +189,7 @@ static void write_thread_flight(struct text *out, const json_t *thread,
                report_flag(thread, "ended") ? ", it had ended" : "");
     if (count == 0)
         return;
-    draw(out, events, moment);
+    draw_calls(out, events, moment);
     write_open_call(out, thread);
     size_t first = count > EVENTS_LISTED ? count - EVENTS_LISTED : 0;
     html_write(out,

@@ -127,8 +127,8 @@ void page_groups_write_nothing(struct text *out, const struct http_request *requ
                request->host != NULL ? request->host : "THIS-ADDRESS");
 }
 
-static void write_more(struct text *out, const struct http_request *request,
-                       const struct filter *filter, const char *next)
+static void write_more_groups(struct text *out, const struct http_request *request,
+                              const struct filter *filter, const char *next)
 {
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_query(request, filter, &query);
@@ -196,7 +196,7 @@ static void write_list(struct http_request *request, struct filter *filter,
     write_bulk(out, request, filter);
     html_write(out, "</form>");
     if (next[0] != 0)
-        write_more(out, request, filter, next);
+        write_more_groups(out, request, filter, next);
 }
 
 void page_groups(struct http_request *request)

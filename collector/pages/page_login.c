@@ -24,9 +24,9 @@ void page_login_write(struct text *out, const char *to, const char *complaint)
     page_end(out);
 }
 
-// is_here is true for a path of this collector, and false for what leads to another
+// is_own_path is true for a path of this collector, and false for what leads to another
 // site.
-static bool is_here(const char *to)
+static bool is_own_path(const char *to)
 {
     // Browsers read `//host` and `/\host` as the address of another host.
     if (to[0] != '/' || to[1] == '/' || to[1] == '\\' || strlen(to) >= HTTP_TARGET_SIZE)
@@ -66,7 +66,7 @@ void page_post_login(struct http_request *request)
     }
     const char *to = form_value(&form, "to");
     const char *sent = form_value(&form, "token");
-    to = to != NULL && is_here(to) ? to : "/";
+    to = to != NULL && is_own_path(to) ? to : "/";
     if (tokens[0] == NULL || sent == NULL || !access_is_token(tokens, sent, &token)) {
         request->answer.status = 401;
         request->answer.content_type = "text/html; charset=utf-8";

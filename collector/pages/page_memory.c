@@ -32,7 +32,7 @@ static void write_memory_row(struct text *out, uint64_t address,
     html_write(out, " %.*s\n", (int)size, shown);
 }
 
-static void write_run(struct text *out, const json_t *run)
+static void write_memory_run(struct text *out, const json_t *run)
 {
     unsigned char bytes[RUN_BYTES];
     const char *digits = report_string(run, "bytes");
@@ -68,7 +68,7 @@ void page_memory_write(struct text *out, const json_t *report)
                " <small>%zu places that registers point at</small></h2></summary>\n",
                count);
     for (size_t i = 0; i < count && i < RUNS_SHOWN && !page_is_full(out); i++)
-        write_run(out, json_array_get(runs, i));
+        write_memory_run(out, json_array_get(runs, i));
     html_write(out, "</details></section>\n");
 }
 

@@ -64,8 +64,8 @@ static bool find_lines(struct page_sources *sources, const json_t *frame,
     return false;
 }
 
-// line_of is the frame's own line among lines.
-static const char *line_of(const struct source_lines *lines, const json_t *frame)
+// source_line_of is the frame's own line among lines.
+static const char *source_line_of(const struct source_lines *lines, const json_t *frame)
 {
     return lines->lines[(uint64_t)report_integer(frame, "line", 0) - lines->first];
 }
@@ -92,7 +92,7 @@ void page_source_write(struct text *out, struct page_sources *sources,
     if (sources == NULL || sources->shown == FRAMES_WITH_LINES ||
         !find_lines(sources, frame, &lines))
         return;
-    const char *line = line_of(&lines, frame);
+    const char *line = source_line_of(&lines, frame);
     bool open = may_open && !sources->opened;
     sources->opened = sources->opened || open;
     sources->shown++;
@@ -109,7 +109,7 @@ void page_source_line(struct text *out, struct page_sources *sources,
 {
     struct source_lines lines;
     if (find_lines(sources, frame, &lines)) {
-        const char *line = line_of(&lines, frame);
+        const char *line = source_line_of(&lines, frame);
         text_append_string(out, line + strspn(line, " \t"));
     }
 }

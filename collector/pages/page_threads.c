@@ -66,7 +66,7 @@ static uint64_t hash_frames(const json_t *frames)
     return hash;
 }
 
-static void add_name(struct stack *stack, const json_t *thread)
+static void add_thread_name(struct stack *stack, const json_t *thread)
 {
     const char *name = report_string(thread, "name");
     if (stack->count > NAMES_SHOWN)
@@ -87,7 +87,7 @@ static void add_listed_thread(struct stacks *stacks, const json_t *thread)
             !thread_frames_alike(report_frames(stack->thread), frames))
             continue;
         stack->count++;
-        add_name(stack, thread);
+        add_thread_name(stack, thread);
         return;
     }
     if (stacks->count == STACKS_SHOWN) {
@@ -96,7 +96,7 @@ static void add_listed_thread(struct stacks *stacks, const json_t *thread)
     }
     struct stack *stack = &stacks->stacks[stacks->count++];
     *stack = (struct stack){ .thread = thread, .hash = hash, .count = 1 };
-    add_name(stack, thread);
+    add_thread_name(stack, thread);
 }
 
 static void stacks_deinit(struct stacks *stacks)

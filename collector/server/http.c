@@ -164,7 +164,7 @@ static void find_route(struct http_request *request, const char *method,
         http_fail(request, 404, "there is nothing at this address");
 }
 
-static const char *header(struct call *call, const char *name)
+static const char *request_header(struct call *call, const char *name)
 {
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
@@ -175,7 +175,8 @@ static bool shows_token(struct call *call)
     const char *const *tokens = call->server->options->tokens;
     size_t *token = &call->request.token;
     bool browser = call->request.route->access != HTTP_WRITE;
-    if (access_authorized(tokens, header(call, "Authorization"), browser, token))
+    if (access_authorized(tokens, request_header(call, "Authorization"), browser,
+                          token))
         return true;
     return browser &&
            access_cookie_ok(tokens,
@@ -188,8 +189,8 @@ static void check_access(struct call *call)
 {
     const char *const *tokens = call->server->options->tokens;
     enum http_access access = call->request.route->access;
-    const char *site = header(call, "Sec-Fetch-Site");
-    const char *host = header(call, "Host");
+    const char *site = request_header(call, "Sec-Fetch-Site");
+    const char *host = request_header(call, "Host");
     bool form = access == HTTP_FORM || access == HTTP_LOGIN;
     if (access == HTTP_OPEN)
         return;
@@ -199,7 +200,7 @@ static void check_access(struct call *call)
                   " localhost alone");
     else if (access != HTTP_LOGIN && !shows_token(call))
         http_fail(&call->request, 401, "a valid token is needed");
-    else if (form && !access_same_origin(site, header(call, "Origin"), host))
+    else if (form && !access_same_origin(site, request_header(call, "Origin"), host))
         http_fail(&call->request, 403, "only pages of this collector may send forms");
     else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
              strcmp(site, "same-origin") != 0)
@@ -208,7 +209,7 @@ static void check_access(struct call *call)
 
 static void check_length(struct call *call)
 {
-    const char *length = header(call, "Content-Length");
+    const char *length = request_header(call, "Content-Length");
     size_t limit = call->request.route->body_limit;
     if (length != NULL && strtoull(length, NULL, 10) > limit)
         http_fail(&call->request, 413,
@@ -241,9 +242,9 @@ static struct call *begin_call(struct http_server *server,
 
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_parameter,
                               request);
-    request->content_encoding = header(call, "Content-Encoding");
-    request->host = header(call, "Host");
-    const char *scheme = header(call, "X-Forwarded-Proto");
+    request->content_encoding = request_header(call, "Content-Encoding");
+    request->host = request_header(call, "Host");
+    const char *scheme = request_header(call, "X-Forwarded-Proto");
     request->secure = scheme != NULL && strcmp(scheme, "https") == 0;
     find_route(request, method, server->options);
     if (request->answer.status == 0)
@@ -325,7 +326,7 @@ static void tell_request(struct call *call, size_t sent)
 {
     struct http_seen seen = { .method = call->method,
                               .path = call->request.path,
-                              .forwarded = header(call, "X-Forwarded-For"),
+                              .forwarded = request_header(call, "X-Forwarded-For"),
                               .status = call->request.answer.status,
                               .received = call->received,
                               .sent = sent,
@@ -382,7 +383,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             return MHD_NO;
         // A client that asks first (Expect: 100-continue) is refused before it sends
         // the body.
-        return call->request.answer.status != 0 && header(call, "Expect") != NULL
+        return call->request.answer.status != 0 &&
+                       request_header(call, "Expect") != NULL
                    ? send_answer(call)
                    : MHD_YES;
     }

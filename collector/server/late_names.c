@@ -72,7 +72,7 @@ static void append_range(json_t *out, const json_t *frames, size_t start, size_t
         json_array_append(out, json_array_get(frames, i));
 }
 
-static bool same_place(const json_t *a, const json_t *b)
+static bool same_late_place(const json_t *a, const json_t *b)
 {
     const char *first = report_string(a, "address");
     const char *second = report_string(b, "address");
@@ -92,7 +92,7 @@ static json_t *merge_frames(const json_t *mine, const json_t *theirs)
         size_t mine_end = physical_end(mine, i);
         size_t theirs_end = physical_end(theirs, j);
         const json_t *last = json_array_get(mine, mine_end - 1);
-        if (!same_place(last, json_array_get(theirs, theirs_end - 1)))
+        if (!same_late_place(last, json_array_get(theirs, theirs_end - 1)))
             break;
         if (frame_is_nameless(last))
             append_range(merged, theirs, j, theirs_end);

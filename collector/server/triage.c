@@ -20,8 +20,8 @@ static bool field_fits(const char *value, size_t size)
     return value == NULL || strlen(value) < size;
 }
 
-// check fails the request for what is invalid for any group.
-static bool check(struct http_request *request, const struct triage *triage)
+// check_triage fails the request for what is invalid for any group.
+static bool check_triage(struct http_request *request, const struct triage *triage)
 {
     const struct store_decision *decision = &triage->decision;
     if (decision->status != NULL && !is_status(decision->status))
@@ -78,7 +78,7 @@ bool triage_do(struct http_request *request, const struct triage *triage,
         http_fail(request, 404, "there is no such group");
         return false;
     }
-    if (!check(request, triage) ||
+    if (!check_triage(request, triage) ||
         !finish_triage(request,
                        store_decide(store, request->id, &triage->decision, error),
                        "group"))

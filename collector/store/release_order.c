@@ -66,7 +66,7 @@ static struct piece take_piece(const char **cursor)
     return piece;
 }
 
-static int compare_text(const struct piece *a, const struct piece *b)
+static int compare_release_text(const struct piece *a, const struct piece *b)
 {
     size_t shorter = a->size < b->size ? a->size : b->size;
     int order = strncasecmp(a->start, b->start, shorter);
@@ -85,7 +85,7 @@ static int compare_pieces(const struct piece *a, const struct piece *b)
         return a->number ? 1 : -1;
     if (a->number && a->size != b->size)
         return a->size > b->size ? 1 : -1;
-    return compare_text(a, b);
+    return compare_release_text(a, b);
 }
 
 bool release_order(const char *a, const char *b, int *out)

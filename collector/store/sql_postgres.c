@@ -303,8 +303,8 @@ static void postgres_rollback(struct sql *sql)
     sql->transient = false;
 }
 
-static PGresult *execute(struct postgres *postgres, const char *text,
-                         const struct sql_value *values, size_t count)
+static PGresult *execute_postgres(struct postgres *postgres, const char *text,
+                                  const struct sql_value *values, size_t count)
 {
     struct bound bound;
     bind_postgres_value(&bound, values, count);
@@ -321,11 +321,11 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     append_translated(&translated, text);
     if (!text_ok(&translated))
         return CH_ERR_NO_MEMORY;
-    PGresult *result = execute(postgres, translated.bytes, values, count);
+    PGresult *result = execute_postgres(postgres, translated.bytes, values, count);
     // The server may have been restarted since the last query.
     if (PQstatus(postgres->connection) == CONNECTION_BAD && connect_again(postgres)) {
         PQclear(result);
-        result = execute(postgres, translated.bytes, values, count);
+        result = execute_postgres(postgres, translated.bytes, values, count);
     }
     text_deinit(&translated);
     struct awaited awaited = { .visit = visit, .context = context };

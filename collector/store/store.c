@@ -128,8 +128,8 @@ void store_remove_empty(struct sql *sql, const struct sql_value *groups)
     sql_queue(sql, STORE_REMOVE_EMPTY_FACETS, groups, 1, NULL, NULL);
 }
 
-// attempt runs a job once, up to and including its commit.
-static enum ch_status attempt(struct store *store, const struct store_job *job)
+// attempt_job runs a job once, up to and including its commit.
+static enum ch_status attempt_job(struct store *store, const struct store_job *job)
 {
     struct sql *sql = store->writer;
     enum ch_status status =
@@ -153,7 +153,7 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
     bool again = true;
     pthread_mutex_lock(&store->writing);
     for (int i = 0; i < STORE_ATTEMPTS && again; i++) {
-        status = attempt(store, job);
+        status = attempt_job(store, job);
         again = status != CH_OK && store->writer->transient;
         if (status == CH_OK)
             break;

@@ -266,7 +266,7 @@ static bool is_regression(const struct found_group *group, const struct entry *e
     return later && strcmp(entry->release, group->status_release) != 0;
 }
 
-static void regress(struct sql *sql, const struct planned *planned)
+static void regress_groups(struct sql *sql, const struct planned *planned)
 {
     struct found_group *group = planned->group;
     const struct entry *entry = planned->upload->entry;
@@ -293,9 +293,9 @@ static void keep_first_release(struct sql *sql, const struct planned *planned)
     sql_queue(sql, STORE_SET_FIRST_RELEASE, values, 2, NULL, NULL);
 }
 
-// count_in queues the counts of what was written, and recomputes groups that lost
+// count_in_batch queues the counts of what was written, and recomputes groups that lost
 // reports. The commit waits for all of it.
-static enum ch_status count_in(struct sql *sql, struct batch *batch)
+static enum ch_status count_in_batch(struct sql *sql, struct batch *batch)
 {
     enum ch_status status = store_tally_queue(&batch->tally, sql);
     if (status != CH_OK || batch->old_groups.size == 0)
@@ -341,11 +341,11 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         struct planned *planned = batch->order[i];
         memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
         write_parts(sql, planned);
-        regress(sql, planned);
+        regress_groups(sql, planned);
         keep_first_release(sql, planned);
         store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
     }
-    return count_in(sql, batch);
+    return count_in_batch(sql, batch);
 }
 
 static enum ch_status add_batch(struct sql *sql, void *context)

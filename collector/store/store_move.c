@@ -43,7 +43,7 @@ static void step_deinit(struct step *step)
     text_deinit(&step->left);
 }
 
-static void take_move(void *context, const struct sql_row *row)
+static void read_move_row(void *context, const struct sql_row *row)
 {
     struct move *move = context;
     move->number = sql_row_number(row, 0);
@@ -114,7 +114,7 @@ static void end_merge(struct sql *sql, const struct move *move)
         sql_queue(sql, statements[i], numbers, i < OF_BOTH ? 2 : 1, NULL, NULL);
 }
 
-static void end_move(struct sql *sql, struct step *step)
+static void end_store_move(struct sql *sql, struct step *step)
 {
     struct sql_value number = sql_number(step->move.number);
     sql_queue(sql, STORE_MOVE_END, &number, 1, NULL, NULL);
@@ -128,11 +128,13 @@ static void end_move(struct sql *sql, struct step *step)
     store_remove_empty(sql, &left);
 }
 
-enum ch_status store_move_step(struct sql *sql, bool *out_more)
+// store_move_step takes one step in the current transaction, which must be exclusive.
+// out_more is false when nothing was left to do.
+static enum ch_status store_move_step(struct sql *sql, bool *out_more)
 {
     CH_CLEANUP(step_deinit) struct step step = { 0 };
     struct move *move = &step.move;
-    sql_queue(sql, STORE_MOVE_FIND, NULL, 0, take_move, move);
+    sql_queue(sql, STORE_MOVE_FIND, NULL, 0, read_move_row, move);
     enum ch_status status = sql_flush(sql);
     *out_more = move->number != 0;
     if (status != CH_OK || move->number == 0)
@@ -150,7 +152,7 @@ enum ch_status store_move_step(struct sql *sql, bool *out_more)
     if (step.seen == STORE_MOVE_STEP)
         sql_queue(sql, STORE_MOVE_ON, on, 3, NULL, NULL);
     else
-        end_move(sql, &step);
+        end_store_move(sql, &step);
     return sql_flush(sql);
 }
 
@@ -159,7 +161,7 @@ enum ch_status store_move_begin(struct sql *sql, int64_t source, int64_t target,
 {
     bool more = false;
     struct move other = { 0 };
-    sql_queue(sql, STORE_MOVE_FIND, NULL, 0, take_move, &other);
+    sql_queue(sql, STORE_MOVE_FIND, NULL, 0, read_move_row, &other);
     enum ch_status status = sql_flush(sql);
     if (status != CH_OK || other.number != 0)
         return status != CH_OK ? status : CH_ERR_LIMIT;
@@ -169,7 +171,7 @@ enum ch_status store_move_begin(struct sql *sql, int64_t source, int64_t target,
     return store_move_step(sql, &more);
 }
 
-static enum ch_status take_step(struct sql *sql, void *context)
+static enum ch_status move_next_step(struct sql *sql, void *context)
 {
     return store_move_step(sql, context);
 }
@@ -187,9 +189,10 @@ static bool is_moving(struct store *store)
 enum ch_status store_move(struct store *store, bool *out_more,
                           char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = {
-        .what = "move reports", .alone = true, .work = take_step, .context = out_more
-    };
+    struct store_job job = { .what = "move reports",
+                             .alone = true,
+                             .work = move_next_step,
+                             .context = out_more };
     *out_more = false;
     return is_moving(store) ? store_transact(store, &job, error) : CH_OK;
 }

@@ -5,10 +5,6 @@
 #pragma once
 #include "collector/store/store_internal.h"
 
-// store_move_step takes one step in the current transaction, which must be exclusive.
-// out_more is false when nothing was left to do.
-CH_CHECKED enum ch_status store_move_step(struct sql *sql, bool *out_more);
-
 // store_move_begin begins a move and takes its first step, which completes a small one.
 // With an empty fingerprint all reports of source go to target, and source ends.
 // Otherwise the reports of the fingerprint go to their own group. No other move may be

@@ -68,7 +68,9 @@ static void query_add_value(struct store_query *query, const char *sql,
     }
 }
 
-void store_query_add_text(struct store_query *query, const char *sql, const char *value)
+// store_query_add_text appends SQL in which every `?` is value.
+static void store_query_add_text(struct store_query *query, const char *sql,
+                                 const char *value)
 {
     query_add_value(query, sql, sql_text(value));
 }
@@ -268,8 +270,9 @@ static bool is_of_reports(const struct store_term *term)
     return term->key < STORE_KEY_FIRST_RELEASE;
 }
 
-// narrow adds a filter's conditions on a report r.
-static void narrow(struct store_query *query, const struct store_filter *filter)
+// narrow_to_filter adds a filter's conditions on a report r.
+static void narrow_to_filter(struct store_query *query,
+                             const struct store_filter *filter)
 {
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
@@ -396,7 +399,7 @@ void store_query_narrow_reports(struct store_query *query,
                  FACET_KIND)
             add_facet_search(query, "r.group_number", term);
     }
-    narrow(query, filter);
+    narrow_to_filter(query, filter);
 }
 
 // add_group_search keeps the groups that may have a report for which the term holds.
@@ -446,7 +449,7 @@ void store_query_narrow_groups(struct store_query *query,
         return;
     store_query_add(query, " AND EXISTS(SELECT 1 FROM reports r WHERE"
                            " r.group_number = g.number");
-    narrow(query, filter);
+    narrow_to_filter(query, filter);
     store_query_add(query, ")");
 }
 
@@ -485,7 +488,7 @@ void store_query_add_count(struct store_query *query, const struct store_filter 
     } else {
         store_query_add(query, "(SELECT count(*) FROM reports r WHERE r.group_number ="
                                " g.number");
-        narrow(query, filter);
+        narrow_to_filter(query, filter);
         store_query_add(query, ")");
     }
 }

@@ -27,10 +27,7 @@ void store_query_deinit(struct store_query *query);
 // store_query_add appends SQL without values.
 void store_query_add(struct store_query *query, const char *sql);
 
-// store_query_add_text and store_query_add_number append SQL in which every `?` is
-// value.
-void store_query_add_text(struct store_query *query, const char *sql,
-                          const char *value);
+// store_query_add_number appends SQL in which every `?` is value.
 void store_query_add_number(struct store_query *query, const char *sql, int64_t value);
 
 // store_query_narrow_reports adds a filter's conditions on a report r in a group g, and

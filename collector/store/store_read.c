@@ -161,8 +161,8 @@ static enum ch_status count_filtered(const struct listing *listing, int64_t numb
                            &group->filtered_count);
 }
 
-static enum ch_status gather(const struct listing *listing, int64_t number,
-                             struct gathered *out)
+static enum ch_status gather_rows(const struct listing *listing, int64_t number,
+                                  struct gathered *out)
 {
     struct sql *sql = listing->sql;
     out->group.trend_day = moment_now() / MOMENT_DAY_MS;
@@ -220,7 +220,7 @@ static void list_group(void *context, const struct sql_row *row)
     listing->last_place = sql_row_number(row, GROUP_PLACE);
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
     // A group without its trend is better than no group.
-    enum ch_status status = gather(listing, listing->last_number, &gathered);
+    enum ch_status status = gather_rows(listing, listing->last_number, &gathered);
     (void)status;
     listing->visit_group(listing->context, &gathered.group);
 }

@@ -204,7 +204,7 @@ static const struct {
                                     STORE_SCHEMA_VERSION) "); COMMIT" },
 };
 
-static enum ch_status migrate(struct sql *sql, int64_t from)
+static enum ch_status migrate_schema(struct sql *sql, int64_t from)
 {
     enum ch_status status = CH_OK;
     for (int64_t i = from; i < STORE_SCHEMA_VERSION && status == CH_OK; i++) {
@@ -228,7 +228,7 @@ enum ch_status store_schema_open(struct sql *sql, char error[SQL_ERROR_SIZE])
                  (long long)found, STORE_SCHEMA_VERSION);
         status = CH_ERR_UNSUPPORTED;
     } else if (status == CH_OK) {
-        status = migrate(sql, found);
+        status = migrate_schema(sql, found);
     }
     if (status != CH_OK && status != CH_ERR_UNSUPPORTED)
         snprintf(error, SQL_ERROR_SIZE, "%s", sql->error);

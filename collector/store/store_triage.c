@@ -52,8 +52,9 @@ static void keep_newest(void *context, const struct sql_row *row)
         entry_copy(deciding->newest, sizeof(deciding->newest), sql_row_text(row, 0));
 }
 
-// apply changes the group as decided; a new status gets the release in which it holds.
-static void apply(struct deciding *deciding)
+// apply_triage changes the group as decided; a new status gets the release in which it
+// holds.
+static void apply_triage(struct deciding *deciding)
 {
     const struct store_decision *decision = deciding->decision;
     struct decided *group = &deciding->group;
@@ -70,7 +71,7 @@ static void apply(struct deciding *deciding)
     entry_copy(group->status, sizeof(group->status), decision->status);
 }
 
-static enum ch_status decide(struct sql *sql, void *context)
+static enum ch_status decide_status(struct sql *sql, void *context)
 {
     struct deciding *deciding = context;
     struct decided *group = &deciding->group;
@@ -83,7 +84,7 @@ static enum ch_status decide(struct sql *sql, void *context)
     status = sql_flush(sql);
     if (status != CH_OK)
         return status;
-    apply(deciding);
+    apply_triage(deciding);
     struct sql_value values[] = { number,
                                   sql_text(group->status),
                                   sql_text(group->release),
@@ -99,9 +100,10 @@ enum ch_status store_decide(struct store *store, const char *id,
                             char error[STORE_ERROR_SIZE])
 {
     struct deciding deciding = { .id = id, .decision = decision };
-    struct store_job job = {
-        .what = "keep the decision", .alone = true, .work = decide, .context = &deciding
-    };
+    struct store_job job = { .what = "keep the decision",
+                             .alone = true,
+                             .work = decide_status,
+                             .context = &deciding };
     return store_transact(store, &job, error);
 }
 
@@ -112,7 +114,7 @@ struct merging {
     const char *into;
 };
 
-static enum ch_status merge(struct sql *sql, void *context)
+static enum ch_status merge_groups(struct sql *sql, void *context)
 {
     const struct merging *merging = context;
     struct decided from;
@@ -130,9 +132,10 @@ static enum ch_status merge(struct sql *sql, void *context)
     return store_move_begin(sql, from.number, into.number, "");
 }
 
-// begin_move runs a job that moves reports, once no other move is in progress.
-static enum ch_status begin_move(struct store *store, const struct store_job *job,
-                                 char error[STORE_ERROR_SIZE])
+// begin_triage_move runs a job that moves reports, once no other move is in progress.
+static enum ch_status begin_triage_move(struct store *store,
+                                        const struct store_job *job,
+                                        char error[STORE_ERROR_SIZE])
 {
     enum ch_status status = store_move_for(store, MOVING_MS, error);
     return status == CH_OK ? store_transact(store, job, error) : status;
@@ -142,10 +145,11 @@ enum ch_status store_merge(struct store *store, const char *from, const char *in
                            char error[STORE_ERROR_SIZE])
 {
     struct merging merging = { .from = from, .into = into };
-    struct store_job job = {
-        .what = "merge the groups", .alone = true, .work = merge, .context = &merging
-    };
-    return begin_move(store, &job, error);
+    struct store_job job = { .what = "merge the groups",
+                             .alone = true,
+                             .work = merge_groups,
+                             .context = &merging };
+    return begin_triage_move(store, &job, error);
 }
 
 static enum ch_status split_group(struct sql *sql, void *context)
@@ -174,5 +178,5 @@ enum ch_status store_split(struct store *store, const char *fingerprint,
                              .alone = true,
                              .work = split_group,
                              .context = (void *)(uintptr_t)fingerprint };
-    return begin_move(store, &job, error);
+    return begin_triage_move(store, &job, error);
 }

@@ -29,7 +29,7 @@ static void take_crowded(void *context, const struct sql_row *row)
     crowded->kept = sql_row_number(row, 1);
 }
 
-static enum ch_status find_old(struct sql *sql, struct trimming *trimming)
+static enum ch_status find_old_reports(struct sql *sql, struct trimming *trimming)
 {
     struct sql_value values[] = {
         sql_number(moment_now() - trimming->retention->age_ms),
@@ -71,7 +71,7 @@ static enum ch_status trim_oldest(struct sql *sql, void *context)
     text_clear(&trimming->reports);
     text_clear(&trimming->groups);
     if (trimming->retention->age_ms != 0)
-        status = find_old(sql, trimming);
+        status = find_old_reports(sql, trimming);
     if (status == CH_OK && trimming->removed == 0 &&
         trimming->retention->per_group != 0)
         status = find_crowded(sql, trimming);

@@ -67,7 +67,7 @@ static void take_week(void *context, const struct sql_row *row)
         weeks->weeks[weeks->count++] = sql_row_number(row, 0);
 }
 
-static enum ch_status find_left(struct sql *sql, int64_t week, int64_t *out)
+static enum ch_status find_week_left(struct sql *sql, int64_t week, int64_t *out)
 {
     char query[SCRIPT_SIZE];
     snprintf(query, sizeof(query),
@@ -76,18 +76,18 @@ static enum ch_status find_left(struct sql *sql, int64_t week, int64_t *out)
     return sql_query(sql, query, NULL, 0, sql_take_number, out);
 }
 
-// drop_one drops a week's partition if it is empty, which is checked again after
+// drop_week drops a week's partition if it is empty, which is checked again after
 // everybody else is locked out.
-static enum ch_status drop_one(struct sql *sql, int64_t week, size_t *dropped)
+static enum ch_status drop_week(struct sql *sql, int64_t week, size_t *dropped)
 {
     char script[SCRIPT_SIZE];
     int64_t left = 0;
-    enum ch_status status = find_left(sql, week, &left);
+    enum ch_status status = find_week_left(sql, week, &left);
     if (status != CH_OK || left != 0)
         return status;
     status = sql_script(sql, "LOCK TABLE ONLY bodies IN ACCESS EXCLUSIVE MODE");
     if (status == CH_OK)
-        status = find_left(sql, week, &left);
+        status = find_week_left(sql, week, &left);
     if (status != CH_OK || left != 0)
         return status;
     snprintf(script, sizeof(script), "DROP TABLE bodies_%lld", (long long)week);
@@ -110,7 +110,7 @@ static enum ch_status drop_empty(struct sql *sql, int64_t first_kept, size_t *dr
                            " WHERE week < ?1 ORDER BY week",
                            &value, 1, take_week, &weeks);
     for (size_t i = 0; i < weeks.count && status == CH_OK; i++)
-        status = drop_one(sql, weeks.weeks[i], dropped);
+        status = drop_week(sql, weeks.weeks[i], dropped);
     return status == CH_OK ? sql_script(sql, "COMMIT") : status;
 }
 

@@ -85,7 +85,7 @@ static struct need classify_structure(const struct type_table *table,
     return need;
 }
 
-static struct need classify(const struct type_table *table, uint32_t index)
+static struct need classify_type(const struct type_table *table, uint32_t index)
 {
     const struct type *type = &table->types[type_strip(table, index)];
     switch (type->kind) {
@@ -114,7 +114,7 @@ void argument_abi_init(struct argument_abi *abi, const struct type_table *table,
     *abi = (struct argument_abi){ .table = table };
     if (is_void(table, result))
         return;
-    struct need need = classify(table, result);
+    struct need need = classify_type(table, result);
     const struct type *type = &table->types[type_strip(table, result)];
     abi->lost = need.unknown;
     if (need.memory && type->kind != TYPE_FLOAT) // the caller passes its address
@@ -125,7 +125,7 @@ struct argument_abi_place argument_abi_next(struct argument_abi *abi, uint32_t t
 {
     static const uint8_t registers[GENERAL_MAX] = { 5, 4, 1, 2, 8, 9 };
     struct argument_abi_place place = { .kind = ARGUMENT_UNPLACED };
-    struct need need = classify(abi->table, type);
+    struct need need = classify_type(abi->table, type);
     abi->lost = abi->lost || need.unknown;
     if (abi->lost)
         return place;

@@ -27,8 +27,8 @@ static enum ch_status code_decode(const struct source *source, uint64_t vaddr,
                          : CH_ERR_UNSUPPORTED;
 }
 
-static enum ch_status add_step(struct argument_code *code,
-                               const struct argument_step *step)
+static enum ch_status add_code_step(struct argument_code *code,
+                                    const struct argument_step *step)
 {
     if (!array_reserve(&code->steps, &code->capacity, code->count,
                        sizeof(code->steps[0])))
@@ -50,7 +50,7 @@ static enum ch_status decode_inside(struct argument_code *code,
         enum ch_status status = instruction_read_effects(
             bytes + at, (size_t)(code->size - at), step.vaddr, &step.effects);
         if (status == CH_OK)
-            status = add_step(code, &step);
+            status = add_code_step(code, &step);
         if (status != CH_OK)
             return status == CH_ERR_NO_MEMORY ? status : CH_ERR_UNSUPPORTED;
         at += step.effects.length;
@@ -110,7 +110,7 @@ static bool follow_run(struct argument_code *code, struct outside *outside,
     while (outside->found.count < OUTSIDE_STEPS) {
         struct argument_step step;
         if (code_decode(source, vaddr, &step) != CH_OK ||
-            add_step(&outside->found, &step) != CH_OK)
+            add_code_step(&outside->found, &step) != CH_OK)
             return false;
         if (is_jump(&step.effects))
             note_jump(code, outside, step.effects.target);
@@ -134,7 +134,7 @@ static bool follow_outside(struct argument_code *code, struct outside *outside,
     for (size_t i = 0; i < outside->count; i++)
         whole = follow_run(code, outside, source, outside->waiting[i]) && whole;
     for (size_t i = 0; outside->came_back && i < outside->found.count; i++)
-        whole = add_step(code, &outside->found.steps[i]) == CH_OK && whole;
+        whole = add_code_step(code, &outside->found.steps[i]) == CH_OK && whole;
     return whole || !outside->came_back;
 }
 

@@ -29,10 +29,11 @@ static enum ch_status prove_entry(const struct argument_lookup *l, uint8_t reg,
     return status;
 }
 
-// find_entry looks for the value with which the argument was passed: its location at
-// the function's entry says in which register.
-static enum ch_status find_entry(struct argument_lookup *l, Dwarf_Die *parameter,
-                                 struct argument *argument)
+// find_entry_location looks for the value with which the argument was passed: its
+// location at the function's entry says in which register.
+static enum ch_status find_entry_location(struct argument_lookup *l,
+                                          Dwarf_Die *parameter,
+                                          struct argument *argument)
 {
     Dwarf_Attribute attribute;
     Dwarf_Op *ops;
@@ -82,7 +83,7 @@ static void add_parameter(struct argument_lookup *l, Dwarf_Die *parameter,
         argument.type = TYPE_UNKNOWN_INDEX;
     enum ch_status status = argument_lookup_now(l, parameter, &argument);
     if (!l->inlined)
-        (void)!find_entry(l, parameter, &argument);
+        (void)!find_entry_location(l, parameter, &argument);
     settle_reference(out->table, &argument);
     argument_lookup_add(out, &argument, status);
 }

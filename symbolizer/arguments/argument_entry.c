@@ -94,8 +94,9 @@ static bool take_holder(const struct argument_call *call,
     return true;
 }
 
-// find_held looks for the entry value of reg in the frame of the call itself.
-static bool find_held(const struct code *code, uint8_t reg, struct argument_entry *out)
+// find_held_entry looks for the entry value of reg in the frame of the call itself.
+static bool find_held_entry(const struct code *code, uint8_t reg,
+                            struct argument_entry *out)
 {
     const struct argument_frame *frame = &code->call->frame;
     const struct argument_content wanted = { ARGUMENT_OF_ENTRY, 8, reg };
@@ -202,7 +203,7 @@ static bool find_passed_on(const struct argument_stack *stack, size_t index,
         if (out->bytes > holder.bytes)
             out->bytes = holder.bytes;
         reg = (uint8_t)holder.place;
-        if (find_held(&callee, reg, out)) {
+        if (find_held_entry(&callee, reg, out)) {
             out->source = "callsite";
             return true;
         }
@@ -217,7 +218,7 @@ enum ch_status argument_entry_find(const struct argument_stack *stack, size_t in
     struct code code;
     if (reg >= ARGUMENT_GENERAL_REGISTERS || !entry_find_code(stack, index, &code))
         return CH_ERR_NOT_FOUND;
-    bool is_found = find_held(&code, reg, &found);
+    bool is_found = find_held_entry(&code, reg, &found);
     found.bytes = is_found ? found.bytes : 8;
     is_found = is_found || entry_find_passed(stack, index, reg, &found);
     found.bytes = is_found ? found.bytes : 8;

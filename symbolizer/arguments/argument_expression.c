@@ -37,9 +37,9 @@ static void in_register(struct evaluation *e, uint64_t reg)
     expression_finish(e, ARGUMENT_IN_REGISTER, reg);
 }
 
-// push_entry pushes the value of a register at the function's entry; the operation's
-// inner expression names the register.
-static void push_entry(struct evaluation *e, const Dwarf_Op *op)
+// push_entry_value pushes the value of a register at the function's entry; the
+// operation's inner expression names the register.
+static void push_entry_value(struct evaluation *e, const Dwarf_Op *op)
 {
     Dwarf_Attribute inner;
     Dwarf_Op *ops;
@@ -187,7 +187,7 @@ static bool do_source(struct evaluation *e, const Dwarf_Op *op)
         return true;
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:
-        push_entry(e, op);
+        push_entry_value(e, op);
         return true;
     default:
         return false;

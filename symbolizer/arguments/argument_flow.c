@@ -19,7 +19,7 @@ void argument_flow_begin(struct argument_state *out)
     out->places[SP] = (struct argument_content){ ARGUMENT_OF_FRAME, 8, -8 };
 }
 
-static struct argument_content unknown(struct argument_state *state)
+static struct argument_content unknown_content(struct argument_state *state)
 {
     if (state->names == 0)
         return (struct argument_content){ ARGUMENT_UNKNOWN, 0, 0 };
@@ -35,7 +35,7 @@ void argument_flow_name(struct argument_state *state,
             i < ARGUMENT_GENERAL_REGISTERS ||
             slots->offset[i - ARGUMENT_GENERAL_REGISTERS] <= state->floor - 8;
         if (state->places[i].kind == ARGUMENT_UNKNOWN && trusted)
-            state->places[i] = unknown(state);
+            state->places[i] = unknown_content(state);
     }
 }
 
@@ -101,14 +101,14 @@ static struct argument_content read_slot(struct argument_state *state,
                                          struct argument_slots *slots, int64_t offset)
 {
     if (offset > state->floor - 8)
-        return unknown(state);
+        return unknown_content(state);
     size_t index = add_slot(slots, offset);
     if (index == SIZE_MAX)
-        return unknown(state);
+        return unknown_content(state);
     slots->read[index] = true;
     struct argument_content *slot = flow_slot_of(state, index);
     if (slot->kind == ARGUMENT_UNKNOWN)
-        *slot = unknown(state);
+        *slot = unknown_content(state);
     return *slot;
 }
 
@@ -148,7 +148,8 @@ static void touch_memory(struct argument_state *state, struct argument_slots *sl
         forget_slots(state, slots, INT64_MIN, INT64_MAX);
 }
 
-static struct argument_content narrowed(struct argument_content content, uint8_t bytes)
+static struct argument_content narrowed_content(struct argument_content content,
+                                                uint8_t bytes)
 {
     if (content.bytes > bytes)
         content.bytes = bytes;
@@ -162,8 +163,9 @@ static void flow_set(struct argument_state *state, uint8_t reg,
         state->places[reg] = content;
 }
 
-static void move(struct argument_state *state, struct argument_slots *slots,
-                 const struct instruction_effects *effects)
+static void flow_through_move(struct argument_state *state,
+                              struct argument_slots *slots,
+                              const struct instruction_effects *effects)
 {
     bool of_frame =
         effects->bytes == 8 && ((effects->from == SP && effects->to == BP) ||
@@ -171,7 +173,7 @@ static void move(struct argument_state *state, struct argument_slots *slots,
     if (!of_frame)
         let_out_content(state, slots, effects->from);
     flow_set(state, effects->to,
-             narrowed(state->places[effects->from], effects->bytes));
+             narrowed_content(state->places[effects->from], effects->bytes));
 }
 
 static void flow_add(struct argument_state *state, struct argument_slots *slots,
@@ -181,7 +183,7 @@ static void flow_add(struct argument_state *state, struct argument_slots *slots,
     if (content.kind != ARGUMENT_OF_FRAME ||
         __builtin_add_overflow(content.number, effects->constant, &content.number)) {
         let_out_content(state, slots, effects->to);
-        content = unknown(state);
+        content = unknown_content(state);
     }
     if (effects->to != SP && content.kind == ARGUMENT_OF_FRAME) {
         let_out_content(state, slots, effects->to);
@@ -206,7 +208,7 @@ static void take_address(struct argument_state *state, struct argument_slots *sl
         let_out_content(state, slots, memory->index);
         if (memory->base == SP) // somewhere in the frame
             let_out(state, slots, WHOLE_FRAME);
-        content = unknown(state);
+        content = unknown_content(state);
     }
     flow_set(state, effects->to, content);
 }
@@ -217,8 +219,9 @@ static void flow_store(struct argument_state *state, struct argument_slots *slot
     int64_t offset;
     let_out_content(state, slots, effects->from);
     if (is_slot(state, &effects->memory, &offset))
-        write_slot(state, slots, offset,
-                   narrowed(state->places[effects->from], effects->memory.bytes));
+        write_slot(
+            state, slots, offset,
+            narrowed_content(state->places[effects->from], effects->memory.bytes));
 }
 
 static void flow_load(struct argument_state *state, struct argument_slots *slots,
@@ -227,8 +230,8 @@ static void flow_load(struct argument_state *state, struct argument_slots *slots
     int64_t offset;
     struct argument_content content = is_slot(state, &effects->memory, &offset)
                                           ? read_slot(state, slots, offset)
-                                          : unknown(state);
-    flow_set(state, effects->to, narrowed(content, effects->memory.bytes));
+                                          : unknown_content(state);
+    flow_set(state, effects->to, narrowed_content(content, effects->memory.bytes));
 }
 
 // flow_push follows a push. A pushed caller-saved register is an outgoing argument, and
@@ -244,7 +247,7 @@ static void flow_push(struct argument_state *state, struct argument_slots *slots
         pushed = state->places[effects->from];
     if (sp->kind != ARGUMENT_OF_FRAME ||
         __builtin_sub_overflow(sp->number, 8, &sp->number)) {
-        *sp = unknown(state);
+        *sp = unknown_content(state);
         return;
     }
     forget_slots(state, slots, sp->number, sp->number + 8);
@@ -257,10 +260,10 @@ static void flow_pop(struct argument_state *state, struct argument_slots *slots,
     struct argument_content sp = state->places[SP];
     struct argument_content content = sp.kind == ARGUMENT_OF_FRAME
                                           ? read_slot(state, slots, sp.number)
-                                          : unknown(state);
+                                          : unknown_content(state);
     if (sp.kind != ARGUMENT_OF_FRAME ||
         __builtin_add_overflow(sp.number, 8, &sp.number))
-        sp = unknown(state);
+        sp = unknown_content(state);
     state->places[SP] = sp;
     flow_set(state, to, content);
 }
@@ -275,7 +278,7 @@ static void do_other(struct argument_state *state, struct argument_slots *slots,
             let_out_content(state, slots, (uint8_t)i);
     for (int i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
         if (effects->written >> i & 1)
-            state->places[i] = unknown(state);
+            state->places[i] = unknown_content(state);
 }
 
 // flow_over_call makes the caller-saved registers unknown, and all slots below the
@@ -287,7 +290,7 @@ static void flow_over_call(struct argument_state *state,
         if (!(CALL_WRITES >> i & 1))
             continue;
         let_out_content(state, slots, (uint8_t)i);
-        state->places[i] = unknown(state);
+        state->places[i] = unknown_content(state);
     }
     if (state->places[SP].kind == ARGUMENT_OF_FRAME)
         forget_slots(state, slots, INT64_MIN, state->places[SP].number);
@@ -303,7 +306,7 @@ void argument_flow_step(struct argument_state *state, struct argument_slots *slo
     }
     switch (effects->action) {
     case INSTRUCTION_MOVES:
-        move(state, slots, effects);
+        flow_through_move(state, slots, effects);
         return;
     case INSTRUCTION_SETS:
         flow_set(

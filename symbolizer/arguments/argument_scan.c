@@ -39,8 +39,8 @@ static void find_blocks(struct argument_scan *scan)
     }
 }
 
-static void arrive(struct argument_scan *scan, bool *waiting, size_t at,
-                   const struct argument_state *state)
+static void arrive_at(struct argument_scan *scan, bool *waiting, size_t at,
+                      const struct argument_state *state)
 {
     uint32_t block = scan->block[at];
     if (!scan->reached[block]) {
@@ -102,14 +102,14 @@ static size_t follow_block(struct argument_scan *scan, bool *waiting, size_t at)
         argument_flow_step(&state, &scan->slots, &step->effects,
                            step->vaddr + step->effects.length);
         if (jump != SIZE_MAX)
-            arrive(scan, waiting, jump, &state);
+            arrive_at(scan, waiting, jump, &state);
         if (step->effects.flow == INSTRUCTION_ANYWHERE)
             jump_anywhere(scan, waiting, &state);
         at = argument_code_next(&scan->code, at);
         steps++;
     }
     if (at != SIZE_MAX)
-        arrive(scan, waiting, at, &state);
+        arrive_at(scan, waiting, at, &state);
     return steps;
 }
 
@@ -141,7 +141,7 @@ static bool follow_rest(struct argument_scan *scan, bool *waiting, size_t *steps
     int which = !scan->jumps_anywhere[0];
     for (size_t i = 0; i < scan->code.count && scan->jumps_anywhere[which]; i++)
         if (scan->block[i] != NO_BLOCK && !scan->reached[scan->block[i]])
-            arrive(scan, waiting, i, &scan->anywhere[which]);
+            arrive_at(scan, waiting, i, &scan->anywhere[which]);
     return follow_waiting(scan, waiting, steps);
 }
 
@@ -153,7 +153,7 @@ static bool scan_follow_all(struct argument_scan *scan)
     if (waiting == NULL)
         return false;
     argument_flow_begin(&begin);
-    arrive(scan, waiting, argument_code_find(&scan->code, scan->code.entry), &begin);
+    arrive_at(scan, waiting, argument_code_find(&scan->code, scan->code.entry), &begin);
     bool agreed = follow_waiting(scan, waiting, &steps);
     bool again = scan->jumps_anywhere[0] || scan->jumps_anywhere[1];
     agreed = agreed && (!again || follow_rest(scan, waiting, &steps));
@@ -201,10 +201,10 @@ void argument_scan_destroy(struct argument_scan *scan)
     free(scan);
 }
 
-// replay gives the state before instruction at. named: unknown values at the start of
-// its block get identities.
-static bool replay(const struct argument_scan *scan, size_t at, bool named,
-                   struct argument_point *out)
+// replay_block gives the state before instruction at. named: unknown values at the
+// start of its block get identities.
+static bool replay_block(const struct argument_scan *scan, size_t at, bool named,
+                         struct argument_point *out)
 {
     size_t first = at;
     while (scan->block[first] == NO_BLOCK)
@@ -229,7 +229,7 @@ bool argument_scan_before(const struct argument_scan *scan, uint64_t vaddr,
                           struct argument_point *out)
 {
     size_t at = scan->usable ? argument_code_find(&scan->code, vaddr) : SIZE_MAX;
-    if (at == SIZE_MAX || !replay(scan, at, false, out))
+    if (at == SIZE_MAX || !replay_block(scan, at, false, out))
         return false;
     const struct argument_step *step = &scan->code.steps[at];
     struct argument_state done = out->state;
@@ -259,7 +259,7 @@ static bool scan_find_call(const struct argument_scan *scan, uint64_t vaddr,
     const struct argument_step *step = at != SIZE_MAX ? &scan->code.steps[at] : NULL;
     if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
         step->vaddr + step->effects.length != vaddr + 1 ||
-        !replay(scan, at, true, out_before))
+        !replay_block(scan, at, true, out_before))
         return false;
     *out_after = *out_before;
     argument_flow_step(&out_after->state, &out_after->slots, &step->effects,
@@ -290,8 +290,8 @@ bool argument_scan_call(const struct argument_scan *scan, uint64_t vaddr,
     return true;
 }
 
-static bool value_is_same(const struct argument_content *a,
-                          const struct argument_content *b)
+static bool content_is_same(const struct argument_content *a,
+                            const struct argument_content *b)
 {
     return a->kind != ARGUMENT_UNKNOWN && a->kind == b->kind && a->number == b->number;
 }
@@ -316,7 +316,7 @@ bool argument_scan_holder(const struct argument_point *point,
         const struct argument_content *place = &point->state.places[i];
         bool is_slot = i >= ARGUMENT_GENERAL_REGISTERS;
         size_t slot = is_slot ? i - ARGUMENT_GENERAL_REGISTERS : 0;
-        if (!value_is_same(place, content) || place->bytes <= bytes)
+        if (!content_is_same(place, content) || place->bytes <= bytes)
             continue;
         if (is_slot ? !is_slot_kept(point, slot) : !(registers >> i & 1))
             continue;

@@ -60,7 +60,7 @@ static bool site_find_entry(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
     }
 }
 
-static bool referred(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
+static bool referred_die(Dwarf_Die *die, unsigned name, Dwarf_Die *out)
 {
     Dwarf_Attribute attribute;
     return dwarf_attr(die, name, &attribute) != NULL &&
@@ -104,8 +104,8 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
     for (int i = 0; i < 4; i++) {
         if (of.addr == origin->addr)
             return true;
-        if (!referred(&of, DW_AT_abstract_origin, &of) &&
-            !referred(&of, DW_AT_specification, &of))
+        if (!referred_die(&of, DW_AT_abstract_origin, &of) &&
+            !referred_die(&of, DW_AT_specification, &of))
             break;
     }
     const char *name = argument_site_name(origin);
@@ -171,7 +171,7 @@ static bool calls_function(const struct argument_site *site, Dwarf_Die *die,
     uint64_t target;
     struct argument_passed expression;
     *out_always = true;
-    if (referred(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
+    if (referred_die(die, modern ? DW_AT_call_origin : DW_AT_abstract_origin, &origin))
         return is_origin(&origin, &function);
     *out_always = false;
     return dwarf_entrypc(&function, &entry) == 0 &&

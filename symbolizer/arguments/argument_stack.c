@@ -32,9 +32,11 @@ static bool stack_is_system(const struct argument_call *call,
                : call->image != NULL && system_image(of->items[index].path);
 }
 
-// find_start separates the program's calls from startup code: the arguments with which
-// a libc calls main or a thread's function are looked up only if they are asked for.
-static void find_start(struct argument_stack *stack, const struct report_images *images)
+// find_program_start separates the program's calls from startup code: the arguments
+// with which a libc calls main or a thread's function are looked up only if they are
+// asked for.
+static void find_program_start(struct argument_stack *stack,
+                               const struct report_images *images)
 {
     size_t start = stack->count;
     while (start > 0 && stack_is_system(&stack->calls[start - 1], images))
@@ -116,7 +118,7 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
     if (argument_space_walk(space, held->arch, &held->registers, read_call, &reading) !=
         CH_OK)
         stack->count = 0;
-    find_start(stack, space->from);
+    find_program_start(stack, space->from);
 }
 
 struct argument_stack *argument_stack_create(void)

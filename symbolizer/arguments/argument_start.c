@@ -100,7 +100,7 @@ struct start {
     uint8_t pushed;  // bytes that _start pushes after aligning the stack
 };
 
-static const struct start *start_on(const struct unwind_arch *arch)
+static const struct start *start_of_arch(const struct unwind_arch *arch)
 {
     static const struct start amd64 = { 5, 4, 16 };
     static const struct start aarch64 = { 0, 1, 0 };
@@ -112,7 +112,7 @@ bool argument_start_word(const struct argument_stack *stack, size_t index, unsig
 {
     GElf_Ehdr header;
     uint64_t count;
-    const struct start *how = start_on(stack->arch);
+    const struct start *how = start_of_arch(stack->arch);
     if ((reg != how->count && reg != how->strings) || !is_started(stack, index))
         return false;
     const struct argument_call *start = &stack->calls[stack->count - 1];

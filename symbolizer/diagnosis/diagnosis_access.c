@@ -74,10 +74,10 @@ static void access_append_expression(const struct instruction_operand *operand,
         text_append(out, sum.bytes, sum.size);
 }
 
-// operation gives read or write: from the page fault's error code, which the agent
-// read, else from the instruction. NULL: neither tells. The processor reports an
+// operation_words gives read or write: from the page fault's error code, which the
+// agent read, else from the instruction. NULL: neither tells. The processor reports an
 // instruction that reads and writes its operand as a write.
-static const char *operation(const struct access *access)
+static const char *operation_words(const struct access *access)
 {
     static const char *const names[] = { [OPERAND_UNKNOWN] = NULL,
                                          [OPERAND_UNUSED] = NULL,
@@ -103,7 +103,7 @@ static void note_access(const struct access *access)
     const struct instruction_operand *operand = access->operand;
     json_t *found = json_object();
     json_t *values = json_object();
-    const char *verb = operation(access);
+    const char *verb = operation_words(access);
     if (verb != NULL)
         (void)json_object_set_new(found, "operation", json_string(verb));
     (void)json_object_set_new(found, "size", json_integer(operand->size));

@@ -245,9 +245,9 @@ static void capstone_read_memory(const cs_insn *from, struct instruction_effects
     };
 }
 
-// read_move stores the effects of a move between general registers, memory and
+// read_move_effects stores the effects of a move between general registers, memory and
 // constants.
-static void read_move(const cs_insn *from, struct instruction_effects *out)
+static void read_move_effects(const cs_insn *from, struct instruction_effects *out)
 {
     const cs_x86_op *to = &from->detail->x86.operands[0];
     const cs_x86_op *of = &from->detail->x86.operands[1];
@@ -300,7 +300,7 @@ static void read_action(const cs_insn *from, struct instruction_effects *out)
     case X86_INS_MOVZX:
     case X86_INS_MOVSX:
     case X86_INS_MOVSXD:
-        read_move(from, out);
+        read_move_effects(from, out);
         return;
     case X86_INS_CDQE: // eax to rax
         out->from = out->to = register_number(X86_REG_RAX);

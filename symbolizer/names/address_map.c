@@ -43,7 +43,7 @@ static int outer_first(const void *left, const void *right)
     return a->owner > b->owner ? -1 : a->owner < b->owner;
 }
 
-static void emit(struct address_map *map, uint64_t start, uint32_t owner)
+static void emit_range(struct address_map *map, uint64_t start, uint32_t owner)
 {
     size_t last = map->segment_count - 1;
     if (map->segment_count != 0 && map->starts[last] == start) {
@@ -65,8 +65,8 @@ static size_t close_ranges(struct address_map *map, const uint32_t *open, size_t
         uint64_t end = map->ranges[open[count - 1]].high;
         while (count != 0 && map->ranges[open[count - 1]].high <= end)
             count--;
-        emit(map, end,
-             count != 0 ? map->ranges[open[count - 1]].owner : ADDRESS_MAP_NONE);
+        emit_range(map, end,
+                   count != 0 ? map->ranges[open[count - 1]].owner : ADDRESS_MAP_NONE);
     }
     return count;
 }
@@ -90,7 +90,7 @@ enum ch_status address_map_build(struct address_map *map)
     size_t open_count = 0;
     for (size_t i = 0; i < count; i++) {
         open_count = close_ranges(map, open, open_count, map->ranges[i].low);
-        emit(map, map->ranges[i].low, map->ranges[i].owner);
+        emit_range(map, map->ranges[i].low, map->ranges[i].owner);
         open[open_count++] = (uint32_t)i;
     }
     (void)close_ranges(map, open, open_count, UINT64_MAX);

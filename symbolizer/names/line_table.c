@@ -40,7 +40,7 @@ void line_table_deinit(struct line_table *table)
     *table = (struct line_table){ 0 };
 }
 
-static void reset(struct program *program)
+static void reset_line_state(struct program *program)
 {
     program->address = 0;
     program->file = 1;
@@ -134,7 +134,7 @@ static enum ch_status run_extended(struct program *program)
     switch (cursor_u8(&operands)) {
     case DW_LNE_end_sequence: {
         enum ch_status status = close_sequence(program, program->address);
-        reset(program);
+        reset_line_state(program);
         return status;
     }
     case DW_LNE_set_address:
@@ -191,7 +191,7 @@ static enum ch_status run_standard(struct program *program, uint8_t opcode)
 static enum ch_status run_program(struct program *program)
 {
     struct cursor *input = &program->header.program;
-    reset(program);
+    reset_line_state(program);
     while (cursor_left(input) != 0) {
         uint8_t opcode = cursor_u8(input);
         enum ch_status status;

@@ -44,7 +44,7 @@ static enum ch_status list_paths(const struct debug_elf *file, json_t *paths)
     return status;
 }
 
-static enum ch_status work(void *context, int to_parent)
+static enum ch_status find_source_paths(void *context, int to_parent)
 {
     const char *path = context;
     struct debug_elf file = { 0 };
@@ -61,7 +61,7 @@ enum ch_status source_paths_read(const char *path, json_t **out)
 {
     struct text CH_CLEANUP(text_deinit) answer = { .limit_bytes = ANSWER_BYTES_MAX };
     enum ch_status status =
-        guarded_child_run(work, (void *)(uintptr_t)path,
+        guarded_child_run(find_source_paths, (void *)(uintptr_t)path,
                           guarded_child_now_ms() + SOURCE_PATHS_TIMEOUT_MS, &answer);
     if (status != CH_OK)
         return status;

@@ -10,7 +10,7 @@
 #include "symbolizer/names/symbol_cache.h"
 
 // BYTES_MAX is more than any row or node takes.
-enum { BYTES_MAX = 96, HEADER_FIELDS_AT = 8 };
+enum { BYTES_MAX = 96 };
 
 // written is a row as it was written last.
 struct written {

@@ -213,9 +213,9 @@ static size_t symbol_image_find_symbol(struct symbol_image *image, uint64_t vadd
     return 1;
 }
 
-// set_line sets the innermost frame's line from the line table's row for vaddr.
-static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vaddr,
-                     struct symbol_frame *frame)
+// set_frame_line sets the innermost frame's line from the line table's row for vaddr.
+static void set_frame_line(struct symbol_image *image, struct unit *unit,
+                           uint64_t vaddr, struct symbol_frame *frame)
 {
     const struct line_row *row = unit_line(&image->units, unit, vaddr);
     if (row == NULL)
@@ -225,8 +225,8 @@ static void set_line(struct symbol_image *image, struct unit *unit, uint64_t vad
     frame->column = row->line != 0 ? row->column : 0;
 }
 
-static void set_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
-                      struct symbol_frame *frame)
+static void set_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
+                               struct symbol_frame *frame)
 {
     struct unit_function function;
     unit_function_start(unit, scope, vaddr, &function);
@@ -265,7 +265,7 @@ static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_
            name_scope(image, unit, scope, &frames[count], &caller)) {
         struct symbol_frame *frame = &frames[count++];
         if (!frame->inlined) {
-            set_start(unit, scope, vaddr, frame);
+            set_function_start(unit, scope, vaddr, frame);
             return count;
         }
         if (count == SYMBOL_FRAMES_MAX) {
@@ -288,7 +288,7 @@ static size_t find_in_dwarf(struct symbol_image *image, uint64_t vaddr,
         return 0;
     frames[0] = (struct symbol_frame){ .entry = vaddr, .start = vaddr };
     if (!image->names_only)
-        set_line(image, unit, vaddr, &frames[0]);
+        set_frame_line(image, unit, vaddr, &frames[0]);
     size_t count = find_scopes(image, unit, vaddr, frames);
     if (count != 0)
         return count;

@@ -65,9 +65,10 @@ static enum ch_status find_parent(struct type_ctf *ctf, size_t child)
     return CH_ERR_MALFORMED;
 }
 
-// resolve gives the index in the table of a type that dictionary dict refers to.
-static enum ch_status resolve(const struct type_ctf *ctf, size_t dict, uint32_t id,
-                              uint32_t *out)
+// resolve_ctf_type gives the index in the table of a type that dictionary dict refers
+// to.
+static enum ch_status resolve_ctf_type(const struct type_ctf *ctf, size_t dict,
+                                       uint32_t id, uint32_t *out)
 {
     uint32_t number = id & ~CTF_CHILD_BIT;
     if (id == 0) {
@@ -100,7 +101,7 @@ static enum ch_status add_parts(const struct type_ctf *ctf, size_t dict,
         struct type_part added = { .name = part.name,
                                    .offset_bits = part.offset_bits,
                                    .value = part.value };
-        status = resolve(ctf, dict, part.type, &added.type);
+        status = resolve_ctf_type(ctf, dict, part.type, &added.type);
         if (status == CH_OK)
             status = type_table_add_part(table, &added);
         if (status != CH_OK)
@@ -140,10 +141,11 @@ static uint64_t pointer_size(const struct type_ctf *ctf)
     return narrow ? POINTER_SIZE_32 : POINTER_SIZE;
 }
 
-// convert fills type, which has its place in table, from type number of dictionary
-// dict.
-static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t number,
-                              struct type_table *table, struct type *type)
+// convert_ctf_type fills type, which has its place in table, from type number of
+// dictionary dict.
+static enum ch_status convert_ctf_type(const struct type_ctf *ctf, size_t dict,
+                                       uint32_t number, struct type_table *table,
+                                       struct type *type)
 {
     struct ctf_type source;
     enum ch_status status = ctf_dict_type(&ctf->dicts[dict], number, &source);
@@ -153,7 +155,7 @@ static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t 
     if (ctf->dicts[dict].is_child)
         type->unit = ctf->dicts[dict].unit;
     if (is_reference(source.kind))
-        status = resolve(ctf, dict, source.reference, &type->target);
+        status = resolve_ctf_type(ctf, dict, source.reference, &type->target);
     else if (source.kind != CTF_FORWARD)
         type->size = source.size;
     if (status != CH_OK)
@@ -170,7 +172,7 @@ static enum ch_status convert(const struct type_ctf *ctf, size_t dict, uint32_t 
         return set_encoding(&source, type);
     case CTF_ARRAY:
         type->count = source.count;
-        return resolve(ctf, dict, source.index_type, &source.index_type);
+        return resolve_ctf_type(ctf, dict, source.index_type, &source.index_type);
     case CTF_FORWARD:
         type->tag = (enum type_kind)source.reference;
         return source.reference == 0 ||
@@ -207,7 +209,7 @@ static enum ch_status convert_all(struct type_ctf *ctf, struct type_table *table
     for (size_t i = 0; i < ctf->count; i++) {
         for (uint32_t j = 0; j < ctf->dicts[i].type_count; j++) {
             struct type type;
-            enum ch_status status = convert(ctf, i, j + 1, table, &type);
+            enum ch_status status = convert_ctf_type(ctf, i, j + 1, table, &type);
             if (status != CH_OK)
                 return status;
             table->types[ctf->first_types[i] + j] = type;
@@ -229,7 +231,7 @@ static enum ch_status type_ctf_add_symbols(const struct type_ctf *ctf, size_t di
         struct type_symbol added = { .name = symbol.name };
         if (ctf->dicts[dict].is_child)
             added.unit = ctf->dicts[dict].unit;
-        status = resolve(ctf, dict, symbol.type, &added.type);
+        status = resolve_ctf_type(ctf, dict, symbol.type, &added.type);
         if (status == CH_OK && symbol.kind == CTF_SYMBOL_FUNCTION &&
             table->types[added.type].kind != TYPE_FUNCTION)
             status = CH_ERR_MALFORMED;

@@ -102,8 +102,8 @@ struct words {
     int pointers;
 };
 
-// drop_word removes word from the front of *text, if it is there.
-static bool drop_word(const char **text, const char *word)
+// drop_name_word removes word from the front of *text, if it is there.
+static bool drop_name_word(const char **text, const char *word)
 {
     size_t length = strlen(word);
     if (strncmp(*text, word, length) != 0 || !isspace((unsigned char)(*text)[length]))
@@ -139,14 +139,14 @@ static const char *usual_name(const char *name)
 static bool take_words(const char *text, struct words *out)
 {
     *out = (struct words){ .tag = TYPE_UNKNOWN };
-    while (isspace((unsigned char)*text) || drop_word(&text, "const") ||
-           drop_word(&text, "volatile"))
+    while (isspace((unsigned char)*text) || drop_name_word(&text, "const") ||
+           drop_name_word(&text, "volatile"))
         text += isspace((unsigned char)*text) != 0;
-    if (drop_word(&text, "struct"))
+    if (drop_name_word(&text, "struct"))
         out->tag = TYPE_STRUCT;
-    else if (drop_word(&text, "union"))
+    else if (drop_name_word(&text, "union"))
         out->tag = TYPE_UNION;
-    else if (drop_word(&text, "enum"))
+    else if (drop_name_word(&text, "enum"))
         out->tag = TYPE_ENUM;
     size_t length = strlen(text);
     while (length > 0 &&
@@ -170,7 +170,7 @@ static bool type_image_is_named(const struct type *type, const struct words *wor
     return kind && strcmp(type->name, words->name) == 0;
 }
 
-static bool same_name(const struct type_table *table, uint32_t a, uint32_t b)
+static bool same_type_name(const struct type_table *table, uint32_t a, uint32_t b)
 {
     CH_CLEANUP(text_deinit) struct text left = { 0 };
     CH_CLEANUP(text_deinit) struct text right = { 0 };
@@ -187,14 +187,14 @@ static bool same_shape(const struct type_table *table, uint32_t a, uint32_t b)
     const struct type *left = &table->types[a];
     const struct type *right = &table->types[b];
     if (left->kind != right->kind || left->size != right->size ||
-        left->part_count != right->part_count || !same_name(table, a, b))
+        left->part_count != right->part_count || !same_type_name(table, a, b))
         return false;
     for (uint32_t i = 0; i < left->part_count; i++) {
         const struct type_part *mine = &table->parts[left->first_part + i];
         const struct type_part *other = &table->parts[right->first_part + i];
         if (strcmp(mine->name, other->name) != 0 || mine->value != other->value ||
             mine->offset_bits != other->offset_bits ||
-            !same_name(table, mine->type, other->type))
+            !same_type_name(table, mine->type, other->type))
             return false;
     }
     return true;
@@ -221,9 +221,9 @@ static void list_candidates(const struct type_table *table, const struct words *
             note_candidate(table, search, i);
 }
 
-// choose selects the only candidate with the size.
-static enum type_match choose(const struct type_table *table,
-                              struct type_search *search, uint64_t size)
+// choose_type selects the only candidate with the size.
+static enum type_match choose_type(const struct type_table *table,
+                                   struct type_search *search, uint64_t size)
 {
     uint32_t fitting = 0;
     for (uint32_t i = 0; i < search->candidate_count; i++) {
@@ -270,13 +270,13 @@ static enum type_match choose_pointee(struct type_table *table,
     return point_to(table, search, pointers);
 }
 
-static enum type_match match(struct type_image *image, const struct words *words,
-                             struct type_search *search)
+static enum type_match match_type(struct type_image *image, const struct words *words,
+                                  struct type_search *search)
 {
     search->candidate_count = 0;
     list_candidates(&image->table, words, search);
     return words->pointers == 0
-               ? choose(&image->table, search, search->size)
+               ? choose_type(&image->table, search, search->size)
                : choose_pointee(&image->table, search, words->pointers);
 }
 
@@ -290,7 +290,7 @@ static enum type_match find_in_unit(struct type_image *image, const struct words
         dwarf_addrdie(image->dwarf, search->vaddr, &unit) == NULL ||
         type_dwarf_add_unit(&image->dwarf_types, &unit, words->name) != CH_OK)
         return TYPE_NOT_FOUND;
-    return match(image, words, search);
+    return match_type(image, words, search);
 }
 
 enum type_match type_image_find(struct type_image *image, struct type_search *search)
@@ -301,10 +301,10 @@ enum type_match type_image_find(struct type_image *image, struct type_search *se
     if (!take_words(search->name, &words))
         return TYPE_NOT_FOUND;
     if (image->source == TYPE_FROM_CTF)
-        return match(image, &words, search);
+        return match_type(image, &words, search);
     if (find_in_unit(image, &words, search) == TYPE_MATCHED)
         return TYPE_MATCHED;
     if (type_dwarf_add_all(&image->dwarf_types, words.name) != CH_OK)
         return TYPE_NOT_FOUND;
-    return match(image, &words, search);
+    return match_type(image, &words, search);
 }

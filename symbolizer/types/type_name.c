@@ -149,8 +149,8 @@ static const char *tag_word(const struct type *type)
     }
 }
 
-// write_word writes a node without a function's arguments.
-static enum ch_status write_word(const struct type *type, struct text *out)
+// write_type_word writes a node without a function's arguments.
+static enum ch_status write_type_word(const struct type *type, struct text *out)
 {
     static const char *const pointers[] = { "*", "&", "&&" };
     switch (type->kind) {
@@ -195,7 +195,7 @@ static enum ch_status begin_node(struct declaration *d, struct text *out)
     d->before = node->type->kind;
     d->in_arguments = node->type->kind == TYPE_FUNCTION;
     d->argument = 0;
-    return write_word(node->type, out);
+    return write_type_word(node->type, out);
 }
 
 // end_node passes over the current node.
