@@ -23,7 +23,3 @@ void render_values_append_arguments(const json_t *frame, struct text *out);
 // enough were written.
 const json_t *render_values_next_local(const json_t *frame, size_t *at,
                                        struct text *out);
-
-// render_values_append_inline appends a value in one line: scalars as they are,
-// pointers as their address, anything larger as {...}.
-void render_values_append_inline(const json_t *value, struct text *out);

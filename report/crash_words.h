@@ -12,10 +12,6 @@
 
 #include "report/crash_facts.h"
 
-// crash_words_facts reads the facts of report's crash; out points into the report,
-// which must have the shape that report_parse checks.
-void crash_words_facts(const json_t *report, struct crash_facts *out);
-
 // crash_words_is_variable says whether value, from a process that is not trusted, has
 // the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);

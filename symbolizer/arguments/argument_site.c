@@ -303,8 +303,8 @@ static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
         int tag = dwarf_tag(&child);
         if ((tag == DW_TAG_call_site_parameter ||
              tag == DW_TAG_GNU_call_site_parameter) &&
-            referred(&child, modern ? DW_AT_call_parameter : DW_AT_abstract_origin,
-                     &of) &&
+            referred_die(&child, modern ? DW_AT_call_parameter : DW_AT_abstract_origin,
+                         &of) &&
             argument_site_origin(&of).addr == wanted)
             return find_expression(
                 &child, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
