@@ -61,18 +61,6 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// dumps_core is whether the signal's default action dumps core (signal(7)).
-static bool dumps_core(int number)
-{
-    static const int signals[] = { SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
-                                   SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS };
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        if (signals[i] == number)
-            return true;
-    }
-    return false;
-}
-
 // find_words finds where a static program's libraries keep their messages; dynamic
 // images can be asked for these symbols later.
 static void find_words(struct core_capture *all)
