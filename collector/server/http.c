@@ -343,7 +343,7 @@ static enum MHD_Result send_answer(struct call *call)
     if (!text_ok(&answer->body))
         http_fail(request, 503, "the answer does not fit into memory");
     bool compressed = !answer->is_file &&
-                      compress_wanted(header(call, "Accept-Encoding")) &&
+                      compress_wanted(request_header(call, "Accept-Encoding")) &&
                       compress_answer(&answer->body);
     size_t sent = answer->is_file ? answer->file_size : answer->body.size;
     struct MHD_Response *response =
