@@ -39,8 +39,11 @@ static void what_is_no_form_is_refused(void **state)
                                          "a=%ff", "a&b=1", "%ff=1" };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         assert_null(read_field(&body, wrong[i], "a"));
-    assert_null(
-        read_field(&body, "a=1&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=&a=", "a"));
+    text_clear(&body);
+    for (int i = 0; i <= FORM_FIELDS; i++)
+        text_append_string(&body, i == 0 ? "a=1" : "&a=");
+    struct form many;
+    assert_int_equal(form_read(&body, &many), CH_ERR_LIMIT);
     text_clear(&body);
     text_append(&body, "a=1\0b", 5);
     struct form form;
