@@ -381,4 +381,6 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     facts->access = infer_access(facts);
     note_memory(capture, facts);
     read_crash_code(capture, out);
+    if (crash_has_address(facts))
+        origins_find(capture, facts->address, &out->origins);
 }

@@ -7,6 +7,7 @@
 #include "agent/abort_message.h"
 #include "agent/capture.h"
 #include "agent/exception.h"
+#include "agent/origins.h"
 #include "agent/waits.h"
 #include "report/crash_facts.h"
 
@@ -24,6 +25,7 @@ struct crash_examination {
     uint64_t stack_top;                           // the word at the stack pointer
     bool has_stack_top;
     const struct waits *waits; // of the process's threads
+    struct origins origins;
 };
 
 // crash_examine examines the crash of capture, which must outlive out, as must waits.

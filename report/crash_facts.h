@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/crash_origin.h"
 #include "report/crash_variable.h"
 
 enum crash_access {
@@ -105,6 +106,7 @@ struct crash_facts {
     const char *thrown_in;      // the function that threw it; NULL: not known
     bool rethrown;              // thrown_in threw an exception that was thrown before
     const char *raised_in;      // the function that panicked or checked; NULL: none
+    struct crash_origin origin; // of the bad value
     struct crash_variable variable; // that held the bad value
     const char *reason;             // why a runtime gave up; NULL: not known
     struct crash_check check;

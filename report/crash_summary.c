@@ -524,6 +524,16 @@ static void append_function(struct text *out, const char *words, const char *fun
     append_summary_name(function, out);
 }
 
+// append_origin says where the bad value came from.
+static void append_origin(const struct crash_facts *f, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) words = { 0 };
+    if (crash_origin_is_said(&f->origin) || !crash_origin_append(&f->origin, &words))
+        return;
+    text_append_string(out, "; ");
+    append_quoted_message(out, words.bytes, words.size);
+}
+
 void crash_summary(const struct crash_facts *f, struct text *out)
 {
     const char *kind = f->kind != NULL ? f->kind : crash_kind(f);
@@ -541,6 +551,7 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         text_append_string(out, "; ");
         crash_variable_append(&f->variable, out);
     }
+    append_origin(f, out);
     append_function(out, f->rethrown ? "rethrown in" : "thrown in", f->thrown_in);
     append_function(out, "in", f->raised_in);
 }

@@ -167,6 +167,24 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
     };
 }
 
+static void read_origin(const json_t *crash, struct crash_origin *out)
+{
+    const json_t *origin = json_object_get(crash, "provenance");
+    *out = (struct crash_origin){
+        .kind = report_string(origin, "kind"),
+        .register_name = report_string(origin, "register"),
+        .address = report_string(origin, "address"),
+        .next = report_string(origin, "next"),
+        .text = report_string(origin, "text"),
+        .filler = report_string(origin, "filler"),
+        .holder = report_string(origin, "holder"),
+        .image = report_string(origin, "image"),
+        .bit = report_integer(origin, "bit", 0),
+        .thread = report_integer(origin, "thread", 0),
+        .offset = report_integer(origin, "offset", 0),
+    };
+}
+
 // read_pc is the crashed thread's program counter.
 static uint64_t read_pc(const json_t *crash, const json_t *thread)
 {
@@ -211,10 +229,12 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     read_crash_limits(crash, out);
     read_said(crash, out);
     read_variable(crash, &out->variable);
+    read_origin(crash, &out->origin);
 }
 
 // words is the text that describes a crash.
 struct words {
+    struct text origin;   // crash.provenance.detail
     struct text deadlock; // a part of the summary
     struct text summary;
     struct text message;
@@ -222,6 +242,7 @@ struct words {
 
 static void words_deinit(struct words *words)
 {
+    text_deinit(&words->origin);
     text_deinit(&words->deadlock);
     text_deinit(&words->summary);
     text_deinit(&words->message);
@@ -230,7 +251,8 @@ static void words_deinit(struct words *words)
 static void words_make(const json_t *report, const char *begun, struct words *out)
 {
     struct crash_facts facts;
-    *out = (struct words){ .deadlock = { .limit_bytes = WORDS_MAX },
+    *out = (struct words){ .origin = { .limit_bytes = WORDS_MAX },
+                           .deadlock = { .limit_bytes = WORDS_MAX },
                            .summary = { .limit_bytes = WORDS_MAX },
                            .message = { .limit_bytes = WORDS_MAX } };
     crash_words_facts(report, &facts);
@@ -238,6 +260,7 @@ static void words_make(const json_t *report, const char *begun, struct words *ou
     if (report_deadlock(report, &out->deadlock) && text_ok(&out->deadlock))
         facts.deadlock_words = out->deadlock.bytes;
     crash_summary(&facts, &out->summary);
+    (void)crash_origin_append(&facts.origin, &out->origin);
     if (facts.exception_type != NULL)
         crash_message(&facts, &out->message);
 }
@@ -246,6 +269,22 @@ static void set_words(json_t *crash, const char *key, const struct text *words)
 {
     if (text_ok(words) && words->size != 0)
         (void)json_object_set_new(crash, key, json_stringn(words->bytes, words->size));
+}
+
+// set_detail sets the words of where the bad value came from, or removes them. The
+// object may be shared, so it is replaced.
+static void set_detail(json_t *crash, const struct text *words)
+{
+    const json_t *origin = json_object_get(crash, "provenance");
+    json_t *copy =
+        json_is_object(origin) ? json_copy((json_t *)(uintptr_t)origin) : NULL;
+    if (copy == NULL)
+        return;
+    if (words != NULL)
+        set_words(copy, "detail", words);
+    else
+        (void)json_object_del(copy, "detail");
+    (void)json_object_set_new(crash, "provenance", copy);
 }
 
 static bool are_words(const json_t *crash, const char *key, const struct text *words)
@@ -267,6 +306,7 @@ void crash_words_complete(json_t *report)
         set_words(crash, "summary", &words.summary);
     if (report_string(crash, "message") == NULL)
         set_words(crash, "message", &words.message);
+    set_detail(crash, &words.origin);
 }
 
 void crash_words_leave_out(json_t *report)
@@ -280,6 +320,7 @@ void crash_words_leave_out(json_t *report)
         (void)json_object_del(crash, "summary");
     if (are_words(crash, "message", &words.message))
         (void)json_object_del(crash, "message");
+    set_detail(crash, NULL);
 }
 
 char *crash_words_begun(const json_t *report)
@@ -302,4 +343,5 @@ void crash_words_renew(json_t *report, const char *begun)
     words_make(report, begun, &words);
     set_words(crash, "summary", &words.summary);
     set_words(crash, "message", &words.message);
+    set_detail(crash, &words.origin);
 }

@@ -31,6 +31,7 @@ void diagnosis_refine(json_t *report)
     changed = diagnosis_trap(report, crash) || changed;
     changed = diagnosis_words(report, crash) || changed;
     changed = diagnosis_runtime(report, crash) || changed;
+    changed = diagnosis_origin(report, crash) || changed;
     // A sentence of version 1 described the kind that the crash had then.
     if (changed)
         crash_words_renew(report, diagnosed_is_kind(crash, kind) ? begun : NULL);

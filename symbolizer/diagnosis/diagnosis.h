@@ -30,3 +30,7 @@ bool diagnosis_trap(json_t *report, json_t *crash);
 // library came to end the program, or to fault itself (diagnosis_runtime.c). It is
 // asked last: it needs the operand, and leaves alone what diagnosis_words has named.
 bool diagnosis_runtime(json_t *report, json_t *crash);
+
+// diagnosis_origin keeps, of what the agent found out about registers' values, the one
+// of the register that was to blame (diagnosis_origin.c).
+bool diagnosis_origin(json_t *report, json_t *crash);

@@ -33,6 +33,7 @@ static volatile int sink;
 //   kind: null-dereference
 //   says: Write to 0x18, through a null pointer
 //   access: write 8 0x18
+//   cause: null-offset
 OWN void null_write(void)
 {
     struct item *item = hide(0);
@@ -44,6 +45,7 @@ OWN void null_write(void)
 //   kind: null-dereference
 //   says: Read from 0x8, through a null pointer
 //   access: read 8 0x8
+//   cause: null-offset
 OWN void null_read(void)
 {
     struct item *item = hide(0);

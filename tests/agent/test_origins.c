@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/origins.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/origin_heap.h"
+#include "formats/maps.h"
+#include "support/fake_memory.h"
+#include "support/test.h"
+
+// A process with a heap of pieces of 48 bytes, a program, a library and a stack.
+#define HEAP UINT64_C(0x55d2c0a41000)
+#define PROGRAM UINT64_C(0x55d2bf3f0000)
+#define LIBRARY UINT64_C(0x7f4b21a00000)
+#define STACK UINT64_C(0x7ffd3c8e0000)
+enum { HEAP_BYTES = 0x21000, PIECE_BYTES = 48, PIECES = 800, STACK_BYTES = 0x2000 };
+enum { RAX = 0, RBX = 3, RDI = 5, RSP = 7, RIP = 16 };
+
+static uint64_t heap[HEAP_BYTES / 8];
+static uint64_t stack[STACK_BYTES / 8];
+static struct fake_region regions[] = { { HEAP, heap, sizeof(heap) },
+                                        { STACK, stack, sizeof(stack) } };
+static struct fake_memory memory = { .regions = regions, .region_count = 2 };
+static struct target_mapping mappings[] = {
+    { PROGRAM, PROGRAM + 0x4000, MAPS_READ | MAPS_EXECUTE, 1, 1, 0, "/bin/shop", 9,
+      false },
+    { HEAP, HEAP + HEAP_BYTES, MAPS_READ | MAPS_WRITE, 0, 0, 0, "[heap]", 6, false },
+    { LIBRARY, LIBRARY + 0x200000, MAPS_READ, 2, 1, 0, "/lib/x.so", 9, false },
+    { STACK - 0x1000, STACK, 0, 0, 0, 0, "", 0, false },
+    { STACK, STACK + STACK_BYTES, MAPS_READ | MAPS_WRITE, 0, 0, 0, "", 0, false },
+};
+static struct target_crash crash;
+static struct capture capture;
+static struct origins found;
+
+static uint64_t piece(unsigned number)
+{
+    return HEAP + 0x2a0 + (uint64_t)number * PIECE_BYTES;
+}
+
+static uint64_t *word_at(uint64_t address)
+{
+    return &heap[(address - HEAP) / 8];
+}
+
+static int build(void **state)
+{
+    (void)state;
+    memset(heap, 0, sizeof(heap));
+    memset(stack, 0, sizeof(stack));
+    for (unsigned i = 0; i < PIECES; i++)
+        *word_at(piece(i) - 8) = PIECE_BYTES | 1;
+    *word_at(piece(PIECES) - 8) = (HEAP + HEAP_BYTES - (piece(PIECES) - 16)) | 1;
+    crash = (struct target_crash){ .tid = 1 };
+    crash.registers.value[RSP] = STACK + 0x1000;
+    crash.registers.value[RIP] = PROGRAM + 0x1234;
+    capture = (struct capture){ .arch = &unwind_arch_amd64,
+                                .crash = &crash,
+                                .reader = fake_memory_reader(&memory) };
+    capture.images.mappings = mappings;
+    capture.images.mapping_count = sizeof(mappings) / sizeof(mappings[0]);
+    return 0;
+}
+
+// origin_of is the one claim about rax, or a kind of "".
+static struct origin origin_of(uint64_t value)
+{
+    crash.registers.value[RAX] = value;
+    origins_find(&capture, 0x10, &found);
+    return found.count == 1 && strcmp(found.list[0].register_name, "rax") == 0
+               ? found.list[0]
+               : (struct origin){ .kind = "" };
+}
+
+static void link_in_freed_memory_leads_to_the_piece(void **state)
+{
+    build(state);
+    uint64_t last = piece(300) >> 12;
+    uint64_t link = piece(300) ^ piece(17) >> 12;
+    *word_at(piece(300)) = last;
+    *word_at(piece(17)) = link;
+    struct origin origin = origin_of(last);
+    assert_string_equal(origin.kind, "freed-chunk");
+    assert_int_equal(origin.address, piece(300));
+    assert_int_equal(origin.next, 0);
+    origin = origin_of(link);
+    assert_string_equal(origin.kind, "freed-chunk");
+    assert_int_equal(origin.address, piece(17));
+    assert_int_equal(origin.next, piece(300));
+    link = (piece(300) - 16) ^ piece(17) >> 12; // of a fastbin
+    *word_at(piece(17)) = link;
+    assert_string_equal(origin_of(link).kind, "freed-chunk");
+    *word_at(piece(300) - 8) = 80 | 1; // a piece of another size is of another list
+    assert_string_equal(origin_of(link).kind, "");
+    *word_at(piece(17)) = 0; // and a link that is not there proves nothing
+    assert_string_equal(origin_of(link).kind, "");
+}
+
+static void fill_and_text_are_known_by_their_bytes(void **state)
+{
+    build(state);
+    assert_string_equal(origin_of(UINT64_C(0x5a5a5a5a5a5a5a5a)).kind, "fill");
+    assert_string_equal(origin_of(0xdeadbeef).kind, "fill");
+    assert_string_equal(origin_of(UINT64_MAX).kind, "map-failed");
+    struct origin origin = origin_of(UINT64_C(0x006e6f646e6f4c20));
+    assert_string_equal(origin.kind, "text");
+    assert_string_equal(origin.text, " London");
+    assert_string_equal(origin_of(UINT64_C(0x0000006e6f646e6f)).kind, ""); // too short
+    assert_string_equal(origin_of(UINT64_C(0x6e6f64016e6f4c20)).kind, "");
+    assert_string_equal(origin_of(UINT64_C(0x4141414141414141)).kind, "text");
+    assert_string_equal(origin_of(UINT64_C(0x7777777777777770)).kind, ""); // "pwwwwwww"
+}
+
+static void cut_or_flipped_pointer_is_known_by_what_the_program_has(void **state)
+{
+    build(state);
+    uint64_t whole = piece(55);
+    struct origin origin = origin_of((uint32_t)whole);
+    assert_string_equal(origin.kind, "truncated");
+    assert_int_equal(origin.address, whole);
+    assert_string_equal(origin.holder, "malloc");
+    assert_string_equal(origin_of((uint32_t)(whole + 16)).kind, "");
+    stack[0x1000 / 8 + 3] = whole + 16;
+    assert_string_equal(origin_of((uint32_t)(whole + 16)).holder, "stack");
+    origin = origin_of(whole ^ UINT64_C(1) << 40);
+    assert_string_equal(origin.kind, "bit-flip");
+    assert_int_equal(origin.bit, 40);
+    assert_string_equal(origin_of((whole + 24) ^ UINT64_C(1) << 40).kind, "");
+    crash.registers.value[RBX] = LIBRARY + 0x1230;
+    origin = origin_of((LIBRARY + 0x1230) ^ UINT64_C(1) << 60);
+    assert_string_equal(origin.holder, "rbx");
+    // Pointers that are off by a power of two are not flipped.
+    crash.registers.value[RBX] = LIBRARY;
+    assert_string_equal(origin_of(LIBRARY + (UINT64_C(1) << 30)).kind, "");
+}
+
+static void guard_page_names_the_thread_whose_stack_is_above_it(void **state)
+{
+    build(state);
+    origins_find(&capture, STACK - 64, &found);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.list[0].kind, "guard-page");
+    assert_int_equal(found.list[0].thread, 1);
+    crash.registers.value[RSP] = HEAP;
+    origins_find(&capture, STACK - 64, &found);
+    assert_int_equal(found.count, 0);
+}
+
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+// random_value is one of the values that go wrong without a cause that can be told.
+static uint64_t random_value(void)
+{
+    uint64_t value = next_random();
+    switch (next_random() % 10) {
+    case 0:
+        return value; // any
+    case 1:
+        return value >> 17; // of user space
+    case 2:
+        return value >> 32; // a number
+    case 3:
+        return HEAP + value % (UINT64_C(1) << 34); // behind the heap
+    case 4:
+        return HEAP + HEAP_BYTES + (UINT64_C(1) << value % 36); // far behind it
+    case 5:
+        return LIBRARY + 0x200000 + value % (1 << 20); // an unmapped library
+    case 6:
+        return HEAP - value % (1 << 24) * 8; // an index below zero
+    case 7:
+        return (uint64_t) - (int64_t)(value % 4096) - 2; // an error's number
+    case 8:
+        return value % 65536 * 0x10001; // two shorts
+    default:
+        return piece((unsigned)(value % PIECES)) << value % 16; // computed with
+    }
+}
+
+static void random_crashes_claim_no_cause(void **state)
+{
+    enum { CRASHES = 100000 };
+    seed = 88172645463325252u;
+    build(state);
+    // A heap in use: pieces hold pointers to others, numbers and texts.
+    for (unsigned i = 0; i < PIECES; i++) {
+        *word_at(piece(i)) = piece((unsigned)(next_random() % PIECES));
+        *word_at(piece(i) + 8) = next_random() >> next_random() % 64;
+        *word_at(piece(i) + 16) = UINT64_C(0x7265746c61570020);
+    }
+    for (int i = 0; i < CRASHES; i++) {
+        for (size_t k = 0; k < RSP; k++)
+            crash.registers.value[k] =
+                k % 2 ? piece((unsigned)(next_random() % PIECES)) : random_value();
+        stack[0x1000 / 8 + next_random() % 64] =
+            piece((unsigned)(next_random() % PIECES));
+        origins_find(&capture, random_value(), &found);
+        if (found.count != 0)
+            print_message("%s: %s 0x%llx\n", found.list[0].kind,
+                          found.list[0].register_name,
+                          (unsigned long long)found.list[0].value);
+        assert_int_equal(found.count, 0);
+    }
+    print_message("%d crashes of 4 random values each\n", CRASHES);
+}
+
+static void search_in_a_heap_is_bounded(void **state)
+{
+    build(state);
+    for (size_t i = 0; i < sizeof(heap) / sizeof(heap[0]); i++)
+        heap[i] = HEAP >> 12 ^ (HEAP + 0x40);
+    memory.read_count = 0;
+    (void)origin_of(HEAP >> 12 ^ (HEAP + 0x40));
+    assert_true(memory.read_count < 40000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(link_in_freed_memory_leads_to_the_piece),
+        cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
+        cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),
+        cmocka_unit_test(guard_page_names_the_thread_whose_stack_is_above_it),
+        cmocka_unit_test(random_crashes_claim_no_cause),
+        cmocka_unit_test(search_in_a_heap_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bad_values HOW: crashes through a pointer whose value tells where it came from.
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct entry {
+    struct entry *next;
+    long cents;
+    char name[40];
+};
+
+static volatile long total;
+static struct entry *volatile kept;
+
+__attribute__((noinline)) static struct entry *make_entry(void)
+{
+    struct entry *entry = calloc(1, sizeof(*entry));
+    entry->cents = 7;
+    return entry;
+}
+
+// What follows a link that malloc has put into a freed entry.
+__attribute__((noinline)) static void follow_freed(int lists)
+{
+    struct entry *volatile entries[12];
+    for (int i = 0; i < lists; i++)
+        entries[i] = make_entry();
+    for (int i = 0; i < lists; i++)
+        free(entries[i]);
+    total = entries[lists - 1]->next->cents;
+}
+
+static void freed_last(void)
+{
+    follow_freed(1);
+}
+
+static void freed_linked(void)
+{
+    follow_freed(3);
+}
+
+static void freed_fast(void)
+{
+    follow_freed(9); // past the seven that a thread keeps for itself
+}
+
+struct action {
+    void (*run)(void);
+    long count;
+};
+
+__attribute__((noinline)) static void freed_call(void)
+{
+    struct action *volatile first = malloc(sizeof(*first));
+    struct action *volatile action = malloc(sizeof(*action));
+    free(first);
+    free(action);
+    action->run();
+    total = 1;
+}
+
+__attribute__((noinline)) static void overrun_by_text(void)
+{
+    struct {
+        char name[16];
+        struct entry *entry;
+    } line = { .entry = make_entry() };
+    char *volatile name = line.name;
+    memcpy(name, "Smith and daughters, London", 24);
+    total = line.entry->cents;
+}
+
+__attribute__((noinline)) static void filled(void)
+{
+    struct entry *entry = make_entry();
+    memset(entry, 0x5a, sizeof(*entry));
+    kept = entry;
+    total = kept->next->cents;
+}
+
+__attribute__((noinline)) static void dead(void)
+{
+    struct entry *entry = make_entry();
+    entry->next = (struct entry *)(uintptr_t)0xdeadbeef;
+    kept = entry;
+    total = kept->next->cents;
+}
+
+__attribute__((noinline)) static void cut(void)
+{
+    struct entry *entry = make_entry();
+    kept = (struct entry *)(uintptr_t)(uint32_t)(uintptr_t)entry;
+    total = kept->cents;
+    free(entry);
+}
+
+__attribute__((noinline)) static void cut_signed(void)
+{
+    // A mapping of which bit 31 is set, as an int's sign.
+    char *place = (char *)(uintptr_t)UINT64_C(0x2000f0000000);
+    struct entry *volatile entry =
+        mmap(place, 4096, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    kept = (struct entry *)(intptr_t)(int)(intptr_t)entry;
+    total = kept->cents;
+}
+
+__attribute__((noinline)) static void flipped(void)
+{
+    struct entry *volatile entry = make_entry();
+    kept = (struct entry *)((uintptr_t)entry ^ UINT64_C(1) << 41);
+    total = kept->cents;
+}
+
+__attribute__((noinline)) static void map_failed(void)
+{
+    kept = mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    total = kept->cents;
+}
+
+__attribute__((noinline)) static void null_member(void)
+{
+    kept = NULL;
+    total = kept->cents;
+}
+
+static sem_t started;
+static char *volatile stack_begin;
+
+static void *note_stack(void *unused)
+{
+    pthread_attr_t attributes;
+    void *begin;
+    size_t size;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &begin, &size);
+    stack_begin = begin;
+    sem_post(&started);
+    pause();
+    return unused;
+}
+
+__attribute__((noinline)) static void other_guard(void)
+{
+    pthread_t thread;
+    sem_init(&started, 0, 0);
+    pthread_create(&thread, NULL, note_stack, NULL);
+    sem_wait(&started);
+    stack_begin[-64] = 1;
+}
+
+// Values without a cause that can be told.
+__attribute__((noinline)) static void wild(void)
+{
+    kept = (struct entry *)(uintptr_t)strtoull(getenv("WILD"), NULL, 16);
+    total = kept->cents;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *how;
+        void (*crash)(void);
+    } ways[] = {
+        { "freed-last", freed_last },
+        { "freed-linked", freed_linked },
+        { "freed-fast", freed_fast },
+        { "freed-call", freed_call },
+        { "text", overrun_by_text },
+        { "filled", filled },
+        { "dead", dead },
+        { "cut", cut },
+        { "cut-signed", cut_signed },
+        { "flipped", flipped },
+        { "map-failed", map_failed },
+        { "null-member", null_member },
+        { "other-guard", other_guard },
+        { "wild", wild },
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (strcmp(argv[1], ways[i].how) == 0)
+            ways[i].crash();
+    return 0;
+}
