@@ -5,7 +5,7 @@
 # by frame, inlined calls included.
 #
 # The programs are those in locals/ and this project's own parsers; with SOURCES, a folder
-# with unpacked sources of Debian's packages (FULL_PROGRAMS), those instead. Each is built
+# that locals/full/fetch_sources filled with sources of Debian's packages, those instead. Each is built
 # at -O0, at -O2 and with LTO, by gcc and by clang. Fails on any value that differs from
 # gdb's and is not listed in locals/gdb_differences.txt, when less than SHOWN_AT_LEAST of
 # what gdb knows is shown, and when fewer than COMPARED_AT_LEAST values were compared.
@@ -57,28 +57,32 @@ def find(folder, pattern):
 
 
 def full(folder):
-    """Programs of Debian's sources: three in C with drivers of ours, a C and a C++ one."""
+    """Programs of Debian's sources: two libraries in C and one in C++, with drivers of
+    ours, and two programs."""
     jansson = os.path.dirname(find(folder, "jansson-*/src/jansson.h")[0])
     zlib = os.path.dirname(find(folder, "zlib-*/zlib.h")[0])
-    sqlite = os.path.dirname(find(folder, "sqlite*/sqlite3.c")[0])
+    bzip2 = os.path.dirname(find(folder, "bzip2-*/bzlib.h")[0])
     lua = os.path.dirname(find(folder, "lua5.4-*/src/lua.h")[0])
     jsoncpp = os.path.dirname(find(folder, "libjsoncpp-*/include/json/json.h")[0])
     zlib_sources = [f for f in find(folder, "zlib-*/*.c")
                     if not os.path.basename(f).startswith(("example", "minigzip", "gz"))]
-    lua_sources = [f for f in find(folder, "lua5.4-*/src/*.c")
-                   if os.path.basename(f) != "luac.c"]
-    jsoncpp_sources = find(folder, "libjsoncpp-*/src/lib_json/*.cpp")
     return {
         "jansson": ([*find(folder, "jansson-*/src/*.c"),
                      os.path.join(DRIVERS, "use_jansson.c")],
-                    ["-I", jansson, "-I", os.path.dirname(jansson), "-DHAVE_CONFIG_H"],
+                    ["-I", jansson, "-I", os.path.join(os.path.dirname(jansson), "android"),
+                     "-DHAVE_CONFIG_H", "-DHAVE_STDINT_H"],
                     []),
-        "zlib": ([*zlib_sources, os.path.join(DRIVERS, "use_zlib.c")], ["-I", zlib], []),
-        "sqlite": ([os.path.join(sqlite, "sqlite3.c"),
-                    os.path.join(DRIVERS, "use_sqlite.c")], ["-I", sqlite], []),
-        "lua": (lua_sources, ["-I", lua, "-DLUA_USE_POSIX"],
-                [os.path.join(LOCALS, "script.lua")]),
-        "jsoncpp": ([*jsoncpp_sources, os.path.join(LOCALS, "full", "use_jsoncpp.cc")],
+        "zlib": ([*zlib_sources, os.path.join(DRIVERS, "use_zlib.c")],
+                 ["-I", zlib, "-DHAVE_UNISTD_H"], []),
+        "bzip2": ([os.path.join(bzip2, f"{name}.c") for name in
+                   ("blocksort", "huffman", "crctable", "randtable", "compress",
+                    "decompress", "bzlib", "bzip2")],
+                  ["-I", bzip2], ["-k", "-c", os.path.join(bzip2, "bzlib.c")]),
+        "lua": ([f for f in find(folder, "lua5.4-*/src/*.c")
+                 if os.path.basename(f) != "luac.c"], ["-I", lua, "-DLUA_USE_POSIX"],
+                [os.path.join(LOCALS, "full", "script.lua")]),
+        "jsoncpp": ([*find(folder, "libjsoncpp-*/src/lib_json/*.cpp"),
+                     os.path.join(LOCALS, "full", "use_jsoncpp.cc")],
                     ["-I", os.path.dirname(jsoncpp)], []),
     }
 
