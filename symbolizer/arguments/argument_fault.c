@@ -7,6 +7,7 @@
 
 #include "base/register_name.h"
 #include "report/report.h"
+#include "symbolizer/arguments/argument_import.h"
 #include "symbolizer/arguments/argument_trace.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 // fault is the crash whose variable is looked for.
 struct fault {
     const json_t *crash;
+    const json_t *shown;
     struct argument_trace trace;
     const struct argument_call *innermost;
     struct argument_named named;
@@ -242,6 +244,104 @@ static bool fault_name_target(struct fault *f)
            !f->named.is_address && fault_agrees(f);
 }
 
+// A text_function is one of the C library that only reads or writes at the pointers
+// that it is passed, without calling anything else.
+struct text_function {
+    const char *name;
+    int pointers; // how many of its first arguments
+};
+
+// fault_text_function gives the function that the call of step is one of; NULL:
+// another.
+static const struct text_function *
+fault_text_function(const struct argument_call *caller,
+                    const struct argument_step *step)
+{
+    static const struct text_function functions[] = {
+        { "strlen", 1 },  { "strnlen", 1 }, { "strcpy", 2 },  { "strncpy", 2 },
+        { "stpcpy", 2 },  { "strcat", 2 },  { "strncat", 2 }, { "strcmp", 2 },
+        { "strncmp", 2 }, { "strchr", 1 },  { "strrchr", 1 }, { "strstr", 2 },
+        { "memcpy", 2 },  { "memmove", 2 }, { "memset", 1 },  { "memcmp", 2 },
+        { "memchr", 1 },  { "wcslen", 1 },
+    };
+    const struct instruction_memory *memory = &step->effects.memory;
+    const char *name = NULL;
+    if (step->effects.target != 0)
+        name = argument_import_of_stub(caller->image, step->effects.target);
+    else if (memory->used && memory->base == INSTRUCTION_PC)
+        name =
+            argument_import_of_slot(caller->image, step->vaddr + step->effects.length +
+                                                       (uint64_t)memory->displacement);
+    for (size_t i = 0; name != NULL && i < sizeof(functions) / sizeof(functions[0]);
+         i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
+}
+
+// fault_number gives a pointer's value as the report shows it.
+static bool fault_number(const json_t *value, uint64_t *out)
+{
+    const char *address = json_is_object(value) ? report_string(value, "address")
+                                                : json_string_value(value);
+    *out = 0;
+    return json_is_null(value) ||
+           (address != NULL && report_read_address(address, out));
+}
+
+// fault_has_value says whether a shown variable has that value, as of now or as of its
+// function's call.
+static bool fault_has_value(const json_t *variable, uint64_t value)
+{
+    const json_t *now = json_object_get(variable, "value");
+    const json_t *then = json_object_get(variable, "entry_value");
+    uint64_t number;
+    return (fault_number(now, &number) && number == value) ||
+           (fault_number(then, &number) && number == value);
+}
+
+// fault_is_shown says whether the report shows the argument with that value.
+static bool fault_is_shown(const struct fault *f, uint64_t value)
+{
+    const json_t *list = NULL;
+    for (size_t i = 0; i < json_array_size(f->shown) && list == NULL; i++) {
+        const json_t *call = json_array_get(f->shown, i);
+        if (report_integer(call, "frame", -1) == (json_int_t)f->named.frame)
+            list = json_object_get(call, "arguments");
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = report_string(one, "name");
+        if (name != NULL && strcmp(name, f->named.expression.bytes) == 0)
+            return fault_has_value(one, value);
+    }
+    return false;
+}
+
+// fault_name_passed names the pointer that was passed to a function of the C library
+// which failed right at it.
+static bool fault_name_passed(struct fault *f)
+{
+    static const uint8_t registers[] = { 5, 4 }; // rdi, rsi
+    const struct argument_stack *stack = f->trace.stack;
+    const json_t *frame = json_array_get(f->trace.frames, f->innermost->index);
+    uint64_t address;
+    if (stack->count < 2 || !report_flag(frame, "system") ||
+        stack->calls[1].image == NULL || stack->calls[1].image == f->innermost->image ||
+        !report_address(f->crash, "address", &address))
+        return false;
+    const struct argument_step *step = argument_trace_step(&f->trace, 1);
+    const struct text_function *function =
+        step != NULL && step->effects.flow == INSTRUCTION_CALLS
+            ? fault_text_function(&stack->calls[1], step)
+            : NULL;
+    for (int i = 0; function != NULL && i < function->pointers; i++)
+        if (fault_name_register(f, 1, registers[i], address) &&
+            (f->named.has_value || (f->named.variable && fault_is_shown(f, address))))
+            return true;
+    return false;
+}
+
 // fault_value gives the bad value by the type of what has it.
 static json_t *fault_value(const struct fault *f)
 {
@@ -283,15 +383,17 @@ static json_t *fault_write(const struct fault *f)
 }
 
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
-                            const json_t *frames)
+                            const json_t *frames, const json_t *shown)
 {
-    static bool (*const ways[])(
-        struct fault *) = { fault_name_target, fault_name_operand, fault_name_divisor };
+    static bool (*const ways[])(struct fault *) = {
+        fault_name_target, fault_name_operand, fault_name_passed, fault_name_divisor
+    };
     struct fault *f = calloc(1, sizeof(*f));
     json_t *variable = NULL;
     if (f == NULL)
         return NULL;
     f->crash = json_object_get(report, "crash");
+    f->shown = shown;
     f->trace.stack = stack;
     f->trace.frames = frames;
     f->innermost = stack->calls;

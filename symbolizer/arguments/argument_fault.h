@@ -9,7 +9,7 @@
 #include "symbolizer/arguments/argument_stack.h"
 
 // argument_fault_find gives crash.variable of report, whose crashed thread is stack:
-// {"expression", "frame", "function", "value", "confidence", ...}. NULL: nothing is
-// proved.
+// {"expression", "frame", "function", "value", "confidence", ...}. shown is what the
+// report shows of its variables (argument_report.h). NULL: nothing is proved.
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
-                            const json_t *frames);
+                            const json_t *frames, const json_t *shown);

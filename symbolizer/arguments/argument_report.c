@@ -108,11 +108,11 @@ static void report_list_threads(struct listing *listing, bool crashed)
         const json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, held, &listing->space);
+        json_t *shown = list_thread(listing->stack, frames, &listing->left);
         if (crashed)
             listing->fault =
-                argument_fault_find(listing->report, listing->stack, frames);
-        (void)json_array_set_new(listing->all, i,
-                                 list_thread(listing->stack, frames, &listing->left));
+                argument_fault_find(listing->report, listing->stack, frames, shown);
+        (void)json_array_set_new(listing->all, i, shown);
     }
 }
 

@@ -165,6 +165,9 @@ class AtFault(unittest.TestCase):
                           "`index`, an argument of of_index, is 4,294,967,295, "
                           "the array `table` has 31")
 
+    def test_a_pointer_that_the_c_library_was_passed_is_named(self):
+        self.check_levels("library", "text", "`text`, an argument of of_library, is null")
+
     def test_a_value_that_no_variable_holds_is_not_given_to_one(self):
         self.check_levels("result", None)
 
