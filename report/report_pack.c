@@ -52,9 +52,9 @@ static bool is_variable(const json_t *element)
 // values differ from thread to thread.
 static bool pack_is_variable_list(const char *key, const json_t *value)
 {
-    if (report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
-            REPORT_TABLE_LISTS ||
-        json_array_size(value) == 0)
+    if (json_array_size(value) == 0 ||
+        report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
+            REPORT_TABLE_LISTS)
         return false;
     for (size_t i = 0; i < json_array_size(value); i++)
         if (!is_variable(json_array_get(value, i)))

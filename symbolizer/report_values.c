@@ -27,14 +27,14 @@ static enum ch_status write_made_values(void *context, int to_parent)
 {
     struct values *values = context;
     json_t *watches = type_watch_all(&values->held, &values->images, values->options);
-    json_t *fault = NULL;
-    json_t *arguments =
-        values->options->arguments
-            ? argument_report_all(values->report, &values->held, &values->images,
-                                  values->options, &fault)
-            : json_array();
-    json_t *all = json_pack("{s:o, s:o, s:o*}", "watches", watches, "arguments",
-                            arguments, "fault", fault);
+    struct argument_report_result found = { 0 };
+    if (values->options->arguments)
+        argument_report_all(values->report, &values->held, &values->images,
+                            values->options, &found);
+    else
+        found.all = json_array();
+    json_t *all = json_pack("{s:o, s:o, s:o*, s:s*}", "watches", watches, "arguments",
+                            found.all, "fault", found.fault, "cut", found.cut);
     // The child ends here without freeing anything, as its parent is waiting for the
     // end.
     return all != NULL ? guarded_child_answer(all, to_parent) : CH_ERR_NO_MEMORY;
@@ -69,6 +69,27 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
     return CH_OK;
 }
 
+static void add_value_problem(json_t *report, const char *status)
+{
+    json_t *problems = json_object_get(report, "problems");
+    json_t *problem = json_pack("{s:s, s:s}", "stage", "values", "status", status);
+    (void)json_array_append_new(problems, problem);
+}
+
+// take_cut says in the report's problems which budget was used up.
+static void take_cut(json_t *report, const json_t *cut)
+{
+    static const char *const budgets[][2] = {
+        { "calls", "variables are left out of the frames past the first 1,024" },
+        { "time", "variables are left out of some frames: they took too long" },
+        { "memory",
+          "variables are left out of some frames: they took too much memory" },
+    };
+    for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++)
+        if (json_is_string(cut) && strcmp(json_string_value(cut), budgets[i][0]) == 0)
+            add_value_problem(report, budgets[i][1]);
+}
+
 static enum ch_status take_made_values(json_t *report, const struct text *result)
 {
     json_t *all = guarded_child_read(result);
@@ -81,16 +102,10 @@ static enum ch_status take_made_values(json_t *report, const struct text *result
         status = argument_report_write(report, json_object_get(all, "arguments"));
     if (status == CH_OK)
         status = take_fault(report, json_object_get(all, "fault"));
+    if (status == CH_OK)
+        take_cut(report, json_object_get(all, "cut"));
     json_decref(all);
     return status;
-}
-
-static void add_value_problem(json_t *report, enum ch_status status)
-{
-    json_t *problems = json_object_get(report, "problems");
-    json_t *problem =
-        json_pack("{s:s, s:s}", "stage", "values", "status", ch_status_name(status));
-    (void)json_array_append_new(problems, problem);
 }
 
 void report_values_add(json_t *report, const struct symbolizer_options *options,
@@ -110,7 +125,7 @@ void report_values_add(json_t *report, const struct symbolizer_options *options,
             status = take_made_values(report, &result);
     }
     if (status != CH_OK)
-        add_value_problem(report, status);
+        add_value_problem(report, ch_status_name(status));
     if (options->arguments)
         flight_arguments_add(report);
     report_images_deinit(&values.images);

@@ -2,6 +2,7 @@
 #include "symbolizer/arguments/argument_report.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "report/report.h"
 #include "report/report_table.h"
@@ -35,17 +36,50 @@ static json_t *list_locals(const struct argument_stack *stack, size_t index,
     return list.all;
 }
 
-// list_inlined lists the calls that were inlined into call index, and subtracts their
-// number from *left.
+// budget is what may still be used.
+struct budget {
+    size_t calls;
+    int64_t until_us;  // of this process's processor time
+    int64_t memory_kb; // of its peak
+    const char *cut;   // which of them was used up; NULL: none
+};
+
+static void budget_read(int64_t *out_us, int64_t *out_kb)
+{
+    struct rusage used = { 0 };
+    (void)getrusage(RUSAGE_SELF, &used);
+    *out_us = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+              used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    *out_kb = used.ru_maxrss;
+}
+
+// budget_take subtracts one call. False: the budget is used up.
+static bool budget_take(struct budget *budget)
+{
+    int64_t us;
+    int64_t kb;
+    budget_read(&us, &kb);
+    if (budget->calls == 0)
+        budget->cut = "calls";
+    else if (us > budget->until_us)
+        budget->cut = "time";
+    else if (kb > budget->memory_kb)
+        budget->cut = "memory";
+    if (budget->cut != NULL)
+        return false;
+    budget->calls--;
+    return true;
+}
+
+// list_inlined lists the calls that were inlined into call index.
 static void list_inlined(const struct argument_stack *stack, size_t index,
-                         const json_t *frames, size_t *left, json_t *all)
+                         const json_t *frames, struct budget *budget, json_t *all)
 {
     Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
     const struct argument_call *call = &stack->calls[index];
     size_t count = argument_inline_find(call, frames, inlined);
-    for (size_t i = 0; *left != 0 && i < count; i++) {
+    for (size_t i = 0; i < count && budget_take(budget); i++) {
         struct argument_list list = { 0 };
-        --*left;
         size_t frame = call->index - count + i;
         argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
         report_add_frame(
@@ -63,18 +97,16 @@ static json_t *list_call(const struct argument_stack *stack, size_t index)
     return list.all;
 }
 
-// list_thread lists the calls of one thread, except for its startup code, and subtracts
-// their number from *left.
+// list_thread lists the calls of one thread, except for its startup code.
 static json_t *list_thread(const struct argument_stack *stack, const json_t *frames,
-                           size_t *left)
+                           struct budget *budget)
 {
     json_t *all = json_array();
-    for (size_t i = 0; *left != 0 && i < stack->start; i++) {
+    for (size_t i = 0; i < stack->start; i++) {
         (void)argument_stack_resolve(stack, i);
-        list_inlined(stack, i, frames, left, all);
-        if (*left == 0)
+        list_inlined(stack, i, frames, budget, all);
+        if (!budget_take(budget))
             break;
-        --*left;
         const struct argument_call *call = &stack->calls[i];
         report_add_frame(all, call->index, list_call(stack, i),
                          list_locals(stack, i, NULL, call->from));
@@ -89,16 +121,15 @@ struct listing {
     const struct held_file *held;
     struct argument_space space;
     struct argument_stack *stack;
-    size_t left; // calls that may still be listed
-    json_t *all;
-    json_t *fault; // crash.variable; NULL: not known
+    struct budget budget;
+    struct argument_report_result result;
 };
 
 // report_list_threads lists the threads that crashed, or the others.
 static void report_list_threads(struct listing *listing, bool crashed)
 {
-    for (size_t i = 0; i < json_array_size(listing->threads) && listing->left > 0;
-         i++) {
+    size_t count = json_array_size(listing->threads);
+    for (size_t i = 0; i < count && listing->budget.cut == NULL; i++) {
         const json_t *thread = json_array_get(listing->threads, i);
         const struct held_thread *held = held_file_thread(
             listing->held,
@@ -108,18 +139,35 @@ static void report_list_threads(struct listing *listing, bool crashed)
         const json_t *frames =
             json_object_get(json_object_get(thread, "backtrace"), "frames");
         argument_stack_read(listing->stack, thread, held, &listing->space);
-        json_t *shown = list_thread(listing->stack, frames, &listing->left);
+        json_t *shown = list_thread(listing->stack, frames, &listing->budget);
         if (crashed)
-            listing->fault =
+            listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);
-        (void)json_array_set_new(listing->all, i, shown);
+        (void)json_array_set_new(listing->result.all, i, shown);
     }
 }
 
-json_t *argument_report_all(const json_t *report, struct held_file *held,
-                            const struct report_images *images,
-                            const struct symbolizer_options *options,
-                            json_t **out_fault)
+// list_within_budget lists the crashed thread and then the others.
+static void list_within_budget(struct listing *listing)
+{
+    struct budget *budget = &listing->budget;
+    int64_t now_us;
+    budget_read(&now_us, &budget->memory_kb);
+    budget->calls = ARGUMENT_REPORT_CALLS_MAX;
+    budget->memory_kb += ARGUMENT_REPORT_MEMORY_MB * 1024;
+    budget->until_us = INT64_MAX;
+    report_list_threads(listing, true);
+    int64_t peak_kb;
+    budget_read(&now_us, &peak_kb);
+    budget->until_us = now_us + ARGUMENT_REPORT_CPU_MS * 1000;
+    report_list_threads(listing, false);
+    listing->result.cut = budget->cut;
+}
+
+void argument_report_all(const json_t *report, struct held_file *held,
+                         const struct report_images *images,
+                         const struct symbolizer_options *options,
+                         struct argument_report_result *out)
 {
     const struct memory_reader memory = held_file_reader(held);
     struct listing listing = {
@@ -127,26 +175,21 @@ json_t *argument_report_all(const json_t *report, struct held_file *held,
         .threads = json_object_get(report, "threads"),
         .held = held,
         .stack = argument_stack_create(),
-        .left = ARGUMENT_REPORT_CALLS_MAX,
-        .all = json_array(),
+        .result = { .all = json_array() },
     };
     for (size_t i = 0; i < json_array_size(listing.threads); i++)
-        (void)json_array_append_new(listing.all, json_array());
+        (void)json_array_append_new(listing.result.all, json_array());
     if (listing.stack != NULL &&
         argument_space_init(&listing.space, images, &memory, options) == CH_OK) {
         // What the program cannot have changed, such as string literals, is also read
         // from the images' files.
         listing.stack->memory = &listing.space.memory;
         listing.stack->options = options;
-        report_list_threads(&listing, true);
-        report_list_threads(&listing, false);
-        argument_space_deinit(&listing.space);
+        list_within_budget(&listing);
     }
-    argument_stack_destroy(listing.stack);
     if (options->sanitize)
-        argument_secrets_mask(listing.all);
-    *out_fault = listing.fault;
-    return listing.all;
+        argument_secrets_mask(listing.result.all);
+    *out = listing.result;
 }
 
 // is_arguments checks the child's answer: a child that read a malicious file is not

@@ -115,6 +115,35 @@ class Arguments(unittest.TestCase):
             started = [name for name in found if name.startswith("__libc_start")]
             self.assertEqual([found[name] for name in started], [None] * len(started))
 
+    def check_crowd(self, report):
+        descents = [[frame for frame in harness.frames_of(thread)
+                     if frame.get("function") == "descend"] for thread in report["threads"]]
+        with_arguments = [sum("arguments" in frame for frame in frames) for frames in descents]
+        # Of the crashed thread all have them, and those past the budget are told of.
+        self.assertEqual((len(descents), with_arguments[0]), (61, 30))
+        self.assertTrue(0 < sum(with_arguments) < 61 * 30, with_arguments)
+        told = [problem["status"] for problem in report["problems"]
+                if problem["stage"] == "values"]
+        self.assertEqual(len(told), 1, report["problems"])
+        self.assertIn("variables are left out of", told[0])
+        return descents[0]
+
+    def test_frames_past_the_budget_have_none_and_the_report_says_so(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread",
+                                   name="crowd")
+            _, report = arguments(scene, path)
+            self.check_crowd(report)
+
+    def test_what_was_passed_is_followed_through_thirty_callers(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread",
+                                   name="crowd")
+            _, report = arguments(scene, path)
+            passed = [frame["arguments"][0].get("entry_value") for frame in
+                      self.check_crowd(report)]
+            self.assertEqual(passed, list(range(1, 31)))
+
     def test_compressed_debug_information_is_decompressed_once(self):
         with Scene() as scene, Scene() as again, Scene() as damaged:
             cache = os.path.join(scene.folder, "cache")
