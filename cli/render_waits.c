@@ -7,19 +7,10 @@
 
 enum { LINES_MAX = 32 };
 
-static const json_t *find_waiting_thread(const json_t *report, int64_t tid)
-{
-    const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++)
-        if (report_integer(json_array_get(threads, i), "tid", -1) == tid)
-            return json_array_get(threads, i);
-    return NULL;
-}
-
 static void render_wait(const struct pen *pen, const json_t *report, const json_t *wait)
 {
     struct text CH_CLEANUP(text_deinit) line = { 0 };
-    const json_t *thread = find_waiting_thread(report, report_integer(wait, "tid", 0));
+    const json_t *thread = report_wait_thread(report, wait);
     text_append_string(&line, "Thread ");
     render_threads_append_name(thread != NULL ? thread : wait, &line);
     text_append_string(&line, " ");

@@ -20,14 +20,13 @@ json_t *report_waits(const json_t *report)
     return json_is_array(waits) ? waits : NULL;
 }
 
-const json_t *report_wait_of(const json_t *report, int64_t tid)
+const json_t *report_wait_thread(const json_t *report, const json_t *wait)
 {
-    const json_t *waits = report_waits(report);
-    for (size_t i = 0; i < json_array_size(waits); i++) {
-        const json_t *wait = json_array_get(waits, i);
-        if (report_integer(wait, "tid", -1) == tid)
-            return wait;
-    }
+    const json_t *threads = json_object_get(report, "threads");
+    int64_t tid = report_integer(wait, "tid", 0);
+    for (size_t i = 0; i < json_array_size(threads); i++)
+        if (report_integer(json_array_get(threads, i), "tid", -1) == tid)
+            return json_array_get(threads, i);
     return NULL;
 }
 
@@ -79,17 +78,10 @@ void report_wait_append(const json_t *wait, struct text *out)
 static void append_wait_thread(const json_t *report, const json_t *wait,
                                struct text *out)
 {
-    const json_t *threads = json_object_get(report, "threads");
-    int64_t tid = report_integer(wait, "tid", 0);
-    text_appendf(out, "thread %" PRId64, tid);
-    for (size_t i = 0; i < json_array_size(threads); i++) {
-        const json_t *thread = json_array_get(threads, i);
-        const char *name = report_string(thread, "name");
-        if (report_integer(thread, "tid", -1) != tid || name == NULL || *name == 0)
-            continue;
+    const char *name = report_string(report_wait_thread(report, wait), "name");
+    text_appendf(out, "thread %" PRId64, report_integer(wait, "tid", 0));
+    if (name != NULL && *name != 0)
         text_appendf(out, " '%s'", name);
-        return;
-    }
 }
 
 // append_deadlock words a circle of waits, of which the first count are listed: what

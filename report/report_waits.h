@@ -14,8 +14,8 @@
 // process.
 json_t *report_waits(const json_t *report);
 
-// report_wait_of is the wait of the thread with that number, or NULL.
-const json_t *report_wait_of(const json_t *report, int64_t tid);
+// report_wait_thread is the thread that waits, or NULL.
+const json_t *report_wait_thread(const json_t *report, const json_t *wait);
 
 // report_wait_append appends what is waited for: "waits for m, which thread 7 holds".
 void report_wait_append(const json_t *wait, struct text *out);

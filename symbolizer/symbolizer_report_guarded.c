@@ -10,6 +10,7 @@
 #include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/plain_ahead.h"
+#include "symbolizer/wait_names.h"
 
 #define CHILD_OUTPUT_MAX (256u << 20)
 
@@ -157,6 +158,8 @@ enum ch_status symbolizer_report_guarded(json_t *report,
         plain_ahead_end(&ahead, guard.deadline_ms);
     if (status == CH_OK)
         status = naming_write(&guard.naming, report);
+    if (status == CH_OK)
+        wait_names_add(report, options);
     if (status == CH_OK)
         diagnosis_refine(report);
     naming_deinit(&guard.naming);

@@ -19,6 +19,7 @@ DEADLOCKS = {
     "mutex": "mutex", "recursive": "mutex", "errorcheck": "mutex", "robust": "mutex",
     "rwlock": "rwlock",
 }
+LOCK = "(ledger|journal|pages|lines)"
 MUSL_DEADLOCKS = ("recursive", "errorcheck", "robust")
 MUSL_OTHERS = ("mutex", "rwlock", "self")
 HARMLESS = ("timeout", "semaphore", "condition")
@@ -80,8 +81,9 @@ class Deadlocks(unittest.TestCase):
                 report, text = self.attached(how, 3)
                 self.expect_circle(report["waits"], kind)
                 self.assertNotIn("crash", report)
-                self.assertRegex(text, r"(?m)^Deadlock: thread \d+ '(writer|reader)' holds "
-                                       r".* and waits for .*, which thread \d+ holds$")
+                self.assertRegex(text, rf"(?m)^Deadlock: thread \d+ '(writer|reader)' holds "
+                                       rf"{LOCK} and waits for {LOCK}, which thread \d+ "
+                                       r"holds$")
 
     @unittest.skipUnless(shutil.which("musl-gcc"), "musl is not installed")
     def test_locks_of_musl_are_told_where_they_hold_an_owner(self):
@@ -125,6 +127,8 @@ class Deadlocks(unittest.TestCase):
                     self.assertEqual([wait.get("timeout") for wait in waits].count(True), 1)
                 else:
                     self.assertNotIn("owner", waits[0])
+                    self.assertEqual(waits[0]["name"],
+                                     "paid" if how == "condition" else "copies")
 
     def test_a_deadlock_that_is_ended_from_outside_is_told_as_one(self):
         with Scene() as scene:
@@ -134,7 +138,9 @@ class Deadlocks(unittest.TestCase):
         self.assertEqual(process.returncode, -signal.SIGABRT)
         self.assertEqual(crash["kind"], "deadlock")
         self.expect_circle(crash["waits"], "mutex")
-        self.assertRegex(crash["summary"], r"^Deadlock: thread \d+ .*; SIGABRT sent by ")
+        self.assertRegex(crash["summary"], rf"^Deadlock: thread \d+ '\w+' holds {LOCK} and "
+                                          rf"waits for {LOCK}, which thread \d+ holds; "
+                                          r"SIGABRT sent by ")
 
     @unittest.skipUnless(harness.cores_land_in_folder(), "cores go elsewhere")
     def test_a_core_tells_a_deadlock_as_well(self):
