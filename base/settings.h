@@ -74,6 +74,7 @@ struct settings {
     const char *tags;           // k=v,k=v; NULL: none
     const char *release;
     const char *environment;
+    const char *own; // rules of what is the program's own (report/own.h); NULL: none
     uint64_t rate_count; // at most rate_count uploads in rate_ms
     uint64_t rate_ms;
     uint64_t flight_bytes; // per thread; 0: no flight recorder

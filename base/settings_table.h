@@ -104,6 +104,10 @@
     ROW("CRASHHOOK_ENVIRONMENT", "environment", STRING, environment, \
         "", "a text", "", \
         "Where it runs: production, staging.") \
+    ROW("CRASHHOOK_OWN", "own", STRING, own, \
+        "", "patterns such as acme:: !boost:: /opt/acme/*", "", \
+        "What counts as the program's own code beside the built-in rules, and " \
+        "after ! what does not.") \
     ROW("CRASHHOOK_RATE", "rate", RATE, rate_count, \
         "10/1m", "COUNT/DURATION such as 10/1m", "", \
         "More crashes than this of one program are counted, not uploaded.") \

@@ -82,6 +82,7 @@ extern const struct command sframe_dump_command;
 extern const struct command sframe_lookup_command;
 extern const struct command symbolize_command;
 extern const struct command export_command;
+extern const struct command group_command;
 extern const struct command fdr_dump_command;
 extern const struct command finish_command;
 extern const struct command list_command;

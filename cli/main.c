@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
     &show_command,
     &upload_command,
     &export_command,
+    &group_command,
     &cbf_decode_command,
     &cbf_encode_command,
     &images_decode_command,
@@ -130,6 +131,7 @@ static int run_row(const struct command *command, char **argv)
                                options.arguments[command->arguments_max]);
     if (!session_options_understood(&options, command->name))
         return COMMAND_USAGE;
+    session_extend_own(&options);
     // While SIGCHLD is ignored, the exit status of a child is lost. The program that
     // run starts must inherit the action, so run changes it itself.
     if (command != &run_command)

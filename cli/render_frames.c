@@ -9,6 +9,7 @@
 #include "report/fingerprint.h"
 #include "report/readable_name.h"
 #include "report/report.h"
+#include "report/report_own.h"
 
 // image_name is the file name of the frame's image, or NULL.
 static const char *image_name(const json_t *report, const json_t *frame)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/render.h"
+#include "report/own.h"
 #include "report/report.h"
 #include "symbolizer/names/symbol_cache_folder.h"
 #include "symbolizer/report_values.h"
@@ -94,6 +95,16 @@ static void session_begin(struct session *session, const struct options *options
 {
     *session = (struct session){ .spool = { .folder_fd = -1 } };
     settings_read(&session->settings, get_setting, tell, (void *)(uintptr_t)options);
+}
+
+void session_extend_own(const struct options *options)
+{
+    const char *rules = get_setting((void *)(uintptr_t)options, "CRASHHOOK_OWN");
+    const char *wrong = rules != NULL ? own_extend(rules) : NULL;
+    if (wrong != NULL)
+        (void)command_fail("CRASHHOOK_OWN: '%s' is not a rule, or there are too many; "
+                           "it and those after it are not used",
+                           wrong);
 }
 
 void session_init(struct session *session, const struct options *options)

@@ -27,6 +27,10 @@ struct session {
 // valid values; if not, it reports that, for the command of that name.
 bool session_options_understood(const struct options *options, const char *command);
 
+// session_extend_own adds the rules of CRASHHOOK_OWN, or of the option that stands for
+// it, to what is a program's own. It is called once.
+void session_extend_own(const struct options *options);
+
 // session_init reads the settings; an option takes precedence over the variable of the
 // same name. An invalid value is reported on stderr, and its default is used.
 void session_init(struct session *session, const struct options *options);

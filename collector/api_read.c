@@ -9,6 +9,7 @@
 #include "collector/server/group_facts.h"
 #include "collector/server/viewed_report.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_naming.h"
 #include "collector/store/store_values.h"
 
 enum { LIST_LIMIT = 50, FACET_LIMIT = 20 };
@@ -263,4 +264,7 @@ void api_metrics(struct http_request *request)
     request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(&collector->metrics, status == CH_OK ? &totals : NULL,
                   &request->answer.body);
+    struct store_backlog backlog;
+    if (store_backlog_of(collector->store, &backlog) == CH_OK)
+        metrics_write_backlog(&backlog, moment_now(), &request->answer.body);
 }

@@ -7,6 +7,7 @@
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/symbol_folder.h"
+#include "collector/store/store_naming.h"
 
 static void release_upload(void *state)
 {
@@ -121,6 +122,16 @@ void api_put_symbols(struct http_request *request)
     enum ch_status status = symbol_upload_finish(upload);
     if (status != CH_OK) {
         fail_upload(request, upload->kind, status);
+        return;
+    }
+    // The file is here; reports that lack its names are named in the background.
+    char error[STORE_ERROR_SIZE];
+    if (store_symbols_came(collector_of(request)->store, upload->build_id, error) !=
+        CH_OK) {
+        http_fail(request, 503,
+                  "the %s is here, but the reports of its build could not"
+                  " be queued, send it again",
+                  words[upload->kind].name);
         return;
     }
     struct metrics *metrics = &collector_of(request)->metrics;

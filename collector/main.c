@@ -19,9 +19,11 @@
 #include "collector/server/access.h"
 #include "collector/server/collector.h"
 #include "collector/server/listener.h"
+#include "collector/server/naming_jobs.h"
 #include "collector/server/request_log.h"
 #include "collector/server/retention.h"
 #include "collector/store/moment.h"
+#include "report/own.h"
 
 enum {
     EXIT_FAILED = 1,
@@ -93,6 +95,13 @@ static const char *read_collector_limits(const struct options *options,
     if (rate_init(options->rate, &collector->rate) != CH_OK)
         return "--rate is not such as 600/1m";
     collector->log_requests = options->log != NULL;
+    const char *workers = options->workers != NULL ? options->workers : "2";
+    char *end = NULL;
+    collector->workers = (unsigned)strtoul(workers, &end, 10);
+    if (*end != 0 || end == workers || collector->workers > NAMING_WORKERS_MAX)
+        return "--workers is not a number from 0 to 16";
+    if (options->own != NULL && own_extend(options->own) != NULL)
+        return "--own has a word that is no pattern, or too many";
     return NULL;
 }
 
@@ -186,6 +195,16 @@ static int serve_until_told(struct collector *collector,
     return 0;
 }
 
+static enum ch_status start_jobs(struct collector *collector, struct naming_jobs **out)
+{
+    const struct naming_jobs_options options = { .store = collector->store,
+                                                 .symbols = collector->symbols,
+                                                 .metrics = &collector->metrics,
+                                                 .complain = complain_of_option,
+                                                 .workers = collector->workers };
+    return naming_jobs_create(&options, out);
+}
+
 static int open_and_serve(const struct options *options,
                           const struct listener *listener, const char *const *tokens,
                           const sigset_t *stops)
@@ -200,6 +219,7 @@ static int open_and_serve(const struct options *options,
         return say_collector_line(EXIT_FAILED, "out of memory");
     struct store_retention limits;
     struct retention *retention = NULL;
+    struct naming_jobs *jobs = NULL;
     const char *wrong = read_collector_limits(options, &limits, collector);
     if (wrong != NULL) {
         free(collector);
@@ -220,8 +240,11 @@ static int open_and_serve(const struct options *options,
     else if (retention_create(collector->store, &limits, complain_of_option,
                               &retention) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
+    else if (start_jobs(collector, &jobs) != CH_OK)
+        say_collector_line(EXIT_FAILED, "cannot start the threads that name reports");
     else
         code = serve_until_told(collector, listener, tokens, stops);
+    naming_jobs_destroy(jobs);
     retention_destroy(retention);
     ingest_destroy(collector->ingest);
     store_close(collector->store);

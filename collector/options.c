@@ -26,6 +26,11 @@ static const struct row {
       "leave the latest COUNT reports of a group; default: all" },
     { "--rate", "COUNT/TIME", NULL, offsetof(struct options, rate),
       "most reports a token sends: 600/1m; default: no limit" },
+    { "--workers", "COUNT", NULL, offsetof(struct options, workers),
+      "processes at a time that name reports; 0 to 16, default: 2" },
+    { "--own", "PATTERNS", NULL, offsetof(struct options, own),
+      "what counts as a program's own code beside the built-in rules, as in"
+      " CRASHHOOK_OWN: 'acme:: !boost:: /opt/acme/*'" },
     { "--log", "requests", NULL, offsetof(struct options, log),
       "a line of JSON on stderr for every request" },
 };

@@ -14,6 +14,8 @@ struct options {
     const char *keep;           // NULL: for ever
     const char *keep_per_group; // NULL: all of them
     const char *rate;           // NULL: no limit
+    const char *workers;        // processes that name reports; NULL: 2
+    const char *own;            // rules of what is a program's own; NULL: none
     const char *log;            // NULL: only failures
 };
 

@@ -249,3 +249,12 @@ void fingerprint_finish(const struct fingerprint *fingerprint,
     (void)snprintf(out, FINGERPRINT_SIZE, "%016" PRIx64 "%016" PRIx64, run->high,
                    run->low);
 }
+
+void fingerprint_of_bytes(const void *bytes, size_t size,
+                          char out[static FINGERPRINT_SIZE])
+{
+    struct hash hash = hash_start();
+    hash_bytes(&hash, bytes, size);
+    (void)snprintf(out, FINGERPRINT_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high,
+                   hash.low);
+}

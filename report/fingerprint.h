@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fingerprint is the key that crashes are grouped by: it is equal when the same
-// defect is hit again, on another machine, in another build, at another address.
+// A fingerprint of version 1 is the key that crashes were grouped by before
+// group_key.h. It is still computed, so that groups, decisions and links that use it
+// keep their meaning; its rules do not change any more.
 //
 // It hashes the signal, the kind and the innermost frames of the crashed thread, by
 // this version of the rules:
@@ -15,12 +16,13 @@
 //    selects, or which libc starts the thread, is no part of the defect.
 // 5. Of the frames left the innermost FINGERPRINT_FRAMES count.
 // 6. Suffixes of compiler clones (.constprop.0, [clone .cold]) do not count.
-// If any rule changes, FINGERPRINT_VERSION is raised, which is hashed first.
+// FINGERPRINT_VERSION is hashed first.
 //
 // It is fed frame by frame, so that the raw report's writer and code that has a report
 // in memory (report_fingerprint) share it.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { FINGERPRINT_VERSION = 1, FINGERPRINT_FRAMES = 8, FINGERPRINT_SIZE = 33 };
@@ -60,3 +62,7 @@ void fingerprint_finish(const struct fingerprint *fingerprint,
 
 // fingerprint_only_reports is true for a function that rule 2 leaves out.
 bool fingerprint_only_reports(const char *function);
+
+// fingerprint_of_bytes writes the hash of size bytes in the form of a key.
+void fingerprint_of_bytes(const void *bytes, size_t size,
+                          char out[static FINGERPRINT_SIZE]);

@@ -9,11 +9,15 @@
 #include <unistd.h>
 
 #include "report/crash_words.h"
+#include "report/group_key.h"
 #include "report/json_tree.h"
 #include "report/report_id.h"
 #include "report/report_open.h"
+#include "report/report_own.h"
 #include "report/report_pack.h"
 #include "report/report_shape.h"
+#include "report/system_image.h"
+#include "report/title.h"
 
 static const char *shape_name(enum report_shape shape)
 {
@@ -331,6 +335,17 @@ enum ch_status report_print_kept(const json_t *report, struct text *out)
     return status;
 }
 
+// frame_was_system is what version 1 of the key took for the system's: by the image's
+// path and the names of a few functions. `system` says so where no rule decided it.
+static bool frame_was_system(const json_t *frame, const char *path)
+{
+    const json_t *said = json_object_get(frame, "system");
+    const char *raw_name = report_string(frame, "raw_name");
+    if (json_is_boolean(said) && report_string(frame, "rule") == NULL)
+        return json_is_true(said);
+    return system_frame(path, raw_name);
+}
+
 static void add_report_frame(struct fingerprint *fingerprint, const json_t *report,
                              const json_t *frame)
 {
@@ -340,7 +355,7 @@ static void add_report_frame(struct fingerprint *fingerprint, const json_t *repo
         .function = report_string(frame, "function"),
         .image = path != NULL ? path : report_string(image, "name"),
         .build_id = report_string(image, "build_id"),
-        .system = report_frame_is_system(report, frame),
+        .system = frame_was_system(frame, path),
     };
     (void)report_address(frame, "image_offset", &key.image_offset);
     fingerprint_add(fingerprint, &key);
@@ -364,12 +379,30 @@ bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE])
     return true;
 }
 
+static int set_group_key(json_t *report)
+{
+    struct group_key key;
+    struct text CH_CLEANUP(text_deinit) title = { 0 };
+    if (!group_key_make(report, &key))
+        return -1;
+    title_write(report, &key, &title);
+    int failed =
+        json_object_set_new(report, "fingerprint2", json_string(key.fingerprint)) !=
+            0 ||
+        json_object_set_new(report, "title",
+                            json_string(text_ok(&title) ? title.bytes : "")) != 0;
+    group_key_deinit(&key);
+    return failed ? -1 : 0;
+}
+
 enum ch_status report_update_fingerprint(json_t *report)
 {
     char key[FINGERPRINT_SIZE];
     if (!report_fingerprint(report, key))
         return CH_OK;
-    if (json_object_set_new(report, "fingerprint", json_string(key)) != 0)
+    report_own_mark(report);
+    if (json_object_set_new(report, "fingerprint", json_string(key)) != 0 ||
+        set_group_key(report) != 0)
         return CH_ERR_NO_MEMORY;
     return CH_OK;
 }

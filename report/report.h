@@ -63,8 +63,9 @@ CH_CHECKED enum ch_status report_print_expanded(const json_t *report, struct tex
 // than REPORT_MAX_BYTES, so that nobody could read it.
 CH_CHECKED enum ch_status report_print_kept(const json_t *report, struct text *out);
 
-// report_fingerprint computes the grouping key; false: nothing crashed.
+// report_fingerprint computes the grouping key of version 1; false: nothing crashed.
 bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE]);
 
-// report_update_fingerprint computes it again and stores it in the report.
+// report_update_fingerprint stores in the report what follows from its names: whose
+// frames are the program's own, the keys of both versions, and the title.
 CH_CHECKED enum ch_status report_update_fingerprint(json_t *report);

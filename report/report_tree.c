@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/system_image.h"
-
 bool report_read_address(const char *text, uint64_t *out)
 {
     char *end;
@@ -85,15 +83,6 @@ bool report_frame_is_code(const json_t *frame)
 {
     const char *kind = report_string(frame, "kind");
     return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
-}
-
-bool report_frame_is_system(const json_t *report, const json_t *frame)
-{
-    const json_t *said = json_object_get(frame, "system");
-    const char *path = report_string(report_image(report, frame), "path");
-    if (json_is_boolean(said))
-        return json_is_true(said);
-    return path != NULL && system_image(path);
 }
 
 json_t *report_image(const json_t *report, const json_t *frame)

@@ -48,9 +48,5 @@ json_t *report_frames(const json_t *thread);
 // trunc.
 bool report_frame_is_code(const json_t *frame);
 
-// report_frame_is_system is true for a frame in the system's code, according to the
-// frame itself or to the path of its image.
-bool report_frame_is_system(const json_t *report, const json_t *frame);
-
 // report_image is the image of the frame, or NULL.
 json_t *report_image(const json_t *report, const json_t *frame);

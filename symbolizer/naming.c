@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "report/report_own.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
@@ -347,5 +348,7 @@ enum ch_status naming_write(struct naming *naming, json_t *report)
     if (status == CH_OK &&
         json_object_set_new(report, "revision", json_integer(1)) != 0)
         status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        report_own_mark(report);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "report/report.h"
+#include "report/report_own.h"
 
 enum { ADDRESS_SIZE = 24, GAP_SIZE = 64 };
 

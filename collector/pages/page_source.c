@@ -6,6 +6,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "report/report.h"
+#include "report/report_own.h"
 
 enum { FRAMES_WITH_LINES = 24, LINE_SHOWN = 300, SUMMARY_SHOWN = 120 };
 

@@ -7,6 +7,7 @@
 #include "collector/pages/page_sections.h"
 #include "report/readable_name.h"
 #include "report/report.h"
+#include "report/report_own.h"
 
 enum { FRAMES_WRITTEN = 200 };
 

@@ -27,6 +27,7 @@ struct collector {
     struct rate rate; // limit of reports per token
     const char *const *tokens;
     bool log_requests;
+    unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/metrics.h"
 
+#include "collector/store/store_naming.h"
+
 void metrics_count(atomic_uint_least64_t *counter)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -58,10 +60,28 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
     write_plain(out, "crashhook_source_bundles_total", "counter",
                 "Source bundles received.",
                 read_store_counter(&metrics->source_bundles));
+    write_plain(out, "crashhook_reports_named_total", "counter",
+                "Reports that naming jobs finished.",
+                read_store_counter(&metrics->named));
+    write_plain(out, "crashhook_naming_failures_total", "counter",
+                "Reports that naming jobs gave up.",
+                read_store_counter(&metrics->naming_failures));
     if (totals == NULL)
         return;
     write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",
                 (unsigned long long)totals->reports);
     write_plain(out, "crashhook_groups", "gauge", "Groups in the store.",
                 (unsigned long long)totals->groups);
+}
+
+void metrics_write_backlog(const struct store_backlog *backlog, int64_t now_ms,
+                           struct text *out)
+{
+    int64_t lag_ms = backlog->waiting != 0 ? now_ms - backlog->oldest_ms : 0;
+    write_plain(out, "crashhook_naming_jobs", "gauge", "Reports that wait to be named.",
+                (unsigned long long)backlog->waiting);
+    write_metric_head(out, "crashhook_naming_lag_seconds", "gauge",
+                      "How long the oldest of them has waited.");
+    text_appendf(out, "crashhook_naming_lag_seconds %.3f\n",
+                 lag_ms > 0 ? (double)lag_ms / 1000 : 0.0);
 }

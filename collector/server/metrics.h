@@ -19,6 +19,8 @@ struct metrics {
     atomic_uint_least64_t body_bytes; // of reports, as sent
     atomic_uint_least64_t debug_files;
     atomic_uint_least64_t source_bundles;
+    atomic_uint_least64_t named;           // reports that naming jobs finished
+    atomic_uint_least64_t naming_failures; // reports that they gave up
 };
 
 // metrics_count adds one to a counter.
@@ -26,6 +28,12 @@ void metrics_count(atomic_uint_least64_t *counter);
 
 // metrics_count_answer adds one answer of an HTTP status.
 void metrics_count_answer(struct metrics *metrics, unsigned status);
+
+struct store_backlog;
+
+// metrics_write_backlog appends how much waits to be named, and for how long.
+void metrics_write_backlog(const struct store_backlog *backlog, int64_t now_ms,
+                           struct text *out);
 
 // metrics_write appends all counters and the store's totals in Prometheus' text format;
 // totals NULL: the store could not be read.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/entry.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "collector/store/moment.h"
-#include "report/readable_name.h"
+#include "report/group_key.h"
 #include "report/report.h"
+#include "report/title.h"
 
 enum { HELD_MAX = 1000000000 }; // of one report, so that sums do not overflow
 
@@ -29,53 +30,72 @@ bool entry_is_group_id(const char *id)
     return id[length] == 0 && length >= 8 && length < ENTRY_GROUP_SIZE;
 }
 
-// titled_frame is the frame a person would name the crash after: the program's first
-// own frame with a name, else the first frame with a name, else the first in a known
-// image.
-static const json_t *titled_frame(const json_t *frames)
+// copy_stack copies the lines of a stack that fit.
+static void copy_stack(char *out, size_t size, const struct text *stack)
 {
-    const json_t *named = NULL;
-    const json_t *located = NULL;
-    size_t i;
-    json_t *frame;
-    json_array_foreach(frames, i, frame)
-    {
-        if (report_string(frame, "function") == NULL) {
-            if (located == NULL && json_is_integer(json_object_get(frame, "image")))
-                located = frame;
-            continue;
-        }
-        if (!json_is_true(json_object_get(frame, "system")))
-            return frame;
-        if (named == NULL)
-            named = frame;
-    }
-    return named != NULL ? named : located;
+    size_t length = stack->size < size ? stack->size : size - 1;
+    while (length > 0 && stack->bytes[length - 1] != '\n')
+        length--;
+    if (length != 0)
+        memcpy(out, stack->bytes, length);
+    out[length] = 0;
 }
 
-static void write_title(const json_t *report, const char *signal_name,
-                        struct entry *out)
+// write_group writes the keys, the title and the stack. All live reports, in which
+// nothing crashed, are one group.
+static void write_group(const json_t *report, struct entry *out)
 {
-    const json_t *frames = report_frames(report_crashed_thread(report));
-    const json_t *frame = titled_frame(frames);
-    const char *function = report_string(frame, "function");
-    char title[1024];
-    if (function != NULL) {
-        struct text name = { 0 };
-        readable_name(function, &name);
-        snprintf(title, sizeof(title), "%s in %s", signal_name,
-                 name.bytes != NULL ? name.bytes : function);
-        text_deinit(&name);
-    } else if (frame != NULL) {
-        const char *image = report_string(report_image(report, frame), "name");
-        const char *offset = report_string(frame, "image_offset");
-        snprintf(title, sizeof(title), "%s in %s+%s", signal_name,
-                 image != NULL ? image : "an unknown image",
-                 offset != NULL ? offset : "?");
+    struct group_key key;
+    CH_CLEANUP(text_deinit) struct text title = { 0 };
+    char old_key[FINGERPRINT_SIZE];
+    const char *said = report_string(report, "fingerprint");
+    if (!group_key_make(report, &key)) {
+        entry_copy(out->group, sizeof(out->group), live_group);
+        title_write_live(report, &title);
     } else {
-        snprintf(title, sizeof(title), "%s", signal_name);
+        entry_copy(out->group, sizeof(out->group), key.fingerprint);
+        copy_stack(out->stack, sizeof(out->stack), &key.stack);
+        title_write(report, &key, &title);
+        group_key_deinit(&key);
     }
-    entry_copy(out->title, sizeof(out->title), title);
+    if (said != NULL && entry_is_group_id(said))
+        entry_copy(out->old_group, sizeof(out->old_group), said);
+    else if (report_fingerprint(report, old_key))
+        entry_copy(out->old_group, sizeof(out->old_group), old_key);
+    entry_copy(out->title, sizeof(out->title), text_ok(&title) ? title.bytes : "?");
+}
+
+static void note_nameless(const json_t *report, const json_t *frame, struct entry *out)
+{
+    const char *id = report_string(report_image(report, frame), "build_id");
+    if (!report_frame_is_code(frame) || report_string(frame, "function") != NULL ||
+        id == NULL || strlen(id) >= ENTRY_BUILD_SIZE)
+        return;
+    for (size_t i = 0; i < out->nameless_count; i++) {
+        if (strcmp(out->nameless[i], id) == 0)
+            return;
+    }
+    if (out->nameless_count < ENTRY_BUILDS)
+        entry_copy(out->nameless[out->nameless_count++], ENTRY_BUILD_SIZE, id);
+}
+
+// Of a live report the frames of every thread are noted.
+void entry_note_nameless(const json_t *report, struct entry *out)
+{
+    const json_t *crashed = report_crashed_thread(report);
+    size_t i;
+    size_t k;
+    json_t *thread;
+    json_t *frame;
+    json_array_foreach(json_object_get(report, "threads"), i, thread)
+    {
+        if (crashed != NULL && thread != crashed)
+            continue;
+        json_array_foreach(report_frames(thread), k, frame)
+        {
+            note_nameless(report, frame, out);
+        }
+    }
 }
 
 static void copy_tags(const json_t *tags, struct entry *out)
@@ -117,17 +137,6 @@ static void copy_value(char *out, size_t size, const json_t *object, const char 
     entry_copy(out, size, value != NULL ? value : "");
 }
 
-// copy_group copies the report's fingerprint, or computes it where the report has none.
-// All live reports, in which nothing crashed, are one group.
-static void copy_group(const json_t *report, struct entry *out)
-{
-    const char *fingerprint = report_string(report, "fingerprint");
-    char computed[FINGERPRINT_SIZE];
-    if (fingerprint == NULL || !entry_is_group_id(fingerprint))
-        fingerprint = report_fingerprint(report, computed) ? computed : live_group;
-    entry_copy(out->group, sizeof(out->group), fingerprint);
-}
-
 enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                  struct entry *out)
 {
@@ -137,7 +146,8 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
     if (id == NULL || !report_id_ok(id))
         return CH_ERR_MALFORMED;
     entry_copy(entry.id, sizeof(entry.id), id);
-    copy_group(report, &entry);
+    write_group(report, &entry);
+    entry_note_nameless(report, &entry);
     entry.revision = report_integer(report, "revision", 0);
     entry.signal = report_integer(crash, "signal", 0);
     const char *time = report_string(report, "time");
@@ -147,7 +157,6 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
         time_ms >= 0 && time_ms < received_ms)
         entry.time_ms = time_ms;
 
-    const char *signal_name = report_string(crash, "name");
     copy_value(entry.signal_name, sizeof(entry.signal_name), crash, "name");
     copy_value(entry.kind, sizeof(entry.kind), crash, "kind");
     copy_value(entry.summary, sizeof(entry.summary), crash, "summary");
@@ -159,7 +168,56 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                "hostname");
     copy_tags(json_object_get(report, "tags"), &entry);
     copy_held(json_object_get(report, "spool"), &entry);
-    write_title(report, signal_name != NULL ? signal_name : "live report", &entry);
     *out = entry;
     return CH_OK;
+}
+
+// entry_text_ok: a string of size bytes is UTF-8 and ends within them.
+static bool entry_text_ok(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+    uint32_t character;
+    for (size_t at = 0; at < length;) {
+        size_t step = utf8_decode(text + at, length - at, &character);
+        if (step == 0)
+            return false;
+        at += step;
+    }
+    return length < size;
+}
+
+// entry_marks_ok: every mark ends with a NUL and begins as entry_marks.h says.
+static bool entry_marks_ok(const struct entry *entry)
+{
+    size_t size = entry->marks_size;
+    if (size == 0)
+        return true;
+    if (size > sizeof(entry->marks) || entry->marks[size - 1] != 0)
+        return false;
+    for (size_t at = 0; at < size; at += strlen(entry->marks + at) + 1) {
+        const char *mark = entry->marks + at;
+        if (strlen(mark) < 4 || strspn(mark, "0123456789") < 2 || mark[2] != '\n')
+            return false;
+    }
+    return true;
+}
+
+bool entry_is_sane(const struct entry *entry)
+{
+#define TEXT_OK(member) entry_text_ok(member, sizeof(member))
+    bool sane = TEXT_OK(entry->id) && report_id_ok(entry->id) &&
+                TEXT_OK(entry->group) && entry_is_group_id(entry->group) &&
+                TEXT_OK(entry->old_group) && TEXT_OK(entry->signal_name) &&
+                TEXT_OK(entry->kind) && TEXT_OK(entry->title) &&
+                TEXT_OK(entry->stack) && TEXT_OK(entry->summary) &&
+                TEXT_OK(entry->release) && TEXT_OK(entry->environment) &&
+                TEXT_OK(entry->executable) && TEXT_OK(entry->hostname) &&
+                entry->tag_count <= ENTRY_TAGS && entry->held_count <= ENTRY_HELD &&
+                entry->nameless_count <= ENTRY_BUILDS && entry_marks_ok(entry);
+    for (size_t i = 0; sane && i < entry->tag_count; i++)
+        sane = TEXT_OK(entry->tags[i].key) && TEXT_OK(entry->tags[i].value);
+    for (size_t i = 0; sane && i < entry->nameless_count; i++)
+        sane = TEXT_OK(entry->nameless[i]);
+#undef TEXT_OK
+    return sane;
 }

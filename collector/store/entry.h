@@ -18,6 +18,8 @@ enum {
     ENTRY_HELD = 8,
     ENTRY_GROUP_SIZE = 65,
     ENTRY_MARKS_SIZE = 4096,
+    ENTRY_BUILDS = 16,
+    ENTRY_BUILD_SIZE = 129, // of a build ID in digits, including its NUL
 };
 
 struct entry_tag {
@@ -33,7 +35,8 @@ struct entry_held {
 
 struct entry {
     char id[REPORT_ID_SIZE];
-    char group[ENTRY_GROUP_SIZE]; // the fingerprint
+    char group[ENTRY_GROUP_SIZE];     // the fingerprint
+    char old_group[ENTRY_GROUP_SIZE]; // that of version 1; empty: not known
     int64_t revision;
     int64_t time_ms;     // of the crash, never after received_ms
     int64_t received_ms; // since 1970, by our clock
@@ -41,6 +44,7 @@ struct entry {
     char signal_name[24];
     char kind[40];
     char title[256];
+    char stack[1024]; // the program's own functions, a line each, innermost first
     char summary[400];
     char release[128];
     char environment[64];
@@ -52,12 +56,22 @@ struct entry {
     size_t held_count;
     char marks[ENTRY_MARKS_SIZE]; // entry_marks.h
     size_t marks_size;
+    char nameless[ENTRY_BUILDS][ENTRY_BUILD_SIZE]; // builds whose frames have no names
+    size_t nameless_count;
+    bool names_wanted; // debug files of such a build are here
 };
 
 // entry_from_report fills out from a report that report_read accepted. received_ms is
 // the time of its arrival. CH_ERR_MALFORMED: its id is not a UUID.
 CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                             struct entry *out);
+
+// entry_note_nameless lists in out the builds whose debug files would name frames.
+void entry_note_nameless(const json_t *report, struct entry *out);
+
+// entry_is_sane is true for an entry whose members have the form that entry_from_report
+// gives them: it came from another process.
+bool entry_is_sane(const struct entry *entry);
 
 // entry_copy copies string to out, which holds size bytes; it cuts between characters.
 void entry_copy(char *out, size_t size, const char *string);

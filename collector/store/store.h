@@ -80,6 +80,7 @@ struct store_group {
         *status_release; // release it was resolved in, or seen again in; may be empty
     const char *note;
     const char *assignee;
+    const char *stack;      // the program's own functions, a line each
     int64_t status_time_ms; // 0: it never changed
     int64_t signal;
     int64_t count;             // of all reports that were received

@@ -12,6 +12,9 @@
 #include "collector/store/store_internal.h"
 #include "collector/store/store_tally.h"
 
+// KEY_SLACK_MS saves writing the time of a key with every report.
+enum { KEY_SLACK_MS = 3600000 };
+
 // planned is what is done with an upload, and what is known about the report it
 // replaces.
 struct planned {
@@ -81,6 +84,8 @@ static int by_fingerprint(const void *a, const void *b)
     const struct planned *x = *(struct planned *const *)a;
     const struct planned *y = *(struct planned *const *)b;
     int order = strcmp(x->upload->entry->group, y->upload->entry->group);
+    if (order == 0)
+        order = strcmp(x->upload->entry->old_group, y->upload->entry->old_group);
     return order != 0 ? order : (x > y) - (x < y);
 }
 
@@ -131,8 +136,9 @@ static size_t keep_newer(struct batch *batch, size_t count)
 static void take_out(struct sql *sql, struct batch *batch)
 {
     static const enum store_statement statements[] = {
-        STORE_LOSE_GROUPS, STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
-        STORE_REMOVE_TAGS, STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
+        STORE_LOSE_GROUPS,     STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
+        STORE_REMOVE_TAGS,     STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
+        STORE_REMOVE_NAMELESS,
     };
     if (batch->replaced.size == 0)
         return;
@@ -182,8 +188,10 @@ static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
             sql_number((int64_t)(end - start)),
             sql_number(first_ms),
             sql_number(last_ms),
+            sql_text(entry->stack),
+            sql_text(entry->old_group),
         };
-        sql_queue(sql, STORE_GAIN_GROUP, values, 7, take_group_row,
+        sql_queue(sql, STORE_GAIN_GROUP, values, 9, take_group_row,
                   &batch->groups[group]);
         group++;
         start = end;
@@ -207,24 +215,61 @@ static void store_report_row(struct sql *sql, struct planned *planned)
         sql_text(entry->environment),
         sql_text(entry->executable),
         sql_text(entry->hostname),
+        sql_text(entry->old_group),
     };
-    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 13,
+    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 14,
               sql_take_number, &planned->number);
 }
 
-// write_marks writes the marks as a JSON array, which both databases take apart.
-static void write_marks(struct sql *sql, const struct planned *planned)
+void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry)
 {
-    const struct entry *entry = planned->upload->entry;
     json_auto_t *list = json_array();
     for (const char *mark = entry_next_mark(entry, NULL); mark != NULL;
          mark = entry_next_mark(entry, mark))
         json_array_append_new(list, json_string(mark));
     char *dumped = json_array_size(list) != 0 ? json_dumps(list, JSON_COMPACT) : NULL;
-    struct sql_value values[] = { sql_number(planned->number), sql_text(dumped) };
+    struct sql_value values[] = { sql_number(report), sql_text(dumped) };
     if (dumped != NULL)
         sql_queue(sql, STORE_ADD_MARKS, values, 2, NULL, NULL);
     free(dumped);
+}
+
+// queue_names notes which builds the report lacks the names of, and has it named where
+// debug files of one are here.
+static void queue_names(struct sql *sql, const struct planned *planned)
+{
+    const struct entry *entry = planned->upload->entry;
+    struct sql_value job[] = { sql_number(planned->number),
+                               sql_number(entry->received_ms), sql_text("") };
+    for (size_t i = 0; i < entry->nameless_count; i++) {
+        struct sql_value nameless[] = { sql_text(entry->nameless[i]),
+                                        sql_number(planned->number) };
+        sql_queue(sql, STORE_NAMELESS_ADD, nameless, 2, NULL, NULL);
+        job[2] = sql_text(entry->nameless[i]);
+        if (!entry->names_wanted)
+            sql_queue(sql, STORE_JOB_ADD_KNOWN, job, 3, NULL, NULL);
+    }
+    if (entry->names_wanted)
+        sql_queue(sql, STORE_JOB_ADD, job, 2, NULL, NULL);
+}
+
+// queue_keys has the key of version 1 lead to the report's group. Consecutive reports
+// of the round often have the same.
+static void queue_keys(struct sql *sql, const struct batch *batch, size_t count)
+{
+    const struct entry *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = batch->order[i]->upload->entry;
+        bool again = last != NULL && strcmp(last->group, entry->group) == 0 &&
+                     strcmp(last->old_group, entry->old_group) == 0;
+        last = entry;
+        if (entry->old_group[0] == 0 || again)
+            continue;
+        struct sql_value key[] = { sql_text(entry->old_group), sql_text(entry->group),
+                                   sql_number(entry->time_ms),
+                                   sql_number(KEY_SLACK_MS) };
+        sql_queue(sql, STORE_KEY_SET, key, 4, NULL, NULL);
+    }
 }
 
 static void write_parts(struct sql *sql, const struct planned *planned)
@@ -244,7 +289,8 @@ static void write_parts(struct sql *sql, const struct planned *planned)
                                     sql_number(entry->received_ms) };
         sql_queue(sql, STORE_ADD_HELD, held, 4, NULL, NULL);
     }
-    write_marks(sql, planned);
+    store_queue_marks(sql, planned->number, entry);
+    queue_names(sql, planned);
     struct sql_value body[] = { sql_number(planned->number),
                                 sql_number(upload->encoding),
                                 sql_bytes(upload->body, upload->body_size),
@@ -253,24 +299,25 @@ static void write_parts(struct sql *sql, const struct planned *planned)
               NULL);
 }
 
-// is_regression is true for a crash that shows that a resolved group is back: one of a
-// newer release, or, where releases have no order, a later crash.
-static bool is_regression(const struct found_group *group, const struct entry *entry)
+bool store_is_regression(const char *release, int64_t time_ms,
+                         const char *status_release, int64_t status_time_ms)
 {
     int order = 0;
-    bool later = entry->time_ms > group->status_time_ms;
-    if (group->status_release[0] == 0)
+    bool later = time_ms > status_time_ms;
+    if (status_release[0] == 0)
         return later;
-    if (release_order(entry->release, group->status_release, &order))
+    if (release_order(release, status_release, &order))
         return order > 0;
-    return later && strcmp(entry->release, group->status_release) != 0;
+    return later && strcmp(release, status_release) != 0;
 }
 
 static void regress_groups(struct sql *sql, const struct planned *planned)
 {
     struct found_group *group = planned->group;
     const struct entry *entry = planned->upload->entry;
-    if (!group->resolved || !is_regression(group, entry))
+    if (!group->resolved ||
+        !store_is_regression(entry->release, entry->time_ms, group->status_release,
+                             group->status_time_ms))
         return;
     group->resolved = false;
     struct sql_value values[] = { sql_number(group->number), sql_text(entry->release),
@@ -345,6 +392,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         keep_first_release(sql, planned);
         store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
     }
+    queue_keys(sql, batch, count);
     return count_in_batch(sql, batch);
 }
 

@@ -79,6 +79,33 @@ enum store_statement {
     STORE_TRIM_OLDEST,
     STORE_TRIM_COUNT,
     STORE_TRIM_FACETS,
+    STORE_KEY_SET,
+    STORE_KEY_FIND,
+    STORE_KEY_FORWARD,
+    STORE_RENAME_FIND,
+    STORE_RENAME_PENDING,
+    STORE_RENAME_MERGE,
+    STORE_RENAME_MOVE,
+    STORE_RENAME_REPORT,
+    STORE_RENAME_GROUP,
+    STORE_RENAME_DECISION,
+    STORE_RENAME_DECIDE,
+    STORE_RENAME_LEFT,
+    STORE_RENAME_SEEN,
+    STORE_RENAME_RELEASE,
+    STORE_HISTORY_ADD,
+    STORE_HISTORY_FORWARD,
+    STORE_JOB_ADD,
+    STORE_JOB_ADD_KNOWN,
+    STORE_JOB_ADD_BUILD,
+    STORE_JOB_CLAIM,
+    STORE_JOB_BODY,
+    STORE_JOB_DONE,
+    STORE_JOB_LATER,
+    STORE_NAMELESS_ADD,
+    STORE_SYMBOLS_ADD,
+    STORE_REMOVE_JOBS,
+    STORE_REMOVE_NAMELESS,
     STORE_STATEMENT_COUNT,
 };
 
@@ -124,6 +151,15 @@ void store_return(struct store *store, struct sql *reader);
 // for statements. An empty text is an empty list.
 void store_list_append(struct text *list, int64_t number);
 struct sql_value store_list_end(const struct sql *sql, struct text *list);
+
+// store_queue_marks queues the marks of a report as a JSON array, which both databases
+// take apart.
+void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry);
+
+// store_is_regression is true for a crash that shows that a resolved group is back: one
+// of a newer release, or, where releases have no order, a later crash.
+bool store_is_regression(const char *release, int64_t time_ms,
+                         const char *status_release, int64_t status_time_ms);
 
 // store_remove_empty queues the removal of those groups in a list that are empty.
 void store_remove_empty(struct sql *sql, const struct sql_value *groups);

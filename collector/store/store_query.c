@@ -351,8 +351,11 @@ static void add_group_id(struct store_query *query, const char *column, const ch
     store_query_add(query, " AND ");
     store_query_add(query, column);
     store_query_add_text(query,
-                         " = (SELECT number FROM groups WHERE fingerprint ="
+                         " = coalesce((SELECT number FROM groups WHERE fingerprint ="
                          " coalesce((SELECT target FROM merged WHERE fingerprint = ?),"
+                         " ?)), (SELECT kg.number FROM keys k JOIN groups kg ON"
+                         " kg.fingerprint = coalesce((SELECT target FROM merged WHERE"
+                         " fingerprint = k.target), k.target) WHERE k.fingerprint ="
                          " ?))",
                          id);
 }

@@ -19,8 +19,14 @@ enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 15 };
 #define GROUP_COLUMNS                                                                  \
     "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
     " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
-    " g.assignee, g.machines, g.first_release"
-enum { GROUP_NUMBER = 8, GROUP_MACHINES = 14, GROUP_FIRST_RELEASE, GROUP_PLACE };
+    " g.assignee, g.machines, g.first_release, g.stack"
+enum {
+    GROUP_NUMBER = 8,
+    GROUP_MACHINES = 14,
+    GROUP_FIRST_RELEASE,
+    GROUP_STACK,
+    GROUP_PLACE
+};
 
 // listing passes on at most limit rows; one row more says that there is another page.
 struct listing {
@@ -182,7 +188,9 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
     status = sql_query(sql,
                        "SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM held_back"
                        " WHERE fingerprint = ?1 OR fingerprint IN (SELECT fingerprint"
-                       " FROM merged WHERE target = ?1)",
+                       " FROM merged WHERE target = ?1) OR fingerprint IN (SELECT"
+                       " fingerprint FROM keys WHERE target = ?1 OR target IN (SELECT"
+                       " fingerprint FROM merged WHERE target = ?1))",
                        &id, 1, sql_take_number, &out->group.held_back);
     if (status != CH_OK)
         return status;
@@ -216,6 +224,7 @@ static void list_group(void *context, const struct sql_row *row)
                                      .machines = sql_row_number(row, GROUP_MACHINES),
                                      .first_release =
                                          sql_row_text(row, GROUP_FIRST_RELEASE),
+                                     .stack = sql_row_text(row, GROUP_STACK),
                                  } };
     listing->last_place = sql_row_number(row, GROUP_PLACE);
     listing->last_number = sql_row_number(row, GROUP_NUMBER);

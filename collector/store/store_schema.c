@@ -175,13 +175,46 @@ static const char postgres_search[] = GROUP_FIGURES(
               "CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW"
               " WHEN (old.kind = 4) EXECUTE FUNCTION crashhook_machine_removed();";
 
+// A report's fingerprint is of version 2 where fingerprint1, which then is that of
+// version 1, is not empty. The reports of before are keyed anew by jobs, those merged
+// into another group after that group's own.
+#define NAMING_LAYOUT(NUMBER, ROWID, NOW)                                              \
+    "ALTER TABLE reports ADD COLUMN fingerprint1 TEXT NOT NULL DEFAULT '';"            \
+    "ALTER TABLE groups ADD COLUMN stack TEXT NOT NULL DEFAULT '';"                    \
+    "CREATE TABLE keys(fingerprint TEXT PRIMARY KEY, target TEXT NOT NULL,"            \
+    " time bigint NOT NULL)" ROWID ";"                                                 \
+    "CREATE INDEX keys_by_target ON keys(target);"                                     \
+    "CREATE TABLE history(number " NUMBER ", group_id TEXT NOT NULL,"                  \
+    " time bigint NOT NULL, kind TEXT NOT NULL, other TEXT NOT NULL,"                  \
+    " detail TEXT NOT NULL, count bigint NOT NULL,"                                    \
+    " UNIQUE(group_id, kind, other, detail));"                                         \
+    "CREATE TABLE jobs(report bigint PRIMARY KEY, rank bigint NOT NULL,"               \
+    " queued bigint NOT NULL, until bigint NOT NULL, tries bigint NOT NULL,"           \
+    " turn bigint NOT NULL)" ROWID ";"                                                 \
+    "CREATE INDEX jobs_by_rank ON jobs(rank, report);"                                 \
+    "CREATE TABLE nameless(build TEXT NOT NULL, report bigint NOT NULL,"               \
+    " PRIMARY KEY(build, report))" ROWID ";"                                           \
+    "CREATE INDEX nameless_by_report ON nameless(report);"                             \
+    "CREATE TABLE symbols(build TEXT PRIMARY KEY, time bigint NOT NULL)" ROWID ";"     \
+    "INSERT INTO jobs(report, rank, queued, until, tries, turn) SELECT r.number,"      \
+    " CASE WHEN r.fingerprint = g.fingerprint THEN 1 ELSE 2 END, " NOW ", 0, 0, 0"     \
+    " FROM reports r JOIN groups g ON g.number = r.group_number;"
+static const char sqlite_naming[] =
+    NAMING_LAYOUT("INTEGER PRIMARY KEY", " WITHOUT ROWID",
+                  "CAST(strftime('%s', 'now') AS INTEGER) * 1000");
+static const char postgres_naming[] =
+    NAMING_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "",
+                  "CAST(extract(epoch FROM now()) AS bigint) * 1000");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
-    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search },
-    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search },
+    [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
+                     sqlite_naming },
+    [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
+                       postgres_naming },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -11,7 +11,12 @@
 //   facets     every distinct value that a group's reports carry, with its count:
 //              what filters and searches look at instead of at reports
 //   merged     fingerprints whose reports belong to another group than their own
+//   keys       what a key of before leads to: one of version 1, or of a group whose
+//              reports got names; the target is the group's own key
+//   history    what moved into a group and which decisions it replaced
 //   moves      merges and splits under way
+//   jobs       reports that are to be named, again or for the first time
+//   nameless   which reports lack the names of which builds
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -20,7 +25,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 5
+#define STORE_SCHEMA_VERSION 6
 
 // STORE_PLAIN_FACETS selects group_number, kind, value, time: what those reports r for
 // which `condition` is true have in their columns and tags.

@@ -19,6 +19,19 @@
     column " = CASE WHEN excluded." column " > groups." column                         \
            " THEN excluded." column " ELSE groups." column " END"
 
+#define OF_NEWEST(column)                                                              \
+    column " = CASE WHEN excluded.last_seen >= groups.last_seen"                       \
+           " THEN excluded." column " ELSE groups." column " END"
+
+// FOUND_GROUP is the number of the group that the key `x` leads to: its own group, the
+// one that was merged into, or the one that its newest report went to.
+#define MERGED_INTO(x)                                                                 \
+    "coalesce((SELECT target FROM merged WHERE fingerprint = " x "), " x ")"
+#define FOUND_GROUP(x)                                                                 \
+    "coalesce((SELECT number FROM groups WHERE fingerprint = " MERGED_INTO(            \
+        x) "), (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint "        \
+           "= " MERGED_INTO("k.target") " WHERE k.fingerprint = " x "))"
+
 // GROUP_OF_3 is the number of the group that reports of fingerprint ?3 belong to; the
 // group exists by then.
 #define GROUP_OF_3                                                                     \
@@ -35,6 +48,15 @@
                   "gone.kind"                                                          \
                   " AND facets.value = gone.value"
 
+#define GROUP_FOUND                                                                    \
+    " RETURNING number, fingerprint, status, status_release, status_time,"             \
+    " first_release"
+
+// JOB_AGAIN ends a statement that queues jobs some of which may be queued or under way:
+// a new turn keeps the result of a job under way from ending it.
+#define JOB_AGAIN                                                                      \
+    " ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0"
+
 const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_BEGIN] = { "BEGIN IMMEDIATE", "BEGIN" },
     [STORE_COMMIT] = { "COMMIT", NULL },
@@ -48,20 +70,28 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                             " g.fingerprint FROM reports r JOIN groups g"
                             " ON g.number = r.group_number WHERE r.id = ?1"
                             " FOR UPDATE OF r" },
+    // A group is created with the decision of the group ?9, where there is such: its
+    // reports belonged there, or would have.
     [STORE_GAIN_GROUP] = { "INSERT INTO groups(fingerprint, title, summary, signal,"
-                           " count, kept, first_seen, last_seen) VALUES("
-                           "coalesce((SELECT target FROM merged WHERE fingerprint ="
-                           " ?1), ?1), ?2, ?3, ?4, ?5, ?5, ?6, ?7)"
+                           " count, kept, first_seen, last_seen, stack, status,"
+                           " status_release, status_time, note, assignee) SELECT"
+                           " coalesce((SELECT target FROM merged WHERE fingerprint ="
+                           " ?1), ?1), CAST(?2 AS text), CAST(?3 AS text),"
+                           " CAST(?4 AS bigint), CAST(?5 AS bigint),"
+                           " CAST(?5 AS bigint), CAST(?6 AS bigint),"
+                           " CAST(?7 AS bigint), CAST(?8 AS text),"
+                           " coalesce(d.status, 'open'), coalesce(d.status_release,"
+                           " ''), coalesce(d.status_time, 0), coalesce(d.note, ''),"
+                           " coalesce(d.assignee, '') FROM (SELECT 1 AS one) o"
+                           " LEFT JOIN groups d ON d.fingerprint = coalesce((SELECT"
+                           " target FROM merged WHERE fingerprint = ?9), ?9)"
+                           " WHERE o.one = 1"
                            " ON CONFLICT(fingerprint) DO UPDATE SET"
                            " count = groups.count + excluded.count,"
-                           " kept = groups.kept + excluded.kept, " EARLIER(
-                               "first_seen") ", " LATER("last_seen") " RETURNING "
-                                                                     "number,"
-                                                                     " fingerprint, "
-                                                                     "status,"
-                                                                     " status_release,"
-                                                                     " status_time,"
-                                                                     " first_release",
+                           " kept = groups.kept + excluded.kept, " OF_NEWEST(
+                               "title") ", " OF_NEWEST("summary") ", " OF_NEWEST(
+                               "stack") ", " EARLIER("first_seen") ", " LATER(
+                               "last_seen") GROUP_FOUND,
                            NULL },
     [STORE_SET_FIRST_RELEASE] = { "UPDATE groups SET first_release = ?2"
                                   " WHERE number = ?1",
@@ -99,15 +129,17 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
 
     [STORE_ADD_REPORT] = { "INSERT INTO reports(id, revision, group_number, time,"
                            " received, signal, signal_name, title, summary, release,"
-                           " environment, executable, hostname, fingerprint) VALUES("
+                           " environment, executable, hostname, fingerprint,"
+                           " fingerprint1) VALUES("
                            "?1, ?2, " GROUP_OF_3 ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-                           " ?12, ?13, ?3) RETURNING number",
+                           " ?12, ?13, ?3, ?14) RETURNING number",
                            NULL },
     [STORE_CHANGE_REPORT] = { "UPDATE reports SET revision = ?2, group_number ="
                               " " GROUP_OF_3 ", time = ?4, received = ?5, signal = ?6,"
                               " signal_name = ?7, title = ?8, summary = ?9,"
                               " release = ?10, environment = ?11, executable = ?12,"
-                              " hostname = ?13, fingerprint = ?3 WHERE id = ?1"
+                              " hostname = ?13, fingerprint = ?3, fingerprint1 = ?14"
+                              " WHERE id = ?1"
                               " RETURNING number",
                               NULL },
     [STORE_ADD_TAG] = { "INSERT INTO tags(report, key, value) VALUES(?1, ?2, ?3)"
@@ -151,9 +183,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                         NULL },
 
     [STORE_TRIAGE_FIND] = { "SELECT number, status, status_release, note, assignee,"
-                            " fingerprint FROM groups WHERE fingerprint = "
-                            "coalesce((SELECT target"
-                            " FROM merged WHERE fingerprint = ?1), ?1)",
+                            " fingerprint FROM groups WHERE number ="
+                            " " FOUND_GROUP("?1"),
                             NULL },
     [STORE_TRIAGE_NEWEST] = { "SELECT value FROM facets WHERE group_number = ?1"
                               " AND kind = 5",
@@ -264,6 +295,115 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
         "UPDATE groups SET kept = groups.kept - gone.n FROM (SELECT group_number,"
         " count(*) AS n FROM reports WHERE number ",
         " GROUP BY group_number) gone WHERE groups.number = gone.group_number"),
+    // A key of before leads to the group of its newest report. ?4 is how many
+    // milliseconds the time of a key that stays may be behind.
+    [STORE_KEY_SET] = { "INSERT INTO keys(fingerprint, target, time) VALUES(?1, ?2, ?3)"
+                        " ON CONFLICT(fingerprint) DO UPDATE SET target ="
+                        " excluded.target, time = excluded.time WHERE excluded.time >="
+                        " keys.time AND (keys.target <> excluded.target OR"
+                        " excluded.time - keys.time >= ?4)",
+                        NULL },
+    [STORE_KEY_FIND] = { "SELECT " MERGED_INTO("target") " FROM keys WHERE"
+                                                         " fingerprint = ?1",
+                         NULL },
+    [STORE_KEY_FORWARD] = { "UPDATE keys SET target = ?2 WHERE target = ?1", NULL },
+
+    [STORE_RENAME_FIND] = { "SELECT r.group_number, g.fingerprint, r.fingerprint,"
+                            " r.fingerprint1 FROM reports r JOIN groups g ON g.number ="
+                            " r.group_number WHERE r.number = ?1",
+                            NULL },
+    // Reports of the group's own that are still to be keyed.
+    [STORE_RENAME_PENDING] = { "SELECT count(*) FROM jobs j JOIN reports r ON r.number "
+                               "="
+                               " j.report WHERE r.group_number = ?1 AND r.fingerprint ="
+                               " ?2",
+                               NULL },
+    [STORE_RENAME_MERGE] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)"
+                             " ON CONFLICT(fingerprint) DO NOTHING",
+                             NULL },
+    [STORE_RENAME_MOVE] = { "INSERT INTO moves(source, target, fingerprint, time, last)"
+                            " SELECT s.number, t.number, '', -1, 0 FROM groups s,"
+                            " groups t WHERE s.fingerprint = ?1 AND t.fingerprint = ?2"
+                            " AND NOT EXISTS(SELECT 1 FROM moves m WHERE m.source ="
+                            " s.number)",
+                            NULL },
+    [STORE_RENAME_REPORT] = { "UPDATE reports SET group_number = ?2, fingerprint1 ="
+                              " CASE WHEN fingerprint1 <> '' THEN fingerprint1 WHEN ?4"
+                              " <> '' THEN ?4 ELSE fingerprint END, fingerprint = ?3,"
+                              " title = ?5, summary = ?6 WHERE number = ?1",
+                              NULL },
+    [STORE_RENAME_GROUP] = { "UPDATE groups SET title = ?2, summary = ?3, stack = ?4"
+                             " WHERE number = ?1 AND last_seen <= ?5",
+                             NULL },
+    [STORE_RENAME_DECISION] = { "SELECT number, fingerprint, title, status,"
+                                " status_release, status_time, note, assignee FROM"
+                                " groups WHERE number = ?1",
+                                NULL },
+    [STORE_RENAME_DECIDE] = { "UPDATE groups SET status = ?2, status_release = ?3,"
+                              " status_time = ?4, note = ?5, assignee = ?6"
+                              " WHERE number = ?1",
+                              NULL },
+    [STORE_RENAME_LEFT] = { "SELECT kept FROM groups WHERE number = ?1", NULL },
+    // While removed reports are counted, when the first was seen is known from before.
+    [STORE_RENAME_SEEN] = WITH_LIST(
+        "UPDATE groups SET first_seen = CASE WHEN count > kept THEN first_seen ELSE"
+        " coalesce((SELECT min(time) FROM reports WHERE group_number = groups.number),"
+        " first_seen) END, last_seen = coalesce((SELECT max(time) FROM reports WHERE"
+        " group_number = groups.number), last_seen) WHERE number ",
+        ""),
+    [STORE_RENAME_RELEASE] = { "UPDATE groups SET first_release = coalesce((SELECT"
+                               " release FROM reports r WHERE r.group_number = ?1 AND"
+                               " release <> '' ORDER BY time, number LIMIT 1),"
+                               " first_release) WHERE number = ?1",
+                               NULL },
+    [STORE_HISTORY_ADD] = { "INSERT INTO history(group_id, time, kind, other, detail,"
+                            " count) VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT("
+                            "group_id, kind, other, detail) DO UPDATE SET count ="
+                            " history.count + excluded.count, time = excluded.time",
+                            NULL },
+    [STORE_HISTORY_FORWARD] = { "UPDATE history SET group_id = ?2 WHERE group_id = ?1"
+                                " AND NOT EXISTS(SELECT 1 FROM history h WHERE"
+                                " h.group_id = ?2 AND h.kind = history.kind AND h.other"
+                                " = history.other AND h.detail = history.detail)",
+                                NULL },
+
+    [STORE_JOB_ADD] = { "INSERT INTO jobs(report, rank, queued, until, tries, turn)"
+                        " VALUES(?1, 0, ?2, 0, 0, 0)" JOB_AGAIN,
+                        NULL },
+    // The debug file of a build may have come since its report was read.
+    [STORE_JOB_ADD_KNOWN] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
+                              " turn) SELECT CAST(?1 AS bigint), 0, CAST(?2 AS bigint),"
+                              " 0, 0, 0 FROM symbols WHERE build = ?3" JOB_AGAIN,
+                              NULL },
+    [STORE_JOB_ADD_BUILD] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
+                              " turn) SELECT report, 0, CAST(?2 AS bigint), 0, 0, 0"
+                              " FROM nameless WHERE build = ?1" JOB_AGAIN,
+                              NULL },
+    [STORE_JOB_CLAIM] = { "UPDATE jobs SET until = ?1, tries = tries + 1 WHERE report"
+                          " IN (SELECT report FROM jobs WHERE until <= ?2 ORDER BY"
+                          " rank, report LIMIT ?3) RETURNING report, turn, tries",
+                          "UPDATE jobs SET until = ?1, tries = tries + 1 WHERE report"
+                          " IN (SELECT report FROM jobs WHERE until <= ?2 ORDER BY"
+                          " rank, report LIMIT ?3 FOR UPDATE SKIP LOCKED)"
+                          " RETURNING report, turn, tries" },
+    [STORE_JOB_BODY] = { "SELECT r.received, b.encoding, b.bytes FROM reports r JOIN"
+                         " bodies b ON b.report = r.number WHERE r.number = ?1",
+                         "SELECT r.received, b.encoding, b.bytes FROM reports r JOIN"
+                         " bodies b ON b.report = r.number AND b.received = r.received"
+                         " WHERE r.number = ?1" },
+    [STORE_JOB_DONE] = { "DELETE FROM jobs WHERE report = ?1 AND turn = ?2", NULL },
+    [STORE_JOB_LATER] = { "UPDATE jobs SET until = ?2, rank = 2, tries = tries - 1"
+                          " WHERE report = ?1",
+                          NULL },
+    [STORE_NAMELESS_ADD] = { "INSERT INTO nameless(build, report) VALUES(?1, ?2)"
+                             " ON CONFLICT(build, report) DO NOTHING",
+                             NULL },
+    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time) VALUES(?1, ?2)"
+                            " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
+                            NULL },
+    [STORE_REMOVE_JOBS] = WITH_LIST("DELETE FROM jobs WHERE report ", ""),
+    [STORE_REMOVE_NAMELESS] = WITH_LIST("DELETE FROM nameless WHERE report ", ""),
+
     // Delete the values that were last seen before the oldest report kept in the group.
     [STORE_TRIM_FACETS] = WITH_LIST(
         "DELETE FROM facets WHERE last_seen < coalesce((SELECT min(time) FROM reports r"

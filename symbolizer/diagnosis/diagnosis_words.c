@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "report/readable_name.h"
 #include "report/report.h"
+#include "report/report_own.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A naming batch is a number of stored reports that are named together: what happens in
+// the child process of a naming job. Every place of a build that several of them lack
+// the name of is looked up once.
+#pragma once
+#include "base/text.h"
+#include "collector/store/store_naming.h"
+
+enum {
+    NAMING_BATCH = 64,            // most reports
+    NAMING_BATCH_BYTES = 2 << 20, // most bytes of their bodies, but for a single one
+};
+
+// naming_item is a report of a batch, with its body as it was received.
+struct naming_item {
+    int64_t report;
+    int64_t turn;
+    int64_t tries;
+    int64_t received_ms;
+    enum decode_encoding encoding;
+    struct text body;
+};
+
+// naming_batch is the reports; symbols is the folder of debug files.
+struct naming_batch {
+    const struct naming_item *items;
+    size_t count;
+    const char *symbols;
+};
+
+// naming_answer is what is known of a report afterwards: of the item with that index.
+struct naming_answer {
+    uint32_t index;
+    struct entry entry;
+};
+
+// naming_batch_run names the reports of a struct naming_batch and writes an answer for
+// each that could be read; it is a guarded_child_fn.
+enum ch_status naming_batch_run(void *batch, int to_parent);

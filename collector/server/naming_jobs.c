@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/naming_jobs.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/server/naming_batch.h"
+#include "collector/store/moment.h"
+#include "symbolizer/names/guarded_child.h"
+
+enum {
+    LEASE_MS = 30000,  // of a claim: longer than a batch may take
+    BATCH_MS = 20000,  // most that a child takes
+    LOOK_MS = 300,     // between two looks into an empty queue
+    TROUBLE_MS = 5000, // after the store failed
+    TRIES_MAX = 3,
+};
+
+struct naming_jobs {
+    struct naming_jobs_options options;
+    pthread_t threads[NAMING_WORKERS_MAX];
+    unsigned started;
+    pthread_mutex_t lock; // guards stopping
+    pthread_cond_t changed;
+    bool stopping;
+};
+
+// claimed_batch is what one thread works on.
+struct claimed_batch {
+    struct naming_jobs *jobs;
+    struct naming_item items[NAMING_BATCH];
+    size_t count;
+    struct store_named named[NAMING_BATCH];
+    struct naming_answer *answers; // NAMING_BATCH of them
+    bool answered[NAMING_BATCH];
+};
+
+static bool naming_pause(struct naming_jobs *jobs, int ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&jobs->lock);
+    int result = 0;
+    while (ms != 0 && !jobs->stopping && result == 0)
+        result = pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
+    bool go_on = !jobs->stopping;
+    pthread_mutex_unlock(&jobs->lock);
+    return go_on;
+}
+
+static void take_naming_item(void *context, const struct store_naming *naming)
+{
+    struct claimed_batch *batch = context;
+    struct naming_item *item = &batch->items[batch->count];
+    item->report = naming->report;
+    item->turn = naming->turn;
+    item->tries = naming->tries;
+    item->received_ms = naming->received_ms;
+    item->encoding = naming->body.encoding;
+    text_append(&item->body, naming->body.bytes, naming->body.size);
+    if (text_ok(&item->body) && batch->count < NAMING_BATCH - 1)
+        batch->count++;
+    else
+        text_clear(&item->body);
+}
+
+static void clear_batch(struct claimed_batch *batch)
+{
+    for (size_t i = 0; i < NAMING_BATCH; i++)
+        text_deinit(&batch->items[i].body);
+    memset(batch->items, 0, sizeof(batch->items));
+    memset(batch->answered, 0, sizeof(batch->answered));
+    batch->count = 0;
+}
+
+// take_answers reads what a child wrote about the items from start on.
+static void take_answers(struct claimed_batch *batch, size_t start, size_t count,
+                         const struct text *result)
+{
+    struct naming_answer *answer = batch->answers;
+    for (size_t at = 0; result->size - at >= sizeof(*answer); at += sizeof(*answer)) {
+        struct naming_answer copy;
+        memcpy(&copy, result->bytes + at, sizeof(copy));
+        if (copy.index >= count || !entry_is_sane(&copy.entry))
+            continue;
+        answer[start + copy.index] = copy;
+        batch->answered[start + copy.index] = true;
+    }
+}
+
+static enum ch_status name_items(struct claimed_batch *batch, size_t start,
+                                 size_t count)
+{
+    struct text CH_CLEANUP(text_deinit)
+        result = { .limit_bytes = (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
+    struct naming_batch work = { .items = &batch->items[start],
+                                 .count = count,
+                                 .symbols = batch->jobs->options.symbols };
+    enum ch_status status = guarded_child_run(
+        naming_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
+    if (status == CH_OK)
+        take_answers(batch, start, count, &result);
+    return status;
+}
+
+// chunk_end is the index after the items from start on that are named together.
+static size_t chunk_end(const struct claimed_batch *batch, size_t start)
+{
+    size_t bytes = 0;
+    size_t end = start;
+    while (end < batch->count &&
+           (end == start || bytes + batch->items[end].body.size <= NAMING_BATCH_BYTES))
+        bytes += batch->items[end++].body.size;
+    return end;
+}
+
+// name_chunk names items together, and one by one where that failed.
+static void name_chunk(struct claimed_batch *batch, size_t start, size_t end)
+{
+    enum ch_status status = name_items(batch, start, end - start);
+    for (size_t i = start; status != CH_OK && end - start > 1 && i < end; i++) {
+        enum ch_status alone = name_items(batch, i, 1);
+        (void)alone; // what is not answered is tried again, or given up
+    }
+}
+
+// finish_batch hands over what was found. A report without an answer is claimed again
+// when its lease ends, until it is given up.
+static enum ch_status finish_batch(struct claimed_batch *batch,
+                                   char error[STORE_ERROR_SIZE])
+{
+    struct naming_jobs *jobs = batch->jobs;
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct naming_item *item = &batch->items[i];
+        if (!batch->answered[i] && item->tries < TRIES_MAX)
+            continue;
+        if (!batch->answered[i])
+            metrics_count(&jobs->options.metrics->naming_failures);
+        batch->named[count++] = (struct store_named){
+            .report = item->report,
+            .turn = item->turn,
+            .entry = batch->answered[i] ? &batch->answers[i].entry : NULL,
+        };
+    }
+    if (count == 0)
+        return CH_OK;
+    enum ch_status status =
+        store_rename(jobs->options.store, batch->named, count, error);
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        metrics_count(&jobs->options.metrics->named);
+    return status;
+}
+
+// work_once claims and names a batch, and returns how long to wait for the next.
+static int work_once(struct claimed_batch *batch)
+{
+    struct naming_jobs *jobs = batch->jobs;
+    char error[STORE_ERROR_SIZE];
+    size_t claimed = 0;
+    const struct store_claiming claiming = { .count = NAMING_BATCH - 1,
+                                             .lease_ms = LEASE_MS,
+                                             .visit = take_naming_item,
+                                             .context = batch };
+    clear_batch(batch);
+    enum ch_status status =
+        store_claim(jobs->options.store, &claiming, &claimed, error);
+    for (size_t start = 0; status == CH_OK && start < batch->count;) {
+        size_t end = chunk_end(batch, start);
+        name_chunk(batch, start, end);
+        start = end;
+    }
+    if (status == CH_OK)
+        status = finish_batch(batch, error);
+    if (status != CH_OK)
+        jobs->options.complain(error);
+    return status != CH_OK ? TROUBLE_MS : claimed == 0 ? LOOK_MS : 0;
+}
+
+static void *naming_main(void *context)
+{
+    struct claimed_batch *batch = calloc(1, sizeof(*batch));
+    if (batch == NULL)
+        return NULL;
+    batch->jobs = context;
+    batch->answers = calloc(NAMING_BATCH, sizeof(*batch->answers));
+    int wait_ms = 0;
+    while (batch->answers != NULL && naming_pause(batch->jobs, wait_ms))
+        wait_ms = work_once(batch);
+    clear_batch(batch);
+    free(batch->answers);
+    free(batch);
+    return NULL;
+}
+
+enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
+                                  struct naming_jobs **out)
+{
+    struct naming_jobs *jobs = calloc(1, sizeof(*jobs));
+    *out = jobs;
+    if (jobs == NULL)
+        return CH_ERR_NO_MEMORY;
+    jobs->options = *options;
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&jobs->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    while (jobs->started < options->workers && jobs->started < NAMING_WORKERS_MAX) {
+        if (pthread_create(&jobs->threads[jobs->started], NULL, naming_main, jobs) != 0)
+            return CH_ERR_IO;
+        jobs->started++;
+    }
+    return CH_OK;
+}
+
+void naming_jobs_destroy(struct naming_jobs *jobs)
+{
+    if (jobs == NULL)
+        return;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->stopping = true;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+    for (unsigned i = 0; i < jobs->started; i++)
+        pthread_join(jobs->threads[i], NULL);
+    pthread_cond_destroy(&jobs->changed);
+    pthread_mutex_destroy(&jobs->lock);
+    free(jobs);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Naming jobs take the reports that wait in the store's queue, name them with the debug
+// files that were uploaded, and have the store move them to the groups that the names
+// lead to.
+//
+// A few threads each hand a batch of reports to a child process with limits on memory
+// and time, so that no report and no debug file harms the collector, and no request
+// waits. What a child says is checked. A batch that fails is tried again report by
+// report; a report that fails three times stays as it is.
+#pragma once
+#include "collector/server/metrics.h"
+#include "collector/store/store.h"
+
+enum { NAMING_WORKERS_MAX = 16 };
+
+typedef void naming_jobs_complain_fn(const char *error);
+
+struct naming_jobs;
+
+// naming_jobs_options is what the jobs work with; it is copied, what it refers to must
+// outlive the jobs.
+struct naming_jobs_options {
+    struct store *store;
+    const char *symbols; // the folder of debug files
+    struct metrics *metrics;
+    naming_jobs_complain_fn *complain;
+    unsigned workers; // how many child processes there are at once
+};
+
+// naming_jobs_create starts the threads.
+CH_CHECKED enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
+                                             struct naming_jobs **out);
+
+// naming_jobs_destroy ends them after their current batch; NULL is allowed.
+void naming_jobs_destroy(struct naming_jobs *jobs);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue of reports that are to be named. It is a table, so it is not lost with the
+// collector, and several collectors may work on it: who claims a report has it for a
+// time, after which somebody else may.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/store_internal.h"
+#include "collector/store/store_naming.h"
+
+// claim is what one call of store_claim has claimed.
+struct claim {
+    struct store_naming *all;
+    size_t count;
+    const struct store_claiming *claiming;
+};
+
+// claim_reading visits one report that was claimed.
+struct claim_reading {
+    const struct claim *claim;
+    const struct store_naming *naming;
+};
+
+static void take_claimed(void *context, const struct sql_row *row)
+{
+    struct claim *claim = context;
+    if (claim->count == claim->claiming->count)
+        return;
+    claim->all[claim->count++] =
+        (struct store_naming){ .report = sql_row_number(row, 0),
+                               .turn = sql_row_number(row, 1),
+                               .tries = sql_row_number(row, 2) };
+}
+
+static enum ch_status claim_jobs(struct sql *sql, void *context)
+{
+    struct claim *claim = context;
+    int64_t now_ms = moment_now();
+    struct sql_value values[] = { sql_number(now_ms + claim->claiming->lease_ms),
+                                  sql_number(now_ms),
+                                  sql_number((int64_t)claim->claiming->count) };
+    claim->count = 0;
+    sql_queue(sql, STORE_JOB_CLAIM, values, 3, take_claimed, claim);
+    return sql_flush(sql);
+}
+
+static void visit_claimed(void *context, const struct sql_row *row)
+{
+    const struct claim_reading *reading = context;
+    struct store_naming naming = *reading->naming;
+    naming.received_ms = sql_row_number(row, 0);
+    naming.body.encoding = (enum decode_encoding)sql_row_number(row, 1);
+    naming.body.bytes = sql_row_bytes(row, 2, &naming.body.size);
+    reading->claim->claiming->visit(reading->claim->claiming->context, &naming);
+}
+
+// read_claimed visits the bodies of what was claimed.
+static enum ch_status read_claimed(struct store *store, const struct claim *claim)
+{
+    enum ch_status status = CH_OK;
+    struct sql *reader = store_borrow(store);
+    const struct sql_statement *text = &store_statements[STORE_JOB_BODY];
+    for (size_t i = 0; i < claim->count && status == CH_OK; i++) {
+        struct sql_value number = sql_number(claim->all[i].report);
+        struct claim_reading reading = { claim, &claim->all[i] };
+        status = sql_query(
+            reader, reader->dialect == SQL_POSTGRES ? text->postgres : text->sqlite,
+            &number, 1, visit_claimed, &reading);
+    }
+    store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_claim(struct store *store, const struct store_claiming *claiming,
+                           size_t *out_count, char error[STORE_ERROR_SIZE])
+{
+    struct store_backlog backlog;
+    enum ch_status status = store_backlog_of(store, &backlog);
+    *out_count = 0;
+    snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
+    if (status != CH_OK || backlog.waiting == 0)
+        return status;
+    struct claim claim = { .all = calloc(claiming->count, sizeof(struct store_naming)),
+                           .claiming = claiming };
+    struct store_job job = { .what = "claim reports to be named",
+                             .work = claim_jobs,
+                             .context = &claim };
+    status = claim.all != NULL ? store_transact(store, &job, error) : CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        status = read_claimed(store, &claim);
+    if (status == CH_OK)
+        *out_count = claim.count;
+    free(claim.all);
+    return status;
+}
+
+static enum ch_status queue_build(struct sql *sql, void *context)
+{
+    struct sql_value values[] = { sql_text(context), sql_number(moment_now()) };
+    sql_queue(sql, STORE_SYMBOLS_ADD, values, 2, NULL, NULL);
+    sql_queue(sql, STORE_JOB_ADD_BUILD, values, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_symbols_came(struct store *store, const char *build,
+                                  char error[STORE_ERROR_SIZE])
+{
+    // Alone: a report that is being stored either finds the build or is found by it.
+    struct store_job job = { .what = "queue the reports of a build",
+                             .alone = true,
+                             .work = queue_build,
+                             .context = (void *)(uintptr_t)build };
+    return store_transact(store, &job, error);
+}
+
+static void take_backlog(void *context, const struct sql_row *row)
+{
+    *(struct store_backlog *)context =
+        (struct store_backlog){ .waiting = sql_row_number(row, 0),
+                                .oldest_ms = sql_row_number(row, 1) };
+}
+
+enum ch_status store_backlog_of(struct store *store, struct store_backlog *out)
+{
+    *out = (struct store_backlog){ 0 };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, "SELECT count(*), coalesce(min(queued), 0) FROM jobs", NULL,
+                  0, take_backlog, out);
+    store_return(store, reader);
+    return status;
+}
+
+struct past_listing {
+    store_past_fn *visit;
+    void *context;
+};
+
+static void list_past(void *context, const struct sql_row *row)
+{
+    const struct past_listing *listing = context;
+    struct store_past past = { .kind = sql_row_text(row, 0),
+                               .other = sql_row_text(row, 1),
+                               .detail = sql_row_text(row, 2),
+                               .count = sql_row_number(row, 3),
+                               .time_ms = sql_row_number(row, 4) };
+    listing->visit(listing->context, &past);
+}
+
+enum ch_status store_list_history(struct store *store, const char *id,
+                                  store_past_fn *visit, void *context)
+{
+    struct past_listing listing = { .visit = visit, .context = context };
+    struct sql_value value = sql_text(id);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status = sql_query(
+        reader,
+        "SELECT kind, other, detail, count, time FROM history WHERE group_id = ?1"
+        " ORDER BY time DESC, number DESC LIMIT 50",
+        &value, 1, list_past, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+struct kin_listing {
+    store_kin_fn *visit;
+    void *context;
+};
+
+static void list_kin(void *context, const struct sql_row *row)
+{
+    const struct kin_listing *listing = context;
+    struct store_kin kin = { .id = sql_row_text(row, 0),
+                             .title = sql_row_text(row, 1),
+                             .stack = sql_row_text(row, 2),
+                             .count = sql_row_number(row, 3) };
+    listing->visit(listing->context, &kin);
+}
+
+enum ch_status store_list_kin(struct store *store, store_kin_fn *visit, void *context)
+{
+    struct kin_listing listing = { .visit = visit, .context = context };
+    struct sql_value limit = sql_number(STORE_KIN);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT fingerprint, title, stack, count FROM groups WHERE stack <>"
+                  " '' ORDER BY last_seen DESC, number DESC LIMIT ?1",
+                  &limit, 1, list_kin, &listing);
+    store_return(store, reader);
+    return status;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names in the store: the queue of reports that are to be named, what changes when they
+// were, and what is near a group or was its past.
+//
+// The queue is a table: nothing in it is lost when a collector is killed, and several
+// collectors may work on it. Users: server/naming_jobs.c, the pages.
+#pragma once
+#include "collector/store/store.h"
+
+enum { STORE_KIN = 20000 }; // groups that others are compared with
+
+// store_named is a report that was named, or could not be.
+struct store_named {
+    int64_t report;            // of its store_job
+    int64_t turn;              // of its store_job
+    const struct entry *entry; // what is known of it now; NULL: it stays as it is
+};
+
+// store_naming is a report that is to be named, as a claim gives it to a visitor.
+struct store_naming {
+    int64_t report;
+    int64_t turn;
+    int64_t tries; // how often it was claimed, this time included
+    int64_t received_ms;
+    struct store_body body; // lives until the visitor returns
+};
+
+// store_backlog is what waits to be named.
+struct store_backlog {
+    int64_t waiting;
+    int64_t oldest_ms; // when the oldest was queued; 0: there is none
+};
+
+// store_past is a line of a group's history.
+struct store_past {
+    const char *kind;   // moved, decision
+    const char *other;  // the group it is about
+    const char *detail; // that group's title, or the decision
+    int64_t count;      // of reports that moved
+    int64_t time_ms;
+};
+
+// store_kin is a group with what tells how near it is to another one.
+struct store_kin {
+    const char *id;
+    const char *title;
+    const char *stack;
+    int64_t count;
+};
+
+typedef void store_naming_fn(void *context, const struct store_naming *naming);
+typedef void store_past_fn(void *context, const struct store_past *past);
+typedef void store_kin_fn(void *context, const struct store_kin *kin);
+
+// store_claiming says how many reports are claimed and for how long, and who visits
+// them.
+struct store_claiming {
+    size_t count;
+    int64_t lease_ms;
+    store_naming_fn *visit;
+    void *context;
+};
+
+// store_claim claims reports that are to be named: nobody else gets them until the
+// lease ends, and who claimed them ends the claim by store_rename. It visits each and
+// says how many there were.
+CH_CHECKED enum ch_status store_claim(struct store *store,
+                                      const struct store_claiming *claiming,
+                                      size_t *out_count, char error[STORE_ERROR_SIZE]);
+
+// store_rename gives reports that were named their titles and keys and moves them to
+// their groups, in one transaction. The decision about a group goes with its reports;
+// what moved is in the history of the group that they are in then.
+CH_CHECKED enum ch_status store_rename(struct store *store,
+                                       const struct store_named *named, size_t count,
+                                       char error[STORE_ERROR_SIZE]);
+
+// store_symbols_came queues the reports that lack the names of a build.
+CH_CHECKED enum ch_status store_symbols_came(struct store *store, const char *build,
+                                             char error[STORE_ERROR_SIZE]);
+
+// store_backlog_of says what waits to be named.
+CH_CHECKED enum ch_status store_backlog_of(struct store *store,
+                                           struct store_backlog *out);
+
+// store_list_history visits what is known of a group's past, the latest first.
+CH_CHECKED enum ch_status store_list_history(struct store *store, const char *id,
+                                             store_past_fn *visit, void *context);
+
+// store_list_kin visits the STORE_KIN groups that were seen last.
+CH_CHECKED enum ch_status store_list_kin(struct store *store, store_kin_fn *visit,
+                                         void *context);

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/group_key.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/own.h"
+#include "report/readable_name.h"
+#include "report/report_own.h"
+#include "report/report_tree.h"
+#include "report/scoped_name.h"
+
+enum {
+    FRAMES_READ = 96, // of the crashed thread: inner ones, and those kept of the outer
+    CYCLE_LEAST = 3,  // how often a function of a cycle occurs at least
+    SAID_BYTES = 160, // of a panic's message
+};
+
+// key_frame is a frame that may become part of a key.
+struct key_frame {
+    const json_t *frame;
+    struct own_verdict verdict;
+    struct text name; // scoped; empty: it has none
+    bool weak;        // found by a scan of the stack
+};
+
+struct keying {
+    const json_t *report;
+    const json_t *crash;
+    struct key_frame *frames;
+    size_t count;
+    struct group_key *key;
+};
+
+static bool key_frame_has_place(const struct keying *keying, const json_t *frame)
+{
+    return report_string(frame, "function") != NULL ||
+           report_image(keying->report, frame) != NULL;
+}
+
+// first_frame is the index of the first frame that counts: where a handler raised the
+// signal again, the one that the first signal interrupted.
+static size_t first_frame(const struct keying *keying, const json_t *frames)
+{
+    size_t first = 0;
+    if (json_object_get(keying->crash, "then") == NULL)
+        return 0;
+    for (size_t i = 1; i < json_array_size(frames); i++) {
+        const char *kind = report_string(json_array_get(frames, i), "kind");
+        const json_t *inner = json_array_get(frames, i - 1);
+        if (kind != NULL && strcmp(kind, "pc") == 0 && !report_flag(inner, "inline"))
+            first = i;
+    }
+    while (first > 0 && report_flag(json_array_get(frames, first - 1), "inline") &&
+           report_string(json_array_get(frames, first - 1), "address") != NULL)
+        first--;
+    return first;
+}
+
+static void take_key_frame(struct keying *keying, const json_t *frame)
+{
+    struct key_frame *to = &keying->frames[keying->count++];
+    const char *function = report_string(frame, "function");
+    const char *trust = report_string(frame, "trust");
+    to->frame = frame;
+    to->weak = trust != NULL && strcmp(trust, "scan") == 0;
+    report_own_judge(keying->report, frame, &to->verdict);
+    if (function != NULL)
+        scoped_name(function, &to->name);
+}
+
+static void read_key_frames(struct keying *keying)
+{
+    const json_t *frames = report_frames(report_crashed_thread(keying->report));
+    for (size_t i = first_frame(keying, frames);
+         i < json_array_size(frames) && keying->count < FRAMES_READ; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_frame_is_code(frame) && key_frame_has_place(keying, frame))
+            take_key_frame(keying, frame);
+    }
+}
+
+static bool same_key_name(const struct key_frame *a, const struct key_frame *b)
+{
+    return a->name.size != 0 && a->name.size == b->name.size &&
+           memcmp(a->name.bytes, b->name.bytes, a->name.size) == 0;
+}
+
+// next_own is the first own frame from start on that is not a weak guess, or count.
+static size_t next_own(const struct keying *keying, size_t start)
+{
+    size_t weak = keying->count;
+    for (size_t i = start; i < keying->count; i++) {
+        if (!keying->frames[i].verdict.own)
+            continue;
+        if (!keying->frames[i].weak)
+            return i;
+        weak = weak == keying->count ? i : weak;
+    }
+    return weak;
+}
+
+static bool is_reported(const struct keying *keying, size_t before)
+{
+    for (size_t i = 0; i < before; i++) {
+        if (keying->frames[i].verdict.reports)
+            return true;
+    }
+    return false;
+}
+
+// is_one_word is true for names that many programs have: `main`, `parse`.
+static bool is_one_word(const struct text *name)
+{
+    for (size_t i = 0; i < name->size; i++) {
+        if (!isalnum((unsigned char)name->bytes[i]))
+            return false;
+    }
+    return name->size != 0;
+}
+
+static void append_key_name(const struct keying *keying, const struct key_frame *frame,
+                            struct text *out)
+{
+    const json_t *image = report_image(keying->report, frame->frame);
+    const char *path = report_string(image, "path");
+    const char *id = report_string(image, "build_id");
+    const char *file = report_string(frame->frame, "file");
+    const char *scope = file != NULL ? file : path;
+    if (path == NULL)
+        path = report_string(image, "name");
+    if (frame->name.size == 0) {
+        const char *offset = report_string(frame->frame, "image_offset");
+        text_append_string(out, id != NULL ? id : path != NULL ? path : "?");
+        text_appendf(out, "+%s", offset != NULL ? offset : "?");
+        return;
+    }
+    text_append(out, frame->name.bytes, frame->name.size);
+    if (is_one_word(&frame->name) && scope != NULL) {
+        text_append_string(out, "@");
+        scoped_name_stem(scope, out);
+    }
+}
+
+// append_key_place appends the frame as people say it.
+static void append_key_place(const struct keying *keying, const struct key_frame *frame,
+                             struct text *out)
+{
+    const json_t *image = report_image(keying->report, frame->frame);
+    const char *name = report_string(image, "name");
+    const char *offset = report_string(frame->frame, "image_offset");
+    if (frame->name.size == 0)
+        text_appendf(out, "%s+%s", name != NULL ? name : "an unknown image",
+                     offset != NULL ? offset : "?");
+    else if (strncmp(frame->name.bytes, "(anonymous)::", 13) == 0)
+        text_append(out, frame->name.bytes + 13, frame->name.size - 13);
+    else
+        text_append(out, frame->name.bytes, frame->name.size);
+}
+
+static void choose_key_frame(struct keying *keying, size_t index)
+{
+    struct group_key *key = keying->key;
+    if (key->frame_count == GROUP_KEY_FRAMES)
+        return;
+    const struct key_frame *frame = &keying->frames[index];
+    key->frames[key->frame_count++] = frame->frame;
+    text_append_string(&key->material, "frame ");
+    append_key_name(keying, frame, &key->material);
+    text_append_string(&key->material, "\n");
+}
+
+static size_t count_key_name(const struct keying *keying, size_t index)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < keying->count; i++)
+        count += same_key_name(&keying->frames[i], &keying->frames[index]);
+    return count;
+}
+
+// cycle_place is the place of a stack overflow: of the own functions that occur again
+// and again, the first of the alphabet. count: there are none.
+static size_t cycle_place(const struct keying *keying)
+{
+    size_t place = keying->count;
+    for (size_t i = 0; i < keying->count; i++) {
+        const struct key_frame *frame = &keying->frames[i];
+        if (!frame->verdict.own || frame->name.size == 0 ||
+            count_key_name(keying, i) < CYCLE_LEAST)
+            continue;
+        if (place == keying->count ||
+            strcmp(frame->name.bytes, keying->frames[place].name.bytes) < 0)
+            place = i;
+    }
+    return place;
+}
+
+static bool is_overflow(const struct keying *keying)
+{
+    const char *kind = report_string(keying->crash, "kind");
+    return kind != NULL && strcmp(kind, "stack-overflow") == 0;
+}
+
+// choose_caller adds the own function that called a helper which only reports.
+static void choose_caller(struct keying *keying, size_t helper)
+{
+    for (size_t i = next_own(keying, helper + 1); i < keying->count;
+         i = next_own(keying, i + 1)) {
+        const struct key_frame *frame = &keying->frames[i];
+        if (frame->name.size != 0 && own_is_failing(frame->name.bytes))
+            continue;
+        choose_key_frame(keying, i);
+        append_key_place(keying, frame, &keying->key->place);
+        return;
+    }
+}
+
+static void choose_nameless(struct keying *keying, size_t first)
+{
+    keying->key->why = "the program's frames have no names: build ID and offset";
+    choose_key_frame(keying, first);
+    append_key_place(keying, &keying->frames[first], &keying->key->place);
+    if (!is_reported(keying, first))
+        return;
+    for (size_t i = next_own(keying, first + 1); i < keying->count;
+         i = next_own(keying, i + 1))
+        choose_key_frame(keying, i);
+}
+
+static void choose_own(struct keying *keying, size_t first)
+{
+    struct group_key *key = keying->key;
+    size_t cycle = is_overflow(keying) ? cycle_place(keying) : keying->count;
+    const struct key_frame *frame = &keying->frames[first];
+    if (cycle < keying->count) {
+        key->why = "the functions that call each other until the stack is full";
+        choose_key_frame(keying, cycle);
+        append_key_place(keying, &keying->frames[cycle], &key->place);
+        return;
+    }
+    if (frame->name.size == 0) {
+        choose_nameless(keying, first);
+        return;
+    }
+    choose_key_frame(keying, first);
+    if (is_reported(keying, first) && own_is_failing(frame->name.bytes)) {
+        key->why = "a function that only reports, and the one that called it";
+        choose_caller(keying, first);
+        if (key->place.size != 0) {
+            text_append_string(&key->place, " by ");
+            append_key_place(keying, frame, &key->place);
+            return;
+        }
+    }
+    key->why = "the innermost function of the program's own";
+    append_key_place(keying, frame, &key->place);
+}
+
+// choose_others is for a stack in which nothing is the program's own.
+static void choose_others(struct keying *keying)
+{
+    struct group_key *key = keying->key;
+    key->why = "no frame is the program's own: the innermost others";
+    for (size_t i = 0; i < keying->count; i++) {
+        const struct own_verdict *verdict = &keying->frames[i].verdict;
+        bool again = i > 0 && same_key_name(&keying->frames[i - 1], &keying->frames[i]);
+        if (verdict->reports || verdict->starts || again)
+            continue;
+        if (key->frame_count == 0)
+            append_key_place(keying, &keying->frames[i], &key->place);
+        choose_key_frame(keying, i);
+    }
+    if (key->frame_count == 0)
+        key->why = "no frame is known that says where";
+}
+
+static const char *ending_of(int64_t signal)
+{
+    switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+        return "memory";
+    case SIGFPE:
+        return "arithmetic";
+    case SIGILL:
+    case SIGTRAP:
+        return "trap";
+    case SIGABRT:
+        return "abort";
+    default:
+        return NULL;
+    }
+}
+
+// append_asserted appends the expression of an assertion's message, which also names
+// program, file and line. False: it is none.
+static bool append_asserted(const char *message, struct text *out)
+{
+    const char *at = strstr(message, "Assertion ");
+    const char *end = at != NULL ? strstr(at, " failed") : NULL;
+    if (at == NULL || end == NULL)
+        return false;
+    text_append(out, at + 10, (size_t)(end - at - 10));
+    return true;
+}
+
+// append_panicked appends the first line of a message without numbers, quoted parts and
+// what follows "value:".
+static void append_panicked(const char *message, struct text *out)
+{
+    const char *end = message + strcspn(message, "\n");
+    const char *value = strstr(message, "value: ");
+    if (value != NULL && value < end)
+        end = value;
+    if (end - message > SAID_BYTES)
+        end = message + SAID_BYTES;
+    for (const char *at = message; at < end; at++) {
+        const char *quote =
+            *at == '"' ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+        if (quote != NULL)
+            at = quote;
+        else if (isdigit((unsigned char)*at))
+            while (at + 1 < end && isxdigit((unsigned char)at[1]))
+                at++;
+        else
+            text_append(out, at, 1);
+    }
+}
+
+// append_said adds what keeps two failures of one function apart.
+static void append_said(const json_t *crash, struct text *out)
+{
+    const char *kind = report_string(crash, "kind");
+    const char *message = report_string(crash, "message");
+    const char *type = report_string(json_object_get(crash, "exception"), "type");
+    if (kind == NULL)
+        return;
+    if (strcmp(kind, "assertion") == 0 && message != NULL) {
+        text_append_string(out, "assertion ");
+        if (!append_asserted(message, out))
+            append_panicked(message, out);
+    } else if (strcmp(kind, "panic") == 0 && message != NULL) {
+        text_append_string(out, "panic ");
+        append_panicked(message, out);
+    } else if (strcmp(kind, "uncaught-exception") == 0 && type != NULL) {
+        text_append_string(out, "exception ");
+        scoped_name(type, out);
+    } else {
+        return;
+    }
+    text_append_string(out, "\n");
+}
+
+// write_key_stack lists the own functions, innermost first, repetitions once.
+static void write_key_stack(struct keying *keying)
+{
+    struct text *stack = &keying->key->stack;
+    const struct key_frame *last = NULL;
+    size_t written = 0;
+    for (size_t i = 0; i < keying->count && written < GROUP_KEY_STACK; i++) {
+        const struct key_frame *frame = &keying->frames[i];
+        if (!frame->verdict.own || frame->weak ||
+            (last != NULL && same_key_name(last, frame)))
+            continue;
+        append_key_name(keying, frame, stack);
+        text_append_string(stack, "\n");
+        last = frame;
+        written++;
+    }
+}
+
+static void write_key(struct keying *keying)
+{
+    struct group_key *key = keying->key;
+    int64_t signal = report_integer(keying->crash, "signal", 0);
+    const char *ending = ending_of(signal);
+    text_appendf(&key->material, "version %d\n", GROUP_KEY_VERSION);
+    if (ending != NULL)
+        text_appendf(&key->material, "ended %s\n", ending);
+    else
+        text_appendf(&key->material, "ended signal %lld\n", (long long)signal);
+    size_t first = next_own(keying, 0);
+    if (first < keying->count)
+        choose_own(keying, first);
+    else
+        choose_others(keying);
+    append_said(keying->crash, &key->material);
+    write_key_stack(keying);
+}
+
+bool group_key_make(const json_t *report, struct group_key *out)
+{
+    *out = (struct group_key){ 0 };
+    struct keying keying = { .report = report,
+                             .crash = json_object_get(report, "crash"),
+                             .frames = calloc(FRAMES_READ, sizeof(struct key_frame)),
+                             .key = out };
+    bool crashed = json_is_object(keying.crash) && keying.frames != NULL;
+    if (crashed) {
+        read_key_frames(&keying);
+        write_key(&keying);
+    }
+    for (size_t i = 0; i < keying.count; i++)
+        text_deinit(&keying.frames[i].name);
+    free(keying.frames);
+    if (!crashed || !text_ok(&out->material) || !text_ok(&out->stack) ||
+        !text_ok(&out->place)) {
+        group_key_deinit(out);
+        return false;
+    }
+    fingerprint_of_bytes(out->material.bytes, out->material.size, out->fingerprint);
+    return true;
+}
+
+void group_key_deinit(struct group_key *key)
+{
+    text_deinit(&key->material);
+    text_deinit(&key->stack);
+    text_deinit(&key->place);
+}
+
+bool group_key_of(const json_t *report, char out[static FINGERPRINT_SIZE])
+{
+    struct group_key key;
+    if (!group_key_make(report, &key))
+        return false;
+    memcpy(out, key.fingerprint, sizeof(key.fingerprint));
+    group_key_deinit(&key);
+    return true;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/own.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/scoped_name.h"
+
+enum { USER_RULES = 128, USER_BYTES = 8192 };
+
+// own_user_rule is a rule of CRASHHOOK_OWN or --own; any: of images and sources.
+struct own_user_rule {
+    struct own_rule rule;
+    bool own;
+    bool any;
+};
+
+// The rules of the user are set once at the start of a process and then only read.
+static struct {
+    struct own_user_rule rules[USER_RULES];
+    size_t count;
+    char bytes[USER_BYTES];
+    size_t size;
+} own_user;
+
+static const char *const own_kind_words[OWN_KINDS] = {
+    [OWN_IMAGE] = "image",         [OWN_PACKAGE] = "package",
+    [OWN_BUILD] = "build",         [OWN_SOURCE] = "source",
+    [OWN_NAMESPACE] = "namespace", [OWN_RUST] = "namespace",
+    [OWN_FUNCTION] = "function",   [OWN_REPORTS] = "reports",
+    [OWN_STARTS] = "starts",       [OWN_INTERPRETER] = "interpreter",
+};
+
+bool own_matches(const char *pattern, const char *text, size_t length)
+{
+    size_t at = 0;
+    const char *star = NULL; // the last '*' that was passed, and where it matched to
+    size_t resume = 0;
+    while (at < length) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = at;
+        } else if (*pattern == text[at]) {
+            pattern++;
+            at++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            at = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == 0;
+}
+
+// own_facts is a frame with what its rules are compared with.
+struct own_facts {
+    const struct own_frame *frame;
+    struct text name; // scoped
+    bool rust;
+};
+
+static bool is_rust_symbol(const char *raw_name)
+{
+    enum { HASH = 20 }; // "17h", 16 digits, "E"
+    size_t length = strlen(raw_name);
+    const char *hash = raw_name + length - HASH;
+    if (strncmp(raw_name, "_R", 2) == 0)
+        return true;
+    return strncmp(raw_name, "_ZN", 3) == 0 && length > HASH &&
+           strncmp(hash, "17h", 3) == 0 &&
+           strspn(hash + 3, "0123456789abcdef") == HASH - 4;
+}
+
+// is_of_rust decides by the source file or the symbol; where both are unknown, a name
+// of Rust's library is taken for one.
+static bool is_of_rust(const struct own_frame *frame)
+{
+    size_t length = frame->file != NULL ? strlen(frame->file) : 0;
+    if (frame->raw_name != NULL && is_rust_symbol(frame->raw_name))
+        return true;
+    if (length > 3)
+        return strcmp(frame->file + length - 3, ".rs") == 0;
+    return frame->raw_name == NULL || strncmp(frame->raw_name, "_Z", 2) != 0;
+}
+
+static bool own_text_matches(const char *pattern, const char *text)
+{
+    return text != NULL && own_matches(pattern, text, strlen(text));
+}
+
+// own_namespace_matches: a namespace matches itself and all within it.
+static bool own_namespace_matches(const char *pattern, const struct text *name)
+{
+    size_t length = strlen(pattern);
+    return name->size > length && memcmp(name->bytes, pattern, length) == 0;
+}
+
+static bool own_interpreter_matches(const char *pattern, const struct own_frame *frame)
+{
+    const char *slash = frame->image != NULL ? strrchr(frame->image, '/') : NULL;
+    const char *name = slash != NULL ? slash + 1 : frame->image;
+    return frame->file == NULL && own_text_matches(pattern, name);
+}
+
+static bool own_rule_matches(const struct own_rule *rule, const struct own_facts *facts)
+{
+    const struct own_frame *frame = facts->frame;
+    switch (rule->kind) {
+    case OWN_IMAGE:
+        return own_text_matches(rule->pattern, frame->image);
+    case OWN_PACKAGE:
+        return own_text_matches(rule->pattern, frame->package);
+    case OWN_BUILD:
+        return own_text_matches(rule->pattern, frame->build_id);
+    case OWN_SOURCE:
+        return own_text_matches(rule->pattern, frame->file);
+    case OWN_NAMESPACE:
+        return own_namespace_matches(rule->pattern, &facts->name);
+    case OWN_RUST:
+        return facts->rust && own_namespace_matches(rule->pattern, &facts->name);
+    case OWN_FUNCTION:
+    case OWN_REPORTS:
+    case OWN_STARTS:
+        return facts->name.size != 0 &&
+               own_matches(rule->pattern, facts->name.bytes, facts->name.size);
+    case OWN_INTERPRETER:
+        return own_interpreter_matches(rule->pattern, frame);
+    case OWN_KINDS:
+        break;
+    }
+    return false;
+}
+
+static void own_decide(struct own_verdict *out, const struct own_rule *rule, bool own)
+{
+    out->own = own;
+    out->reports = rule->kind == OWN_REPORTS;
+    out->starts = rule->kind == OWN_STARTS;
+    (void)snprintf(out->rule, sizeof(out->rule), "%s%s %.70s", own ? "own " : "",
+                   own_kind_words[rule->kind], rule->pattern);
+}
+
+static bool own_judge_by_user(const struct own_facts *facts, struct own_verdict *out)
+{
+    for (size_t i = 0; i < own_user.count; i++) {
+        struct own_user_rule user = own_user.rules[i];
+        bool matches = own_rule_matches(&user.rule, facts);
+        if (!matches && user.any) {
+            user.rule.kind = OWN_SOURCE;
+            matches = own_rule_matches(&user.rule, facts);
+        }
+        if (!matches)
+            continue;
+        own_decide(out, &user.rule, user.own);
+        out->by_user = true;
+        return true;
+    }
+    return false;
+}
+
+void own_judge(const struct own_frame *frame, struct own_verdict *out)
+{
+    // What a function does comes first: a static program has its abort in itself.
+    static const enum own_kind order[] = { OWN_REPORTS,    OWN_STARTS, OWN_PACKAGE,
+                                           OWN_BUILD,      OWN_IMAGE,  OWN_SOURCE,
+                                           OWN_NAMESPACE,  OWN_RUST,   OWN_FUNCTION,
+                                           OWN_INTERPRETER };
+    struct own_facts facts = { .frame = frame, .rust = is_of_rust(frame) };
+    *out = (struct own_verdict){ .own = true };
+    if (frame->function != NULL)
+        scoped_name(frame->function, &facts.name);
+    bool decided = own_judge_by_user(&facts, out);
+    for (size_t k = 0; !decided && k < sizeof(order) / sizeof(order[0]); k++) {
+        for (size_t i = 0; !decided && i < own_rules_count; i++) {
+            const struct own_rule *rule = &own_rules[i];
+            bool skipped = rule->kind == OWN_IMAGE && frame->executable;
+            if (rule->kind != order[k] || skipped || !own_rule_matches(rule, &facts))
+                continue;
+            own_decide(out, rule, false);
+            decided = true;
+        }
+    }
+    text_deinit(&facts.name);
+}
+
+bool own_reports(const char *function)
+{
+    struct own_verdict verdict;
+    own_judge(&(struct own_frame){ .function = function }, &verdict);
+    return verdict.reports;
+}
+
+// own_word_is compares a word of a name, whose first letter may be a capital.
+static bool own_word_is(const char *word, size_t length, const char *wanted)
+{
+    if (strlen(wanted) != length)
+        return false;
+    return tolower((unsigned char)word[0]) == wanted[0] &&
+           memcmp(word + 1, wanted + 1, length - 1) == 0;
+}
+
+bool own_is_failing(const char *name)
+{
+    const char *at = scoped_name_last(name);
+    while (*at != 0) {
+        size_t length = 1;
+        if (!isalpha((unsigned char)*at)) {
+            at++;
+            continue;
+        }
+        while (islower((unsigned char)at[length]))
+            length++;
+        for (size_t i = 0; own_failing_words[i] != NULL; i++) {
+            if (own_word_is(at, length, own_failing_words[i]))
+                return true;
+        }
+        at += length;
+    }
+    return false;
+}
+
+// own_read_kind takes `image:` and the like off the front of a word.
+static bool own_read_kind(const char **word, struct own_user_rule *rule)
+{
+    for (int kind = 0; kind < OWN_KINDS; kind++) {
+        size_t length = strlen(own_kind_words[kind]);
+        if (kind == OWN_RUST || strncmp(*word, own_kind_words[kind], length) != 0 ||
+            (*word)[length] != ':' || (*word)[length + 1] == ':')
+            continue;
+        rule->rule.kind = (enum own_kind)kind;
+        *word += length + 1;
+        return true;
+    }
+    return false;
+}
+
+static bool own_add_user_rule(const char *word)
+{
+    struct own_user_rule rule = { .own = word[0] != '!' };
+    word += word[0] == '!';
+    size_t length = strlen(word);
+    if (!own_read_kind(&word, &rule)) {
+        bool space = length > 2 && strcmp(word + length - 2, "::") == 0;
+        rule.any = strchr(word, '/') != NULL;
+        rule.rule.kind = rule.any ? OWN_IMAGE : space ? OWN_NAMESPACE : OWN_FUNCTION;
+    }
+    size_t size = strlen(word) + 1;
+    if (size == 1 || own_user.count == USER_RULES || size > USER_BYTES - own_user.size)
+        return false;
+    rule.rule.pattern = memcpy(own_user.bytes + own_user.size, word, size);
+    own_user.size += size;
+    own_user.rules[own_user.count++] = rule;
+    return true;
+}
+
+const char *own_extend(const char *rules)
+{
+    static char word[256];
+    while (*rules != 0) {
+        size_t length = strcspn(rules, " ,\t\n");
+        size_t kept = length < sizeof(word) - 1 ? length : sizeof(word) - 1;
+        memcpy(word, rules, kept);
+        word[kept] = 0;
+        if (length != 0 && (kept < length || !own_add_user_rule(word)))
+            return word;
+        rules += length;
+        rules += *rules != 0;
+    }
+    return NULL;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose code a frame is: the program's own, or a library's, a runtime's, the
+// machinery's that reports a failure. The one rule that grouping, titles, highlights,
+// source excerpts, in_app of Sentry, the diagnosis and folding share.
+//
+// The rules are data: own_rules.c. They look at the image (path, package, build ID),
+// the source file, the namespace and the function. Users extend them: CRASHHOOK_OWN and
+// the collector's --own have the same form, words separated by spaces or commas:
+//
+//   /opt/acme/*           an image or source file of the program's own
+//   acme::                a namespace of its own
+//   !boost::  !*/vendor/* not its own
+//   image:, source:, namespace:, function:, package:, build:   says what is meant
+//
+// A user's rule comes before the table's, the first that matches decides. A program's
+// executable is its own wherever it is installed.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+// own_kind is what a rule looks at, and for functions what they do.
+enum own_kind {
+    OWN_IMAGE,       // the image's path
+    OWN_PACKAGE,     // its package note
+    OWN_BUILD,       // its build ID
+    OWN_SOURCE,      // the source file
+    OWN_NAMESPACE,   // the first components of the function's scoped name
+    OWN_RUST,        // the same, of Rust alone: C++ programs have a `core::` too
+    OWN_FUNCTION,    // the scoped name
+    OWN_REPORTS,     // the same: it reports a failure and is not its place
+    OWN_STARTS,      // the same: it starts programs and threads, or calls handlers
+    OWN_INTERPRETER, // a function of an interpreter: it is, in an image of that name
+    OWN_KINDS
+};
+
+// own_rule is a row of the table; '*' in pattern matches anything.
+struct own_rule {
+    enum own_kind kind;
+    const char *pattern;
+};
+
+extern const struct own_rule own_rules[];
+extern const size_t own_rules_count;
+
+// own_failing_words are words in the names of functions that programs write to report
+// a failure: `die`, `log_fatal`. A NULL ends them.
+extern const char *const own_failing_words[];
+
+// own_frame is what is known of a frame; all members may be NULL.
+struct own_frame {
+    const char *image;
+    const char *package;
+    const char *build_id;
+    const char *function; // demangled
+    const char *raw_name;
+    const char *file;
+    bool executable; // the image is the program itself
+};
+
+// own_verdict says whose a frame is and by which rule.
+struct own_verdict {
+    bool own;
+    bool reports;  // it belongs to the machinery that reports a failure
+    bool starts;   // it starts programs or threads
+    bool by_user;  // CRASHHOOK_OWN or --own said so
+    char rule[96]; // "namespace std::"; empty: no rule matched
+};
+
+// own_extend adds rules of the user to this process's. It returns NULL, or the first
+// word that is not understood. It is called at the start, before there are threads.
+const char *own_extend(const char *rules);
+
+// own_judge judges a frame.
+void own_judge(const struct own_frame *frame, struct own_verdict *out);
+
+// own_reports is true for a function that reports a failure and is not its place.
+bool own_reports(const char *function);
+
+// own_is_failing is true for a scoped name whose words say that the function only
+// reports a failure. It counts where machinery was called by it.
+bool own_is_failing(const char *scoped_name);
+
+// own_matches says whether a pattern matches the length bytes at text.
+bool own_matches(const char *pattern, const char *text, size_t length);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/scoped_name.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum {
+    NAME_MAX_BYTES = 4096, // longer names are taken as they are
+    HASH_DIGITS = 16,      // of a Rust symbol
+    NESTING_MAX = 8,       // of names within names
+};
+
+// naming_walk is a name on its way to its scoped form.
+struct naming_walk {
+    const char *at;
+    struct text *out;
+    size_t begin; // of this name in out
+    unsigned depth;
+};
+
+static void walk_name(struct naming_walk *walk, const char *end);
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// closing_bracket is the bracket at or after open that closes *open, or end. The '>'
+// of an arrow closes nothing.
+static const char *closing_bracket(const char *open, const char *end)
+{
+    size_t depth = 0;
+    for (const char *at = open; at < end; at++) {
+        bool arrow = *at == '>' && at > open && at[-1] == '-';
+        if (strchr("<([{", *at) != NULL)
+            depth++;
+        else if (strchr(">)]}", *at) != NULL && !arrow && --depth == 0)
+            return at;
+    }
+    return end;
+}
+
+// find_outside finds word in the text outside of its brackets, or returns NULL.
+static const char *find_outside(const char *at, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+    while (at < end) {
+        if ((size_t)(end - at) >= length && memcmp(at, word, length) == 0)
+            return at;
+        at = strchr("<([{", *at) != NULL ? closing_bracket(at, end) : at;
+        at += at < end;
+    }
+    return NULL;
+}
+
+static bool begins(const struct naming_walk *walk, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(end - walk->at) >= length && memcmp(walk->at, word, length) == 0;
+}
+
+static size_t written(const struct naming_walk *walk)
+{
+    return walk->out->size - walk->begin;
+}
+
+static bool ends_with(const struct naming_walk *walk, const char *suffix)
+{
+    size_t length = strlen(suffix);
+    return written(walk) >= length &&
+           memcmp(walk->out->bytes + walk->out->size - length, suffix, length) == 0;
+}
+
+static void cut(struct naming_walk *walk, size_t length)
+{
+    walk->out->size = walk->begin + length;
+    if (walk->out->bytes != NULL)
+        walk->out->bytes[walk->out->size] = 0;
+}
+
+// walk_operator appends the name of an operator, which may contain any bracket.
+static void walk_operator(struct naming_walk *walk, const char *end)
+{
+    static const char *const symbols[] = { "()", "[]", "<=>", "<<=", ">>=", "->*", "->",
+                                           "<<", ">>", "<=",  ">=",  "==",  "!=",  "&&",
+                                           "||", "++", "--",  "+=",  "-=",  "*=",  "/=",
+                                           "%=", "^=", "&=",  "|=",  "<",   ">" };
+    text_append_string(walk->out, "operator");
+    walk->at += strlen("operator");
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        if (!begins(walk, end, symbols[i]))
+            continue;
+        text_append_string(walk->out, symbols[i]);
+        walk->at += strlen(symbols[i]);
+        while (walk->at < end && *walk->at == ' ')
+            walk->at++; // before template arguments: operator< <int>
+        return;
+    }
+    // A conversion, new, delete, or a symbol without brackets: all up to the
+    // parameters.
+    while (walk->at < end && *walk->at != '(') {
+        if (*walk->at == '<')
+            walk->at = closing_bracket(walk->at, end);
+        else
+            text_append(walk->out, walk->at, 1);
+        walk->at += walk->at < end;
+    }
+}
+
+// is_generic says whether a type of Rust stands for any: a parameter, a reference, a
+// slice.
+static bool is_generic(const char *at, const char *end)
+{
+    return end - at <= 1 || strchr("&*[(", *at) != NULL ||
+           (end - at > 4 && memcmp(at, "dyn ", 4) == 0);
+}
+
+static void walk_within(struct naming_walk *walk, const char *at, const char *end)
+{
+    struct naming_walk inner = {
+        .at = at, .out = walk->out, .begin = walk->out->size, .depth = walk->depth + 1
+    };
+    if (inner.depth < NESTING_MAX)
+        walk_name(&inner, end);
+}
+
+// walk_angle handles what stands in angle brackets: a type with its trait, where a
+// component of the name begins, else arguments, which do not count.
+static void walk_angle(struct naming_walk *walk, const char *end)
+{
+    const char *close = closing_bracket(walk->at, end);
+    const char *inner = walk->at + 1;
+    bool component = written(walk) == 0 || ends_with(walk, "::");
+    const char *as = component ? find_outside(inner, close, " as ") : NULL;
+    bool impl = component && close - inner > 5 && memcmp(inner, "impl ", 5) == 0;
+    walk->at = close < end ? close + 1 : end;
+    if (impl) {
+        const char *target = find_outside(inner, close, " for ");
+        walk_within(walk, target != NULL ? target + 5 : inner + 5, close);
+    } else if (as != NULL && is_generic(inner, as)) {
+        walk_within(walk, as + 4, close);
+    } else if (as != NULL) {
+        walk_within(walk, inner, as);
+    } else if (written(walk) == 0) {
+        walk_within(walk, inner, close);
+    } else if (component) {
+        cut(walk, written(walk) - 2); // arguments after `::`, as Rust writes them
+    }
+}
+
+static void walk_parenthesis(struct naming_walk *walk, const char *end)
+{
+    static const char *const qualifiers[] = { " const", " volatile", " &&", " &",
+                                              " noexcept" };
+    static const char nameless[] = "(anonymous namespace)";
+    if (begins(walk, end, nameless)) {
+        text_append_string(walk->out, "(anonymous)");
+        walk->at += strlen(nameless);
+        return;
+    }
+    walk->at = closing_bracket(walk->at, end);
+    walk->at += walk->at < end;
+    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++) {
+        if (begins(walk, end, qualifiers[i]))
+            walk->at += strlen(qualifiers[i]);
+    }
+}
+
+// walk_brace appends a lambda or closure without its number and parameters.
+static void walk_brace(struct naming_walk *walk, const char *end)
+{
+    const char *close = closing_bracket(walk->at, end);
+    const char *inner = walk->at + strspn(walk->at, "{");
+    size_t length = 0;
+    while (inner + length < close && (is_word(inner[length]) || inner[length] == '.'))
+        length++;
+    text_append_string(walk->out, "{");
+    text_append(walk->out, inner, length);
+    text_append_string(walk->out, "}");
+    walk->at = close < end ? close + 1 : end;
+}
+
+// walk_lambda appends the lambdas of clang (`$_0`) and of LLVM's demangler ('lambda0').
+static bool walk_lambda(struct naming_walk *walk, const char *end)
+{
+    const char *at = walk->at;
+    if (begins(walk, end, "$_"))
+        at += 2 + strspn(at + 2, "0123456789");
+    else if (begins(walk, end, "'lambda"))
+        at = memchr(at + 1, '\'', (size_t)(end - at - 1));
+    else
+        return false;
+    if (at != NULL && at < end && *at == '\'')
+        at++;
+    walk->at = at != NULL ? at : end;
+    text_append_string(walk->out, "{lambda}");
+    return true;
+}
+
+static bool at_operator(const struct naming_walk *walk, const char *end)
+{
+    size_t length = strlen("operator");
+    bool fresh = written(walk) == 0 || ends_with(walk, "::");
+    return fresh && begins(walk, end, "operator") &&
+           (walk->at + length == end || !is_word(walk->at[length]));
+}
+
+static void walk_name(struct naming_walk *walk, const char *end)
+{
+    while (walk->at < end) {
+        char c = *walk->at;
+        if (at_operator(walk, end))
+            walk_operator(walk, end);
+        else if (c == '<')
+            walk_angle(walk, end);
+        else if (c == '(')
+            walk_parenthesis(walk, end);
+        else if (c == '{')
+            walk_brace(walk, end);
+        else if (c == '[')
+            walk->at = closing_bracket(walk->at, end) + 1; // an ABI tag, a crate's hash
+        else if ((c == '$' || c == '\'') && walk_lambda(walk, end))
+            continue;
+        else {
+            if (c == ' ')
+                cut(walk, 0); // what came before was a return type
+            else
+                text_append(walk->out, walk->at, 1);
+            walk->at++;
+        }
+    }
+}
+
+// plain_end is where a name ends without the suffixes of compilers' clones.
+static const char *plain_end(const char *name)
+{
+    static const char *const marks[] = { " [clone ",  ".constprop.", ".isra.",
+                                         ".part.",    ".cold",       ".lto_priv.",
+                                         ".llvm.",    ".__uniq.",    ".localalias",
+                                         "._omp_fn.", "@@",          "@plt" };
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const char *mark = strstr(name, marks[i]);
+        if (mark != NULL && mark != name && (size_t)(mark - name) < length)
+            length = (size_t)(mark - name);
+    }
+    return name + length;
+}
+
+// drop_hash cuts the hash off a name of Rust: `::h` and 16 digits.
+static void drop_hash(struct naming_walk *walk)
+{
+    size_t length = written(walk);
+    if (length <= HASH_DIGITS + 3)
+        return;
+    const char *tail = walk->out->bytes + walk->out->size - HASH_DIGITS - 3;
+    if (memcmp(tail, "::h", 3) == 0 &&
+        strspn(tail + 3, "0123456789abcdef") == HASH_DIGITS)
+        cut(walk, length - HASH_DIGITS - 3);
+}
+
+void scoped_name(const char *function, struct text *out)
+{
+    static const char *const thunks[] = { "non-virtual thunk to ", "virtual thunk to ",
+                                          "covariant return thunk to " };
+    struct naming_walk walk = { .at = function, .out = out, .begin = out->size };
+    // A method of Go spells its receiver in parentheses.
+    if (strlen(function) > NAME_MAX_BYTES || strstr(function, ".(*") != NULL) {
+        text_append_string(out, function);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++) {
+        if (strncmp(walk.at, thunks[i], strlen(thunks[i])) == 0)
+            walk.at += strlen(thunks[i]);
+    }
+    walk_name(&walk, plain_end(walk.at));
+    if (!text_ok(out))
+        return;
+    if (written(&walk) == 0)
+        text_append_string(out, function);
+    drop_hash(&walk);
+    // The call of a lambda is the lambda, however its compiler calls that.
+    static const char *const calls[] = { "{lambda}::operator()", "{lambda}::_FUN",
+                                         "{lambda}::__invoke" };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (ends_with(&walk, calls[i]))
+            cut(&walk, written(&walk) - strlen(calls[i]) + strlen("{lambda}"));
+    }
+}
+
+const char *scoped_name_last(const char *name)
+{
+    const char *last = name;
+    for (const char *at = name; *at != 0; at++) {
+        if (at[0] == ':' && at[1] == ':')
+            last = at + 2;
+    }
+    return last;
+}
+
+void scoped_name_stem(const char *path, struct text *out)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t length = strcspn(name, ".");
+    size_t kept = length;
+    while (kept > 1 && isdigit((unsigned char)name[kept - 1]))
+        kept--;
+    if (kept < length && kept > 2 && name[kept - 1] == 'v' &&
+        strchr("-_", name[kept - 2]) != NULL)
+        kept--;
+    while (kept > 1 && kept < length && strchr("-_", name[kept - 1]) != NULL)
+        kept--;
+    text_append(out, name, kept);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/group_key.h"
+
+#include "report/near.h"
+#include "report/title.h"
+#include "support/test.h"
+
+// A stack is written as words, innermost first: `f`, `f@file.c`, `+0x10` for a frame
+// without a name, `lib:f` for one of the C library.
+static json_t *make_frame(const char *word)
+{
+    json_t *frame = json_pack("{s:s, s:i, s:s}", "kind", "ra", "image",
+                              strncmp(word, "lib:", 4) == 0 ? 1 : 0, "address", "0x1");
+    const char *name = strncmp(word, "lib:", 4) == 0 ? word + 4 : word;
+    size_t length = strcspn(name, "@");
+    if (name[0] == '+') {
+        (void)json_object_set_new(frame, "image_offset", json_string(name + 1));
+        return frame;
+    }
+    (void)json_object_set_new(frame, "function", json_stringn(name, length));
+    if (name[length] != 0)
+        (void)json_object_set_new(frame, "file", json_string(name + length + 1));
+    return frame;
+}
+
+static json_t *make_report(int signal, const char *kind, const char *stack)
+{
+    json_t *frames = json_array();
+    char word[128];
+    while (*stack != 0) {
+        size_t length = strcspn(stack, "|");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)length, stack);
+        (void)json_array_append_new(frames, make_frame(word));
+        stack += length + (stack[length] != 0);
+    }
+    return json_pack("{s:{s:i, s:s}, s:{s:s}, s:[{s:b, s:{s:o}}], s:[{s:s, s:s, s:s},"
+                     " {s:s, s:s}]}",
+                     "crash", "signal", signal, "kind", kind, "process", "executable",
+                     "/opt/shop-1.2", "threads", "crashed", 1, "backtrace", "frames",
+                     frames, "images", "path", "/opt/shop-1.2", "name", "shop-1.2",
+                     "build_id", "ab12", "path", "/usr/lib/libc.so.6", "name",
+                     "libc.so.6");
+}
+
+struct made {
+    char key[FINGERPRINT_SIZE];
+    char title[256];
+    char stack[256];
+};
+
+static struct made make(json_t *report)
+{
+    struct made made = { 0 };
+    struct group_key key;
+    struct text title = { 0 };
+    assert_true(group_key_make(report, &key));
+    title_write(report, &key, &title);
+    memcpy(made.key, key.fingerprint, sizeof(made.key));
+    (void)snprintf(made.title, sizeof(made.title), "%s", title.bytes);
+    if (key.stack.size != 0)
+        (void)snprintf(made.stack, sizeof(made.stack), "%s", key.stack.bytes);
+    text_deinit(&title);
+    group_key_deinit(&key);
+    json_decref(report);
+    return made;
+}
+
+static struct made of(int signal, const char *kind, const char *stack)
+{
+    return make(make_report(signal, kind, stack));
+}
+
+static void expect_same(struct made a, struct made b)
+{
+    assert_string_equal(a.key, b.key);
+}
+
+static void expect_other(struct made a, struct made b)
+{
+    assert_string_not_equal(a.key, b.key);
+}
+
+static void a_key_is_the_innermost_own_function(void **state)
+{
+    (void)state;
+    struct made base = of(11, "unknown", "put_item|add_item|main@shop.c");
+    expect_same(base, of(11, "unknown", "put_item|other_caller|main@shop.c"));
+    expect_same(base, of(11, "null-dereference", "put_item|main@shop.c"));
+    expect_same(base, of(7, "unknown", "lib:memcpy|put_item|main@shop.c"));
+    expect_same(
+        base, of(11, "unknown", "std::copy<int*>(int*)|put_item.constprop.0|main@x.c"));
+    expect_other(base, of(11, "unknown", "get_item|add_item|main@shop.c"));
+    expect_other(base, of(8, "unknown", "put_item|add_item|main@shop.c"));
+}
+
+static void a_helper_that_only_reports_takes_its_caller_along(void **state)
+{
+    (void)state;
+    static const char inner[] = "lib:raise|lib:abort|";
+    char first[128];
+    char second[128];
+    (void)snprintf(first, sizeof(first), "%slog_fatal|load_shop|main@a.c", inner);
+    (void)snprintf(second, sizeof(second), "%slog_fatal|save_shop|main@a.c", inner);
+    expect_other(of(6, "abort", first), of(6, "abort", second));
+    assert_string_equal(of(6, "abort", first).title,
+                        "abort in load_shop by log_fatal \u00b7 shop-1.2");
+    // Where nothing was reported the same name is a place like any other.
+    expect_same(of(11, "unknown", "log_fatal|load_shop|main@a.c"),
+                of(11, "unknown", "log_fatal|save_shop|main@a.c"));
+}
+
+static void the_phase_of_a_recursion_does_not_count(void **state)
+{
+    (void)state;
+    static const char first[] = "do_term|do_expr|do_term|do_expr|do_term|do_expr";
+    static const char second[] = "do_expr|do_term|do_expr|do_term|do_expr|do_term";
+    static const char leaf[] =
+        "leaf_it|do_expr|do_term|do_expr|do_term|do_expr|do_term";
+    struct made base = of(11, "stack-overflow", first);
+    expect_same(base, of(11, "stack-overflow", second));
+    expect_same(base, of(11, "stack-overflow", leaf));
+}
+
+static void a_name_of_one_word_has_its_file_as_scope(void **state)
+{
+    (void)state;
+    expect_other(of(11, "unknown", "parse@/a/http.c"),
+                 of(11, "unknown", "parse@/a/ini.c"));
+    expect_same(of(11, "unknown", "parse@/a/http.c"),
+                of(11, "unknown", "parse@/b/http-1.2.c"));
+    expect_same(of(11, "unknown", "parse_ini@/a/x.c"),
+                of(11, "unknown", "parse_ini@y.c"));
+}
+
+static void a_frame_without_a_name_is_its_build_and_offset(void **state)
+{
+    (void)state;
+    struct made base = of(11, "unknown", "lib:memcpy|+0x10|+0x20");
+    expect_same(base, of(11, "unknown", "lib:memcpy|+0x10|+0x30"));
+    expect_other(base, of(11, "unknown", "lib:memcpy|+0x11|+0x20"));
+    assert_string_equal(base.title, "crash in shop-1.2+0x10 \u00b7 shop-1.2");
+    expect_other(of(6, "abort", "lib:abort|+0x10|+0x20"),
+                 of(6, "abort", "lib:abort|+0x10|+0x30"));
+}
+
+static void messages_keep_assertions_apart_but_not_their_numbers(void **state)
+{
+    (void)state;
+    static const char *const messages[] = {
+        "shop: shop.c:7: put_item: Assertion `count > 0' failed.",
+        "shop-2: shop.c:99: put_item: Assertion `count > 0' failed.",
+        "shop: shop.c:7: put_item: Assertion `item != NULL' failed.",
+    };
+    struct made made[3];
+    for (size_t i = 0; i < 3; i++) {
+        json_t *report = make_report(6, "assertion", "lib:abort|put_item|main@s.c");
+        (void)json_object_set_new(json_object_get(report, "crash"), "message",
+                                  json_string(messages[i]));
+        made[i] = make(report);
+    }
+    expect_same(made[0], made[1]);
+    expect_other(made[0], made[2]);
+    assert_string_equal(made[0].title,
+                        "assertion \"count > 0\" in put_item \u00b7 shop-1.2");
+}
+
+static void a_title_says_what_where_and_in_which_program(void **state)
+{
+    (void)state;
+    json_t *report =
+        make_report(11, "null-dereference", "lib:memcpy|pricing_add_line|main@s.c");
+    (void)json_object_set_new(report, "release", json_string("1.4.2"));
+    assert_string_equal(make(report).title,
+                        "null pointer in pricing_add_line \u00b7 shop-1.2 1.4.2");
+}
+
+static void stacks_without_own_frames_still_have_a_key(void **state)
+{
+    (void)state;
+    expect_other(of(11, "unknown", "lib:memcpy|lib:qsort"),
+                 of(11, "unknown", "lib:strlen|lib:qsort"));
+    expect_same(of(11, "unknown", ""), of(11, "unknown", ""));
+}
+
+static void near_stacks_share_their_inner_frames(void **state)
+{
+    (void)state;
+    assert_int_equal(near_percent("a\nb\nc\n", "a\nb\nc\n"), 100);
+    assert_int_equal(near_percent("a\nb\n", "x\ny\n"), 0);
+    assert_int_equal(near_percent("", "a\n"), 0);
+    assert_true(near_percent("a\nb\nc\n", "a\nb\nx\n") >
+                near_percent("a\nb\nc\n", "x\nb\nc\n"));
+    assert_true(near_percent("new\na\nb\nc\n", "a\nb\nc\n") > NEAR_LEAST - 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_is_the_innermost_own_function),
+        cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
+        cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
+        cmocka_unit_test(a_name_of_one_word_has_its_file_as_scope),
+        cmocka_unit_test(a_frame_without_a_name_is_its_build_and_offset),
+        cmocka_unit_test(messages_keep_assertions_apart_but_not_their_numbers),
+        cmocka_unit_test(a_title_says_what_where_and_in_which_program),
+        cmocka_unit_test(stacks_without_own_frames_still_have_a_key),
+        cmocka_unit_test(near_stacks_share_their_inner_frames),
+    };
+    return cmocka_run_group_tests_name("report/group_key", tests, NULL, NULL);
+}

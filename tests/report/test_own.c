@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/own.h"
+
+#include "support/test.h"
+
+static struct own_verdict judge(const struct own_frame *frame)
+{
+    struct own_verdict verdict;
+    own_judge(frame, &verdict);
+    return verdict;
+}
+
+static void expect_rule(const struct own_frame *frame, const char *rule)
+{
+    assert_string_equal(judge(frame).rule, rule);
+}
+
+static void what_no_rule_matches_is_the_programs_own(void **state)
+{
+    (void)state;
+    struct own_verdict verdict =
+        judge(&(struct own_frame){ .image = "/opt/shop/bin/shop",
+                                   .function = "shop::total(int)",
+                                   .raw_name = "_ZN4shop5totalEi",
+                                   .file = "/build/shop/total.cc" });
+    assert_true(verdict.own);
+    assert_string_equal(verdict.rule, "");
+}
+
+static void a_verdict_names_the_rule(void **state)
+{
+    (void)state;
+    expect_rule(&(struct own_frame){ .image = "/usr/lib/x86_64-linux-gnu/libz.so.1" },
+                "image /usr/lib/*");
+    expect_rule(&(struct own_frame){ .image = "/opt/app",
+                                     .function = "int std::max<int>(int, int)" },
+                "namespace std::");
+    expect_rule(&(struct own_frame){ .image = "/opt/app",
+                                     .function = "grow",
+                                     .file = "/usr/include/x86_64/bits/stdio.h" },
+                "source /usr/include/*");
+    expect_rule(&(struct own_frame){ .image = "/opt/app", .function = "abort" },
+                "reports abort");
+    expect_rule(&(struct own_frame){ .image = "/opt/app", .function = "start_thread" },
+                "starts start_thread");
+}
+
+static void a_namespace_is_a_whole_component(void **state)
+{
+    (void)state;
+    assert_true(judge(&(struct own_frame){ .function = "stdx::f()" }).own);
+    assert_true(judge(&(struct own_frame){ .function = "shop::std::f()" }).own);
+    assert_false(judge(&(struct own_frame){ .function = "boost::asio::f()" }).own);
+}
+
+static void core_is_a_library_of_rust_alone(void **state)
+{
+    (void)state;
+    assert_true(judge(&(struct own_frame){ .function = "core::Engine::run()",
+                                           .raw_name = "_ZN4core6Engine3runEv",
+                                           .file = "/src/engine.cc" })
+                    .own);
+    assert_false(judge(&(struct own_frame){ .function = "core::slice::sort::heapsort",
+                                            .raw_name = "_RNvNtCs_4core5slice4sort",
+                                            .file = "library/core.rs" })
+                     .own);
+}
+
+static void an_executable_is_its_own_program_wherever_it_is(void **state)
+{
+    (void)state;
+    struct own_frame frame = { .image = "/usr/lib/git-core/git", .function = "run" };
+    assert_false(judge(&frame).own);
+    frame.executable = true;
+    assert_true(judge(&frame).own);
+}
+
+static void an_interpreters_functions_are_nobodys_place(void **state)
+{
+    (void)state;
+    struct own_frame frame = { .image = "/usr/bin/python3.11",
+                               .function = "_PyEval_EvalFrameDefault",
+                               .executable = true };
+    assert_false(judge(&frame).own);
+    frame.file = "/srv/app/orders.py";
+    assert_true(judge(&frame).own);
+}
+
+static void functions_that_report_are_told_from_others(void **state)
+{
+    (void)state;
+    assert_true(own_reports("__assert_fail"));
+    assert_true(own_reports("operator new(unsigned long)"));
+    assert_true(own_reports("core::option::unwrap_failed"));
+    assert_true(own_reports("std::process::abort"));
+    assert_false(own_reports("aborted"));
+    assert_false(own_reports("shop::free"));
+    assert_false(own_reports("std::panic::catch_unwind"));
+}
+
+static void helpers_are_told_by_their_words(void **state)
+{
+    (void)state;
+    static const char *const helpers[] = { "die", "log_fatal", "shop::Log::fatal",
+                                           "throwError", "shop::bail" };
+    static const char *const others[] = { "diet", "failover", "shop::Fatal::run",
+                                          "abortable", "main" };
+    for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+        assert_true(own_is_failing(helpers[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(own_is_failing(others[i]));
+}
+
+static void a_pattern_may_have_several_stars(void **state)
+{
+    (void)state;
+    assert_true(own_matches("*/vendor/*.c", "/src/vendor/zip/zip.c", 21));
+    assert_false(own_matches("*/vendor/*.c", "/src/vendor/zip/zip.h", 21));
+    assert_true(own_matches("*", "", 0));
+    assert_false(own_matches("a*a", "a", 1));
+}
+
+// The last test: rules of the user stay for the rest of the process.
+static void rules_of_the_user_come_before_the_table(void **state)
+{
+    (void)state;
+    assert_null(own_extend("/usr/lib/acme/* !*/vendor/*, std::acme:: !legacy::"));
+    struct own_verdict verdict =
+        judge(&(struct own_frame){ .image = "/usr/lib/acme/libacme.so.1" });
+    assert_true(verdict.own);
+    assert_true(verdict.by_user);
+    assert_string_equal(verdict.rule, "own image /usr/lib/acme/*");
+    assert_true(judge(&(struct own_frame){ .function = "std::acme::f()" }).own);
+    assert_false(judge(&(struct own_frame){ .function = "legacy::f()" }).own);
+    expect_rule(&(struct own_frame){ .function = "f", .file = "/src/vendor/zip.c" },
+                "source */vendor/*");
+    assert_null(own_extend("function:my_abort !image:/opt/other/* package:shop"));
+    assert_string_equal(own_extend("fine:: !"), "!");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_rule_matches_is_the_programs_own),
+        cmocka_unit_test(a_verdict_names_the_rule),
+        cmocka_unit_test(a_namespace_is_a_whole_component),
+        cmocka_unit_test(core_is_a_library_of_rust_alone),
+        cmocka_unit_test(an_executable_is_its_own_program_wherever_it_is),
+        cmocka_unit_test(an_interpreters_functions_are_nobodys_place),
+        cmocka_unit_test(functions_that_report_are_told_from_others),
+        cmocka_unit_test(helpers_are_told_by_their_words),
+        cmocka_unit_test(a_pattern_may_have_several_stars),
+        cmocka_unit_test(rules_of_the_user_come_before_the_table),
+    };
+    return cmocka_run_group_tests_name("report/own", tests, NULL, NULL);
+}
