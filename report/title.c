@@ -113,6 +113,19 @@ static void append_exception(const json_t *exception, const struct group_key *ke
         append_quoted(what, out);
 }
 
+// append_message appends what the program said, but for what its kind says already.
+static void append_message(const char *kind, const char *message, struct text *out)
+{
+    static const char terminate[] = "terminate called after throwing an instance of ";
+    if (message == NULL || message[0] == 0)
+        return;
+    if (strncmp(message, terminate, sizeof(terminate) - 1) == 0)
+        message += sizeof(terminate) - 1;
+    if (kind == NULL || strcmp(kind, "assertion") != 0 ||
+        !append_expression(message, out))
+        append_quoted(message, out);
+}
+
 static void append_what(const json_t *crash, const struct group_key *key,
                         struct text *out)
 {
@@ -126,11 +139,7 @@ static void append_what(const json_t *crash, const struct group_key *key,
         return;
     }
     text_append_string(out, words != NULL ? words : name != NULL ? name : "crash");
-    if (message == NULL || message[0] == 0)
-        return;
-    if (kind == NULL || strcmp(kind, "assertion") != 0 ||
-        !append_expression(message, out))
-        append_quoted(message, out);
+    append_message(kind, message, out);
 }
 
 static void append_program(const json_t *report, struct text *out)

@@ -169,8 +169,8 @@ static const json_t *find_names(const struct batch_naming *naming, const json_t 
 }
 
 // apply_names puts names into the crashed thread, and what follows from them into the
-// crash.
-static void apply_names(const struct batch_naming *naming, json_t *report)
+// crash. It says whether there were any.
+static bool apply_names(const struct batch_naming *naming, json_t *report)
 {
     json_t *thread = report_crashed_thread(report);
     const json_t *frames = report_frames(thread);
@@ -193,6 +193,7 @@ static void apply_names(const struct batch_naming *naming, json_t *report)
         diagnosis_refine(report);
     }
     json_decref(named);
+    return changed;
 }
 
 static enum ch_status write_answer(const struct naming_answer *answer, int to_parent)
@@ -207,25 +208,43 @@ static enum ch_status write_answer(const struct naming_answer *answer, int to_pa
     return CH_OK;
 }
 
-// answer_for gives what is known of a report now. Which names it lacked when it was
-// sent stays known: a debug file may be replaced.
+// know_named makes the entry of a report with the names that it got here. What it was
+// when it was sent stays known: the key of version 1, a key that the sender chose, and
+// which names it lacked, because a debug file may be replaced.
+static enum ch_status know_named(json_t *report, int64_t received_ms,
+                                 struct entry *entry)
+{
+    struct entry *sent = malloc(sizeof(*sent));
+    if (sent == NULL)
+        return CH_ERR_NO_MEMORY;
+    *sent = *entry;
+    (void)json_object_del(report, "fingerprint");
+    enum ch_status status = entry_from_report(report, received_ms, entry);
+    if (status == CH_OK && sent->chosen)
+        memcpy(entry->group, sent->group, sizeof(entry->group));
+    entry->chosen = sent->chosen;
+    memcpy(entry->old_group, sent->old_group, sizeof(entry->old_group));
+    memcpy(entry->nameless, sent->nameless, sizeof(entry->nameless));
+    entry->nameless_count = sent->nameless_count;
+    free(sent);
+    return status;
+}
+
 static enum ch_status answer_for(struct batch_naming *naming, size_t index,
                                  struct naming_answer *answer, int to_parent)
 {
     json_t *report = naming->opened[index].json;
-    struct entry sent = { 0 };
+    int64_t received_ms = naming->batch->items[index].received_ms;
     if (report == NULL)
         return CH_OK;
-    entry_note_nameless(report, &sent);
-    apply_names(naming, report);
     memset(answer, 0, sizeof(*answer));
     answer->index = (uint32_t)index;
-    if (entry_from_report(report, naming->batch->items[index].received_ms,
-                          &answer->entry) != CH_OK)
+    if (entry_from_report(report, received_ms, &answer->entry) != CH_OK)
+        return CH_OK;
+    if (apply_names(naming, report) &&
+        know_named(report, received_ms, &answer->entry) != CH_OK)
         return CH_OK;
     entry_marks_from_report(report, &answer->entry);
-    memcpy(answer->entry.nameless, sent.nameless, sizeof(sent.nameless));
-    answer->entry.nameless_count = sent.nameless_count;
     return write_answer(answer, to_parent);
 }
 

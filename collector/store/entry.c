@@ -41,14 +41,36 @@ static void copy_stack(char *out, size_t size, const struct text *stack)
     out[length] = 0;
 }
 
+// chosen_key is a fingerprint that the sender chose: one that is not what its version of
+// crashhook would have computed. NULL: it chose none.
+static const char *chosen_key(const json_t *report, const char *said)
+{
+    char computed[FINGERPRINT_SIZE];
+    if (said == NULL || !entry_is_group_id(said) ||
+        report_string(report, "fingerprint2") != NULL ||
+        (report_fingerprint(report, computed) && strcmp(said, computed) == 0))
+        return NULL;
+    return said;
+}
+
+// write_old_key writes the key of version 1.
+static void write_old_key(const json_t *report, const char *said, struct entry *out)
+{
+    char computed[FINGERPRINT_SIZE];
+    if (said != NULL && entry_is_group_id(said))
+        entry_copy(out->old_group, sizeof(out->old_group), said);
+    else if (report_fingerprint(report, computed))
+        entry_copy(out->old_group, sizeof(out->old_group), computed);
+}
+
 // write_group writes the keys, the title and the stack. All live reports, in which
 // nothing crashed, are one group.
 static void write_group(const json_t *report, struct entry *out)
 {
     struct group_key key;
     CH_CLEANUP(text_deinit) struct text title = { 0 };
-    char old_key[FINGERPRINT_SIZE];
     const char *said = report_string(report, "fingerprint");
+    const char *chosen = chosen_key(report, said);
     if (!group_key_make(report, &key)) {
         entry_copy(out->group, sizeof(out->group), live_group);
         title_write_live(report, &title);
@@ -58,10 +80,12 @@ static void write_group(const json_t *report, struct entry *out)
         title_write(report, &key, &title);
         group_key_deinit(&key);
     }
-    if (said != NULL && entry_is_group_id(said))
-        entry_copy(out->old_group, sizeof(out->old_group), said);
-    else if (report_fingerprint(report, old_key))
-        entry_copy(out->old_group, sizeof(out->old_group), old_key);
+    write_old_key(report, said, out);
+    if (chosen != NULL) {
+        entry_copy(out->group, sizeof(out->group), chosen);
+        out->chosen = true;
+        out->old_group[0] = 0;
+    }
     entry_copy(out->title, sizeof(out->title), text_ok(&title) ? title.bytes : "?");
 }
 

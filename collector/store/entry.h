@@ -37,6 +37,7 @@ struct entry {
     char id[REPORT_ID_SIZE];
     char group[ENTRY_GROUP_SIZE];     // the fingerprint
     char old_group[ENTRY_GROUP_SIZE]; // that of version 1; empty: not known
+    bool chosen; // the sender chose the group by a fingerprint of its own
     int64_t revision;
     int64_t time_ms;     // of the crash, never after received_ms
     int64_t received_ms; // since 1970, by our clock

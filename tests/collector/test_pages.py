@@ -97,8 +97,8 @@ class Pages(unittest.TestCase):
 
     def test_the_groups_are_listed_with_count_trend_and_releases(self):
         text = self.visit("/groups", shot="groups")
-        for expected in ("SIGSEGV in ledger::entry::set_amount(ledger::money)", "31",
-                         "SIGABRT in string_pool_drop", "2.14.1", "open", "ago"):
+        for expected in ("null pointer in ledger::entry::set_amount", "31",
+                         "in string_pool_drop", "2.14.1", "open", "ago"):
             self.assertIn(expected, text)
         bars = self.browser.evaluate("[...document.querySelectorAll('.trend .some')]"
                                      ".map(e => e.getAttribute('d').split('M').length - 1)"
@@ -107,8 +107,8 @@ class Pages(unittest.TestCase):
 
     def test_filters_are_in_the_address_and_in_the_form(self):
         text = self.visit("/?signal=SIGABRT&release=2.14.1")
-        self.assertIn("SIGABRT in", text)
-        self.assertNotIn("SIGSEGV in", text)
+        self.assertIn("heap corruption", text)
+        self.assertNotIn("null pointer in", text)
         self.assertEqual(
             self.browser.evaluate("document.querySelector('[name=q]').value"),
             "signal:SIGABRT release:2.14.1")
@@ -116,7 +116,7 @@ class Pages(unittest.TestCase):
 
     def test_a_group_lists_its_reports(self):
         text = self.visit(self.address("null_write", "groups"), shot="group")
-        for expected in ("SIGSEGV in ledger::entry::set_amount", "Releases", "2.13.4",
+        for expected in ("null pointer in ledger::entry::set_amount", "Releases", "2.13.4",
                          "The last 30 days", "ams-worker-07"):
             self.assertIn(expected, text)
         links = self.browser.evaluate(
@@ -310,7 +310,7 @@ class Pages(unittest.TestCase):
             "GET", "/api/v1/reports/" + self.sent["null_write"]["id"] + "?form=text")
         self.assertEqual(status, 200)
         self.assertTrue(headers["Content-Type"].startswith("text/plain"))
-        for expected in ("SIGSEGV in ledger::entry::set_amount", "thread ", "(inline)",
+        for expected in ("null pointer in ledger::entry::set_amount", "thread ", "(inline)",
                          " at src/journal.cpp:214"):
             self.assertIn(expected, text.decode())
         for name in ("hostile", "long_strings", "overflow"):
