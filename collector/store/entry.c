@@ -41,8 +41,8 @@ static void copy_stack(char *out, size_t size, const struct text *stack)
     out[length] = 0;
 }
 
-// chosen_key is a fingerprint that the sender chose: one that is not what its version of
-// crashhook would have computed. NULL: it chose none.
+// chosen_key is a fingerprint that the sender chose: one that is not what its version
+// of crashhook would have computed. NULL: it chose none.
 static const char *chosen_key(const json_t *report, const char *said)
 {
     char computed[FINGERPRINT_SIZE];
@@ -103,7 +103,7 @@ static void note_nameless(const json_t *report, const json_t *frame, struct entr
         entry_copy(out->nameless[out->nameless_count++], ENTRY_BUILD_SIZE, id);
 }
 
-// Of a live report the frames of every thread are noted.
+// entry_note_nameless notes the frames of every thread of a live report.
 void entry_note_nameless(const json_t *report, struct entry *out)
 {
     const json_t *crashed = report_crashed_thread(report);

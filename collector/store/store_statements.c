@@ -88,10 +88,10 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                            " WHERE o.one = 1"
                            " ON CONFLICT(fingerprint) DO UPDATE SET"
                            " count = groups.count + excluded.count,"
-                           " kept = groups.kept + excluded.kept, " OF_NEWEST(
-                               "title") ", " OF_NEWEST("summary") ", " OF_NEWEST(
-                               "stack") ", " EARLIER("first_seen") ", " LATER(
-                               "last_seen") GROUP_FOUND,
+                           " kept = groups.kept + excluded.kept, " OF_NEWEST("title") ", " OF_NEWEST(
+                               "summary") ", " OF_NEWEST("stack") ", " EARLIER("first_"
+                                                                               "seen") ", " LATER("last_seen")
+                               GROUP_FOUND,
                            NULL },
     [STORE_SET_FIRST_RELEASE] = { "UPDATE groups SET first_release = ?2"
                                   " WHERE number = ?1",

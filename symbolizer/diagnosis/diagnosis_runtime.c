@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/report_own.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
 // The number of frames from the top of the stack that may be a runtime's own, and that

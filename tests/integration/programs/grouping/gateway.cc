@@ -392,11 +392,14 @@ int main(int argc, char **argv)
         return 0;
     }
     const std::string name = std::string(argv[1]) + ":";
-    int depth = argc > 2 ? std::atoi(argv[2]) : 0;
-    int threads = argc > 3 ? std::atoi(argv[3]) : 0;
+    int depth = argc > 2 ? static_cast<int>(std::strtol(argv[2], nullptr, 10)) : 0;
+    int threads = argc > 3 ? static_cast<int>(std::strtol(argv[3], nullptr, 10)) : 0;
     bad_value = argc > 4 ? std::strtoull(argv[4], nullptr, 0) : 0;
     for (int i = 0; i < threads; i++)
-        std::thread([] { for (;;) pause(); }).detach();
+        std::thread([] {
+            for (;;)
+                pause();
+        }).detach();
     for (const auto &bug : bugs) {
         if (std::strncmp(bug.name, name.c_str(), name.size()) == 0)
             descend(depth, bug.run);

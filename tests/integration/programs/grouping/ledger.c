@@ -146,15 +146,15 @@ static void die_closing(void)
 }
 
 // A helper that calls a helper.
-__attribute__((format(printf, 1, 0), noreturn)) static void log_vfatal(const char *format,
-                                                                       va_list list)
+__attribute__((format(printf, 1, 0), noreturn)) static void
+log_vfatal(const char *format, va_list list)
 {
     vfprintf(journal, format, list);
     abort();
 }
 
-__attribute__((format(printf, 1, 2), noreturn)) static void log_fatal(const char *format,
-                                                                      ...)
+__attribute__((format(printf, 1, 2), noreturn)) static void
+log_fatal(const char *format, ...)
 {
     va_list list;
     va_start(list, format);

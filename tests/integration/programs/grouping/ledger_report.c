@@ -76,8 +76,8 @@ int main(int argc, char **argv)
             puts(bug->name);
         return 0;
     }
-    int depth = argc > 2 ? atoi(argv[2]) : 0;
-    int threads = argc > 3 ? atoi(argv[3]) : 0;
+    int depth = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    int threads = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
     bad_value = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
     journal = fopen("/dev/null", "w");
     for (int i = 0; i < threads; i++) {
