@@ -228,6 +228,18 @@ static bool urls_ok(const char *value)
     return strstr(value, "http://") != NULL || strstr(value, "https://") != NULL;
 }
 
+// setting_text_ok checks a value that is kept as it is.
+static bool setting_text_ok(enum setting_kind kind, const char *value)
+{
+    if (kind == SETTING_PAIRS)
+        return pairs_ok(value);
+    if (kind == SETTING_URLS)
+        return urls_ok(value);
+    // The program's stdout is data for others, and a file of that name would be a
+    // typing mistake.
+    return kind != SETTING_LOG || strcmp(value, "stdout") != 0;
+}
+
 static bool read_setting_value(const struct variable_rule *rule, const char *value,
                                struct settings *out)
 {
@@ -247,31 +259,16 @@ static bool read_setting_value(const struct variable_rule *rule, const char *val
     case SETTING_RATE:
         return read_rate(value, &out->rate_count, &out->rate_ms);
     case SETTING_SIZE:
-        if (strcmp(value, "no") == 0) {
-            *(uint64_t *)member = 0;
-            return true;
-        }
-        return read_setting_size(value, (uint64_t *)member);
-    case SETTING_PAIRS:
-        if (!pairs_ok(value))
+        if (strcmp(value, "no") != 0)
+            return read_setting_size(value, (uint64_t *)member);
+        *(uint64_t *)member = 0;
+        return true;
+    default:
+        if (!setting_text_ok(rule->kind, value))
             return false;
-        break;
-    case SETTING_URLS:
-        if (!urls_ok(value))
-            return false;
-        break;
-    case SETTING_LOG:
-        // The program's stdout is data for others, and a file of that name would be a
-        // typing mistake.
-        if (strcmp(value, "stdout") == 0)
-            return false;
-        break;
-    case SETTING_PATH:
-    case SETTING_STRING:
-        break;
+        *(const char **)member = value;
+        return true;
     }
-    *(const char **)member = value;
-    return true;
 }
 
 void settings_read(struct settings *out, settings_get_fn *get,

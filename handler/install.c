@@ -121,6 +121,18 @@ static bool find_spool(struct variables *variables, const struct settings *setti
     return true;
 }
 
+// find_agent writes the path of the agent that is to be started: the given one, else
+// that of the installation. A given one that cannot be is said at the first install.
+static void find_agent(const struct settings *settings, bool first,
+                       char out[static PATH_MAX])
+{
+    if (settings->agent == NULL || !agent_path_absolute(settings->agent, out, PATH_MAX))
+        agent_path_find(out, PATH_MAX);
+    else if (first && access(out, X_OK) != 0)
+        complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", out,
+                         strlen(out), "'\n");
+}
+
 static int install_handler(char *const *environment,
                            const struct crashhook_options *options)
 {
@@ -137,15 +149,9 @@ static int install_handler(char *const *environment,
         return ECANCELED;
     if (first)
         complain_of_unknown(&variables);
-    if (settings.agent == NULL ||
-        !agent_path_absolute(settings.agent, agent, sizeof(agent)))
-        agent_path_find(agent, sizeof(agent));
-    else if (first && access(agent, X_OK) != 0)
-        complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", agent,
-                         strlen(agent), "'\n");
-    variables_set(&variables, "CRASHHOOK_ENABLE", "no"); // the agent itself needs no
-                                                         // handler
-
+    find_agent(&settings, first, agent);
+    // The agent itself needs no handler.
+    variables_set(&variables, "CRASHHOOK_ENABLE", "no");
     bool has_spool = find_spool(&variables, &settings, spool);
     struct plan_wishes wishes = { .agent = agent,
                                   .spool = has_spool ? spool : NULL,
