@@ -6,6 +6,7 @@
 #include <capstone/capstone.h>
 
 #include "symbolizer/diagnosis/instruction.h"
+#include "symbolizer/diagnosis/instruction_compare.h"
 
 // library has the functions of capstone that are used.
 struct library {
@@ -83,6 +84,89 @@ static enum operand_access access_of_operand(const struct operand_accesses *acce
                : accesses->source;
 }
 
+// is_of_scalars says whether a mnemonic ends in the letters of one kind of
+// floating-point scalar. Those of packed integers, such as pminsd, end so too.
+static bool is_of_scalars(const char *mnemonic, const char *letters)
+{
+    size_t size = strlen(mnemonic);
+    bool packed = mnemonic[0] == 'p' || strncmp(mnemonic, "vp", 2) == 0;
+    return size > 2 && !packed && strcmp(mnemonic + size - 2, letters) == 0;
+}
+
+// fixed_size gives the size of operands that the library has no size for, or a wrong
+// one. With an operand size of 16 bits, the state of the x87 is shorter. 0: it is
+// another one.
+static uint16_t fixed_size(const cs_insn *from)
+{
+    bool is_short = from->detail->x86.prefix[2] == X86_PREFIX_OPSIZE;
+    switch (from->id) {
+    case X86_INS_FXSAVE:
+    case X86_INS_FXSAVE64:
+    case X86_INS_FXRSTOR:
+    case X86_INS_FXRSTOR64:
+        return 512;
+    case X86_INS_FNSAVE:
+    case X86_INS_FRSTOR:
+        return is_short ? 94 : 108;
+    case X86_INS_FNSTENV:
+    case X86_INS_FLDENV:
+        return is_short ? 14 : 28;
+    case X86_INS_FNSTSW:
+    case X86_INS_LSL:
+    case X86_INS_LAR:
+        return 2;
+    case X86_INS_VPMOVQB:
+    case X86_INS_VPMOVSQB:
+    case X86_INS_VPMOVUSQB:
+        return from->detail->x86.operands[0].size == 16 ? 8 : 0;
+    case X86_INS_VPMOVSXBQ:
+    case X86_INS_VPMOVZXBQ:
+        return from->detail->x86.operands[1].size == 16 ? 8 : 0;
+    default:
+        return 0;
+    }
+}
+
+// evex_size corrects the sizes of instructions with an EVEX prefix. For those that
+// ignore its W bit, the library takes vectors of 256 bits for 128 where W is set, and
+// where it chooses a scalar's size, the library does not look at it; 0: nothing is
+// wrong.
+static uint16_t evex_size(const cs_insn *from, const cs_x86_op *operand)
+{
+    const cs_x86 *x86 = &from->detail->x86;
+    if (from->bytes[0] != 0x62)
+        return 0;
+    bool wide = from->bytes[2] & 0x80;
+    bool is_256 = (from->bytes[3] >> 5 & 3) == 1;
+    bool xmm = x86->op_count > 1 && x86->operands[1].type == X86_OP_REG &&
+               x86->operands[1].size == 16;
+    bool element =
+        is_of_scalars(from->mnemonic, "ss") || is_of_scalars(from->mnemonic, "sd");
+    if (wide && element)
+        return 8;
+    if (from->id == X86_INS_VMOVQ)
+        return 8;
+    return is_256 && xmm && !element && operand->size == 16 ? 32 : 0;
+}
+
+// size_of_operand gives the bytes of a memory operand. Those of scalars in vector
+// registers are the last letters of the instruction.
+static uint16_t size_of_operand(const cs_insn *from, const cs_x86_op *operand)
+{
+    bool is_mmx = from->id == X86_INS_PUNPCKLBW || from->id == X86_INS_PUNPCKLWD ||
+                  from->id == X86_INS_PUNPCKLDQ;
+    uint16_t size = fixed_size(from);
+    if (size == 0)
+        size = evex_size(from, operand);
+    if (size == 0 && operand->size == 16 && is_of_scalars(from->mnemonic, "ss"))
+        size = 4;
+    if (size == 0 && operand->size == 16 && is_of_scalars(from->mnemonic, "sd"))
+        size = 8;
+    if (size == 0 && operand->size == 8 && is_mmx)
+        size = 4;
+    return size != 0 ? size : operand->size;
+}
+
 static void copy_operand(const struct library *library, csh handle,
                          const cs_x86_op *from, struct instruction_operand *out)
 {
@@ -111,8 +195,10 @@ static void copy_instruction(const struct library *library, csh handle,
     for (size_t i = 0; i < x86->op_count && i < INSTRUCTION_OPERANDS_MAX; i++) {
         struct instruction_operand *operand = &out->operands[out->operand_count++];
         copy_operand(library, handle, &x86->operands[i], operand);
-        if (operand->memory)
-            operand->access = access_of_operand(&accesses, &x86->operands[i]);
+        if (!operand->memory)
+            continue;
+        operand->access = access_of_operand(&accesses, &x86->operands[i]);
+        operand->size = size_of_operand(from, &x86->operands[i]);
     }
 }
 
@@ -139,7 +225,7 @@ enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
     if (library == NULL)
         return CH_ERR_UNSUPPORTED;
     if (library->disasm(handle, bytes, size, 0, 1, &found) != 1)
-        return CH_ERR_MALFORMED;
+        return instruction_compare_decode(bytes, size, out);
     copy_instruction(library, handle, found, out);
     library->free(found, 1);
     return CH_OK;

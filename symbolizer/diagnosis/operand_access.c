@@ -199,13 +199,11 @@ static void read_opcode(struct cursor *c, struct opcode *out)
             out->prefix = byte == 0xf3 ? PF3 : PF2;
         else if (byte == 0x66)
             out->prefix = out->prefix == NP ? P66 : out->prefix;
-        else if (byte != 0x67 && byte != 0xf0 && !segment)
-            break;
+        else if (byte != 0x67 && byte != 0xf0 && (byte & 0xf0) != 0x40 && !segment)
+            break; // 40 to 4f are REX
         if (!cursor_ok(c))
             return;
     }
-    if ((byte & 0xf0) == 0x40) // REX
-        byte = cursor_u8(c);
     if (byte == 0xc4 || (byte == 0x8f && is_xop(c))) {
         read_long_prefix(c, out, byte == 0x8f);
         byte = cursor_u8(c);
