@@ -8,8 +8,10 @@
 #include "cli/command.h"
 #include "cli/crash_records.h"
 #include "cli/pen.h"
+#include "cli/render_frames.h"
 #include "cli/session.h"
 #include "cli/session_spool.h"
+#include "cli/table.h"
 #include "report/report.h"
 #include "report/spool_state.h"
 
@@ -52,47 +54,151 @@ static json_t *targets_json(const struct spool_state *state)
     return targets;
 }
 
+// append_listed_function appends the function that the report's first line names.
+static void append_listed_function(const json_t *report, struct text *out)
+{
+    const json_t *frame = render_frames_place(report, report_crashed_thread(report));
+    if (frame != NULL)
+        render_frames_append_name(report, frame, NAME_SHORT, out);
+}
+
 // entry_json is the report's row, which the JSON and the text form share.
 static json_t *entry_json(const json_t *report, const struct spool_state *state)
 {
     const json_t *process = json_object_get(report, "process");
     const json_t *crash = json_object_get(report, "crash");
-    return json_pack("{s:s, s:s, s:s?, s:O?, s:s?, s:s?, s:I, s:o}", "id",
+    struct text CH_CLEANUP(text_deinit) function = { 0 };
+    append_listed_function(report, &function);
+    return json_pack("{s:s, s:s, s:s?, s:O?, s:s?, s:s?, s:s?, s:I, s:o}", "id",
                      report_string(report, "id"), "time", report_string(report, "time"),
                      "executable", report_string(process, "executable"), "signal",
                      json_object_get(crash, "signal"), "signal_name",
-                     report_string(crash, "name"), "summary",
-                     report_string(crash, "summary"), "revision",
+                     report_string(crash, "name"), "function",
+                     function.size != 0 && text_ok(&function) ? function.bytes : NULL,
+                     "summary", report_string(crash, "summary"), "revision",
                      (json_int_t)report_integer(report, "revision", 0), "targets",
                      targets_json(state));
 }
 
-static void print_listed_report(const json_t *entry)
+static const struct table_column columns[] = {
+    { "REPORT", 13 }, { "AGE", 6 },     { "SIGNAL", 7 }, { "PROGRAM", 10 },
+    { "SENT", 7 },    { "CRASHED", 7 }, { NULL, 0 },
+};
+
+// listed_state is the state of the target that is furthest behind.
+static const char *listed_state(const json_t *entry)
 {
-    const struct pen pen = { .to = stdout };
+    const json_t *targets = json_object_get(entry, "targets");
+    size_t i;
+    json_t *target;
+    json_array_foreach(targets, i, target)
+    {
+        const char *state = report_string(target, "state");
+        if (state == NULL || strcmp(state, "sent") != 0)
+            return state;
+    }
+    return json_array_size(targets) != 0 ? "sent" : "no";
+}
+
+// print_listed_plain prints a report on one line, for scripts: nothing is cut.
+static void print_listed_plain(const struct pen *pen, const json_t *entry)
+{
     const json_t *targets = json_object_get(entry, "targets");
     const char *name = report_string(entry, "signal_name");
-    pen_text(&pen, report_string(entry, "id"));
-    pen_plain(&pen, "  ");
-    pen_text(&pen, report_string(entry, "time"));
-    pen_plain(&pen, "  %-8.12s ",
+    const char *function = report_string(entry, "function");
+    pen_text(pen, report_string(entry, "id"));
+    pen_plain(pen, "  ");
+    pen_text(pen, report_string(entry, "time"));
+    pen_plain(pen, "  %-8.12s ",
               name != NULL && name[strcspn(name, "\033\n\r")] == 0 ? name : "-");
-    pen_text(&pen, report_string(entry, "executable"));
+    pen_text(pen, report_string(entry, "executable"));
     for (size_t i = 0; i < json_array_size(targets); i++) {
         const json_t *target = json_array_get(targets, i);
-        pen_plain(&pen, "  ");
-        pen_text(&pen, report_string(target, "state"));
-        pen_plain(&pen, " ");
-        pen_text(&pen, report_string(target, "url"));
+        pen_plain(pen, "  ");
+        pen_text(pen, report_string(target, "state"));
+        pen_plain(pen, " ");
+        pen_text(pen, report_string(target, "url"));
     }
     if (json_array_size(targets) == 0)
-        pen_plain(&pen, "  not sent");
-    pen_plain(&pen, "\n");
+        pen_plain(pen, "  not sent");
+    if (function != NULL)
+        pen_plain(pen, "  in %s", function); // it is escaped
+    pen_plain(pen, "\n");
+}
+
+// print_listed_row prints a report as two lines of a table.
+static void print_listed_row(const struct table *table, const json_t *entry)
+{
+    char id[14];
+    char age[TABLE_AGE_SIZE];
+    const char *name = report_string(entry, "signal_name");
+    const char *program = report_string(entry, "executable");
+    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
+    (void)snprintf(id, sizeof(id), "%s", report_string(entry, "id"));
+    const char *cells[] = { id,
+                            table_age(report_string(entry, "time"), age),
+                            name != NULL ? name : "-",
+                            slash != NULL ? slash + 1 : program,
+                            listed_state(entry),
+                            report_string(entry, "function") };
+    table_row(table, cells);
+    table_note(table, report_string(entry, "summary"));
+}
+
+static void print_listed(const json_t *rows)
+{
+    struct table table = table_begin(columns, stdout);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(rows, i, entry)
+    {
+        if (table.pen.width == 0)
+            print_listed_plain(&table.pen, entry);
+        else
+            print_listed_row(&table, entry);
+    }
+}
+
+// is_program says whether a path is that program, or ends with it.
+static bool is_program(const char *path, const char *program)
+{
+    if (path == NULL)
+        return false;
+    size_t length = strlen(path);
+    size_t wanted = strlen(program);
+    return length >= wanted && strcmp(path + length - wanted, program) == 0 &&
+           (length == wanted || path[length - wanted - 1] == '/');
+}
+
+// is_signal says whether a name is that signal, which may lack its SIG.
+static bool is_signal(const char *name, const char *wanted)
+{
+    if (name == NULL || strcasecmp(name, wanted) == 0)
+        return name != NULL;
+    return strncmp(name, "SIG", 3) == 0 && strcasecmp(name + 3, wanted) == 0;
+}
+
+// is_listed says whether a row is one that the options ask for.
+static bool is_listed(const struct options *options, const json_t *entry)
+{
+    const char *program = options_value(options, "program");
+    const char *function = options_value(options, "function");
+    const char *signal_name = options_value(options, "signal");
+    const char *named = report_string(entry, "signal_name");
+    const char *called = report_string(entry, "function");
+    if (program != NULL && !is_program(report_string(entry, "executable"), program))
+        return false;
+    if (function != NULL && (called == NULL || strstr(called, function) == NULL))
+        return false;
+    if (signal_name != NULL && !is_signal(named, signal_name))
+        return false;
+    return !options_given(options, "unsent") ||
+           strcmp(listed_state(entry), "sent") != 0;
 }
 
 // add_listed_report appends the row of one report; false: it could not be read.
 static bool add_listed_report(const struct session *session, const char *id,
-                              json_t *rows)
+                              const struct options *options, json_t *rows)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     json_auto_t *report = read_listed_report(session, id);
@@ -100,7 +206,14 @@ static bool add_listed_report(const struct session *session, const char *id,
         return false;
     if (spool_state_read(&session->spool, id, &state) != CH_OK)
         (void)command_fail("cannot understand the upload state of report %s", id);
-    return json_array_append_new(rows, entry_json(report, &state)) == 0;
+    json_t *entry = entry_json(report, &state);
+    if (!is_listed(options, entry)) {
+        json_decref(entry);
+        return true;
+    }
+    if (options_given(options, "latest"))
+        json_array_clear(rows); // they are in the order of their time
+    return json_array_append_new(rows, entry) == 0;
 }
 
 static int run_list(const struct options *options)
@@ -120,18 +233,22 @@ static int run_list(const struct options *options)
                             spool_why(status));
 
     for (size_t i = 0; i < listing.count; i++)
-        complete &= add_listed_report(&session, listing.entries[i].id, rows);
+        complete &= add_listed_report(&session, listing.entries[i].id, options, rows);
     if (options_given(options, "json")) {
         (void)json_dumpf(rows, stdout, JSON_COMPACT);
         (void)putchar('\n');
     }
-    for (size_t i = 0; i < json_array_size(rows) && !options_given(options, "json");
-         i++)
-        print_listed_report(json_array_get(rows, i));
+    if (!options_given(options, "json") && json_array_size(rows) != 0)
+        print_listed(rows);
     return complete ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static const struct option list_options[] = {
+    { "latest", NULL, "the newest report alone", 0 },
+    { "program", "NAME", "reports of this program, by name or path", 0 },
+    { "function", "PART", "crashed in a function whose name contains this", 0 },
+    { "signal", "NAME", "by this signal: SEGV", 0 },
+    { "unsent", NULL, "not yet sent everywhere", 0 },
     { "spool", "DIR", "the spool (as CRASHHOOK_SPOOL)", 0 },
     { "json", NULL, "print one JSON array", 0 },
     { 0 },

@@ -100,11 +100,37 @@ static bool looks_like_id(const char *argument)
            strspn(argument, "0123456789abcdef-") == length;
 }
 
+// open_newest opens the newest report of the spool.
+static enum ch_status open_newest(struct session *session, int *out_fd)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    enum ch_status status =
+        session->spool.folder_fd >= 0 ? CH_OK : session_spool_open(session, SPOOL_READ);
+    if (status != CH_OK)
+        return status;
+    crash_records_take(session);
+    collect_take(session);
+    status = spool_list(&session->spool, &listing);
+    if (status == CH_OK && listing.count == 0)
+        status = CH_ERR_NOT_FOUND;
+    if (status == CH_OK)
+        status =
+            spool_read(&session->spool, listing.entries[listing.count - 1].id, out_fd);
+    if (status == CH_ERR_NOT_FOUND)
+        (void)command_fail("there is no report in spool '%s'", session->spool_path);
+    else if (status != CH_OK)
+        (void)command_fail("cannot read the newest report in spool '%s': %s",
+                           session->spool_path, spool_why(status));
+    return status;
+}
+
 // open_report opens what argument names for reading.
 static enum ch_status open_report(struct session *session, const char *argument,
                                   int *out_fd)
 {
     char id[REPORT_ID_SIZE];
+    if (argument == NULL)
+        return open_newest(session, out_fd);
     if (strcmp(argument, "-") == 0) {
         *out_fd = STDIN_FILENO;
         return CH_OK;
@@ -145,6 +171,8 @@ enum ch_status session_spool_report(struct session *session, const char *argumen
         return status;
     status = report_read(fd, out, &error);
     if (status != CH_OK)
-        (void)command_fail("cannot read report '%s': %s", argument, error.text);
+        (void)command_fail("cannot read report '%s': %s",
+                           argument != NULL ? argument : session->spool_path,
+                           error.text);
     return status;
 }

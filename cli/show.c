@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/collector_client.h"
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/session.h"
@@ -24,13 +25,25 @@ static int print_as_sent(const struct session *session, json_t *report)
     return command_print_text(report_print(report, &json), &json);
 }
 
+// read_shown reads the report that the argument names, or the newest one.
+static enum ch_status read_shown(struct session *session, const struct options *options,
+                                 json_t **out)
+{
+    const char *argument = options->argument_count != 0 ? options->arguments[0] : NULL;
+    if (argument != NULL && collector_is_url(argument))
+        return collector_report(session, argument, out);
+    return session_spool_report(session, argument, out);
+}
+
 static int run_show(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
     json_auto_t *report = NULL;
     const char *threads = options_value(options, "threads");
+    if (options_given(options, "latest") && options->argument_count != 0)
+        return command_misused("show: --latest takes no report");
     session_init(&session, options);
-    if (session_spool_report(&session, options->arguments[0], &report) != CH_OK)
+    if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
 
     if (options_given(options, "as-sent"))
@@ -45,20 +58,21 @@ static int run_show(const struct options *options)
 }
 
 static const struct option show_options[] = {
+    { "latest", NULL, "the newest report of the spool, as without an argument", 0 },
     { "threads", "all|crashed", "which threads (all)", 0 },
     { "preset", "NAME", "friendly, medium or full (as CRASHHOOK_PRESET)", 0 },
     { "json", NULL, "JSON with every frame in its place, for jq and scripts", 0 },
     { "as-sent", NULL, "the JSON that a collector gets, masked as it is sent", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
+    { "token-file", "FILE", "file with the token of the URL's collector", 0 },
     { 0 },
 };
 
 const struct command show_command = {
     .name = "show",
-    .arguments = "REPORT|ID",
-    .summary = "Show a report for reading",
+    .arguments = "[REPORT|ID|URL]",
+    .summary = "Show a report for reading: the newest one, or one of a collector",
     .options = show_options,
     .run = run_show,
-    .arguments_min = 1,
     .arguments_max = 1,
 };

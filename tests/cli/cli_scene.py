@@ -8,8 +8,10 @@ import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 
 BUILD = os.path.realpath(os.environ["CRASHHOOK_BUILD"])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -94,10 +96,12 @@ class Scene:
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=60, check=False)
 
-    def on_terminal(self, *arguments, **variables):
+    def on_terminal(self, *arguments, columns=None, **variables):
         """What the command writes where its stdout and stderr are one terminal."""
         child, fd = pty.fork()
         if child == 0:
+            if columns is not None:
+                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.chdir(self.folder)
             os.execve(CRASHHOOK, [CRASHHOOK, *arguments],
                       self.environment({"TERM": "xterm", **variables}))

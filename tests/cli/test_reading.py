@@ -129,7 +129,7 @@ class Show(unittest.TestCase):
 
     def test_wrong_usage_is_2(self):
         with Scene() as scene:
-            for arguments in (["show"], ["show", "a", "b"], ["show", "x", "--preset", "y"],
+            for arguments in (["show", "--latest", "a"], ["show", "a", "b"], ["show", "x", "--preset", "y"],
                               ["show", "x", "--threads", "some"], ["show", "--what", "x"],
                               ["export", "x"], ["export", "--format", "pdf", "x"]):
                 done = scene.run(*arguments)
@@ -222,6 +222,46 @@ class List(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout.split()[0]), (0, identity))
             self.assertRegex(done.stderr, r"\Acrashhook: CRASHHOOK_TIMEOUT='soon' is not "
                                           r"understood: it takes .*; the default is used\n\Z")
+
+    def test_a_terminal_gets_a_table_that_fits_it(self):
+        with Scene() as scene:
+            first = scene.add(1)
+            scene.add(2, "hostile.json")
+            for width in (60, 80, 200):
+                text = scene.on_terminal("list", columns=width, NO_COLOR="1")
+                lines = text.replace("\r", "").splitlines()
+                self.assertRegex(lines[0], "REPORT +AGE +SIGNAL +PROGRAM +SENT +CRASHED")
+                self.assertTrue(lines[1].startswith(first[:13] + "  2 y"), lines[1])
+                self.assertIn("server", lines[1])
+                self.assertLessEqual(max(len(line) for line in lines), width)
+
+    def test_lists_are_narrowed_and_the_newest_is_found(self):
+        with Scene() as scene:
+            first, second = scene.add(1), scene.add(2, "raw.json")
+
+            def listed(*options):
+                done = scene.run("list", "--json", *options)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return [row["id"] for row in json.loads(done.stdout)]
+            self.assertEqual(listed(), [first, second])
+            self.assertEqual(listed("--latest"), [second])
+            self.assertEqual(listed("--function", "slot_touch"), [first])
+            self.assertEqual(listed("--latest", "--function", "slot_touch"), [first])
+            self.assertEqual(listed("--program", "server"), listed("--program", "/opt/app/server"))
+            self.assertEqual(listed("--program", "erver"), [])
+            self.assertEqual(listed("--signal", "segv"), listed("--signal", "SIGSEGV"))
+            self.assertEqual(listed("--signal", "BUS"), [])
+            self.assertEqual(listed("--unsent"), [first, second])
+
+    def test_show_without_an_argument_shows_the_newest(self):
+        with Scene() as scene:
+            self.assertIn("there is no report in spool", scene.run("show").stderr)
+            scene.add(1, "raw.json")
+            newest = scene.add(2)
+            for arguments in (["show"], ["show", "--latest"]):
+                done = scene.run(*arguments, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["id"], newest)
 
     def test_an_empty_spool_is_an_empty_list(self):
         with Scene() as scene:
