@@ -24,6 +24,7 @@
 #include "report/fingerprint.h"
 #include "report/report_error.h"
 #include "report/report_open.h"
+#include "report/report_own.h"
 #include "report/report_table.h"
 #include "report/report_tree.h"
 

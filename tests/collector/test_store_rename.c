@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports that got names move to the groups of their new keys, with all that people
+// decided; a store of the version before is brought over by the same steps.
+#include "collector/store/store_naming.h"
+#include "collector/store_fixture.h"
+
+enum { CLAIMED_MAX = 32 };
+
+// The reports that were claimed.
+struct claimed {
+    struct store_naming all[CLAIMED_MAX];
+    size_t count;
+};
+
+static void see_claimed(void *context, const struct store_naming *naming)
+{
+    struct claimed *claimed = context;
+    if (claimed->count < CLAIMED_MAX)
+        claimed->all[claimed->count++] = *naming;
+}
+
+static struct claimed claim(struct fixture *fixture, size_t count, int64_t lease_ms)
+{
+    struct claimed claimed = { 0 };
+    char error[STORE_ERROR_SIZE];
+    size_t found = 0;
+    const struct store_claiming claiming = {
+        .count = count, .lease_ms = lease_ms, .visit = see_claimed, .context = &claimed
+    };
+    assert_int_equal(store_claim(fixture->store, &claiming, &found, error), CH_OK);
+    assert_int_equal(found, claimed.count);
+    return claimed;
+}
+
+// A named_as says which key report number gets.
+struct named_as {
+    unsigned number;
+    const char *key;
+    const char *title;
+};
+
+// make_named is the entry of a report of the old store with its new key.
+static struct entry make_named(struct fixture *fixture, const struct named_as *as)
+{
+    struct entry entry = make_entry(fixture, as->number, as->key, 0);
+    entry.time_ms = as->number * 1000;
+    entry.received_ms = as->number * 1000 + 1;
+    (void)snprintf(entry.title, sizeof(entry.title), "%s", as->title);
+    (void)snprintf(entry.stack, sizeof(entry.stack), "%s\n", as->title);
+    return entry;
+}
+
+// rename_until_done does what the naming jobs do, with the keys of the list; the
+// numbers of reports are their row numbers.
+static void rename_until_done(struct fixture *fixture, const struct named_as *list,
+                              size_t batch)
+{
+    char error[STORE_ERROR_SIZE];
+    for (int round = 0; round < 100; round++) {
+        struct claimed claimed = claim(fixture, batch, 0);
+        struct store_named named[CLAIMED_MAX];
+        struct entry *entries = calloc(CLAIMED_MAX, sizeof(*entries));
+        if (claimed.count == 0) {
+            free(entries);
+            struct store_backlog backlog;
+            assert_int_equal(store_backlog_of(fixture->store, &backlog), CH_OK);
+            if (backlog.waiting == 0)
+                return;
+            usleep(100000); // a report waits for those that it was merged with
+            continue;
+        }
+        for (size_t i = 0; i < claimed.count; i++) {
+            const struct named_as *as = list;
+            while (as->number != claimed.all[i].report)
+                as++;
+            entries[i] = make_named(fixture, as);
+            named[i] = (struct store_named){ .report = claimed.all[i].report,
+                                             .turn = claimed.all[i].turn,
+                                             .entry = &entries[i] };
+        }
+        enum ch_status status =
+            store_rename(fixture->store, named, claimed.count, error);
+        free(entries);
+        assert_int_equal(status, CH_OK);
+    }
+    fail();
+}
+
+static void see_id(void *context, const struct store_group *group)
+{
+    (void)snprintf(context, ENTRY_GROUP_SIZE, "%s", group->id);
+}
+
+// expect_group checks which group a key leads to.
+static void expect_group(struct fixture *fixture, const char *key, const char *group)
+{
+    char id[ENTRY_GROUP_SIZE] = "";
+    assert_int_equal(store_find_group(fixture->store, key, see_id, id), CH_OK);
+    assert_string_equal(id, group);
+}
+
+// wanted is a line of a history that is looked for.
+struct wanted {
+    const char *detail;
+    bool found;
+};
+
+static void see_past(void *context, const struct store_past *past)
+{
+    struct wanted *wanted = context;
+    wanted->found = wanted->found || strcmp(past->detail, wanted->detail) == 0;
+}
+
+static bool history_has(struct fixture *fixture, const char *group, const char *detail)
+{
+    struct wanted wanted = { .detail = detail };
+    assert_int_equal(store_list_history(fixture->store, group, see_past, &wanted),
+                     CH_OK);
+    return wanted.found;
+}
+
+// The layout of the first version, with groups aaaaaaaa (reports 1 and 2 of five that
+// came), bbbbbbbb (3), cccccccc (4) and dddddddd (5).
+static const char old_store[] =
+    "CREATE TABLE groups(number INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,"
+    " title TEXT NOT NULL, summary TEXT NOT NULL, signal INTEGER NOT NULL,"
+    " status TEXT NOT NULL DEFAULT 'open', count INTEGER NOT NULL,"
+    " first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL);"
+    "CREATE INDEX groups_by_last_seen ON groups(last_seen, number);"
+    "CREATE TABLE group_releases(group_number INTEGER NOT NULL, release TEXT NOT NULL,"
+    " count INTEGER NOT NULL, last_seen INTEGER NOT NULL,"
+    " PRIMARY KEY(group_number, release)) WITHOUT ROWID;"
+    "CREATE TABLE group_days(group_number INTEGER NOT NULL, day INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, PRIMARY KEY(group_number, day)) WITHOUT ROWID;"
+    "CREATE TABLE reports(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+    " revision INTEGER NOT NULL, group_number INTEGER NOT NULL, time INTEGER NOT NULL,"
+    " received INTEGER NOT NULL, signal INTEGER NOT NULL, signal_name TEXT NOT NULL,"
+    " title TEXT NOT NULL, summary TEXT NOT NULL, release TEXT NOT NULL,"
+    " environment TEXT NOT NULL, executable TEXT NOT NULL, hostname TEXT NOT NULL);"
+    "CREATE INDEX reports_by_time ON reports(time, number);"
+    "CREATE INDEX reports_by_group ON reports(group_number, time, number);"
+    "CREATE TABLE tags(report INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
+    " PRIMARY KEY(report, key)) WITHOUT ROWID;"
+    "CREATE INDEX tags_by_value ON tags(key, value, report);"
+    "CREATE TABLE bodies(report INTEGER PRIMARY KEY, encoding INTEGER NOT NULL,"
+    " bytes BLOB NOT NULL);"
+    "INSERT INTO groups VALUES(1, 'aaaaaaaa', 'old a', 's', 11, 'open', 2, 100, 2000),"
+    "(2, 'bbbbbbbb', 'old b', 's', 11, 'open', 1, 3000, 3000),"
+    "(3, 'cccccccc', 'old c', 's', 11, 'open', 1, 4000, 4000),"
+    "(4, 'dddddddd', 'old d', 's', 11, 'open', 1, 5000, 5000);"
+    "INSERT INTO reports SELECT column1, '00000000-0000-7000-8000-00000000000' ||"
+    " column1, 1, column2, column1 * 1000, column1 * 1000 + 1, 11, 'SIGSEGV', 'old',"
+    " 's', '1.0', 'test', '/bin/program', 'host' FROM"
+    " (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4));"
+    "INSERT INTO bodies SELECT number, 0, 'body' FROM reports;"
+    "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, 1);"
+    "PRAGMA user_version = 1;";
+
+static int setup_old(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    void *folder = NULL;
+    char error[SQL_ERROR_SIZE];
+    struct sql *sql = NULL;
+    if (fixture == NULL || folder_setup(&folder) != 0)
+        return -1;
+    fixture->folder = folder;
+    fixture->now_ms = moment_now();
+    *state = fixture;
+    (void)snprintf(fixture->name, sizeof(fixture->name), "sqlite:%s",
+                   folder_path(fixture->folder, "old.db"));
+    struct sql_options options = { .name = fixture->name };
+    if (sql_open(&options, error, &sql) != CH_OK)
+        return -1;
+    bool made = sql_script(sql, old_store) == CH_OK;
+    sql_close(sql);
+    return made && open_store(fixture) ? 0 : -1;
+}
+
+static const struct named_as several[] = {
+    { 1, "a1a1a1a1", "in one" },   { 2, "a2a2a2a2", "in two" },
+    { 3, "b1b1b1b1", "in three" }, { 4, "e1e1e1e1", "in four" },
+    { 5, "e1e1e1e1", "in four" },
+};
+
+static void decide(struct fixture *fixture, const char *group, const char *status,
+                   const char *note)
+{
+    char error[STORE_ERROR_SIZE];
+    const struct store_decision decision = { .status = status, .note = note };
+    assert_int_equal(store_decide(fixture->store, group, &decision, error), CH_OK);
+}
+
+static void an_old_group_that_becomes_several_gives_each_its_decision(void **state)
+{
+    struct fixture *fixture = *state;
+    decide(fixture, "aaaaaaaa", "ignored", "known, see 4711");
+    rename_until_done(fixture, several, 2);
+    static const char *const keys[] = { "a1a1a1a1", "a2a2a2a2" };
+    for (size_t i = 0; i < 2; i++) {
+        struct seen seen = find_group(fixture, keys[i]);
+        assert_int_equal(seen.group.count, 1);
+        assert_string_equal(seen.note, "known, see 4711");
+        assert_string_equal(seen.status, "ignored");
+    }
+    assert_int_equal(find_group(fixture, "e1e1e1e1").group.count, 2);
+}
+
+static void the_old_key_leads_to_the_group_of_the_newest_report(void **state)
+{
+    struct fixture *fixture = *state;
+    rename_until_done(fixture, several, 1);
+    expect_group(fixture, "aaaaaaaa", "a2a2a2a2");
+    expect_group(fixture, "bbbbbbbb", "b1b1b1b1");
+    expect_group(fixture, "cccccccc", "e1e1e1e1");
+}
+
+static void of_groups_that_become_one_the_latest_decision_holds(void **state)
+{
+    struct fixture *fixture = *state;
+    decide(fixture, "dddddddd", "ignored", "first");
+    usleep(2000);
+    decide(fixture, "cccccccc", "resolved", "later");
+    rename_until_done(fixture, several, 8);
+    struct seen seen = find_group(fixture, "e1e1e1e1");
+    assert_string_equal(seen.status, "resolved");
+    assert_string_equal(seen.note, "later");
+    assert_true(history_has(fixture, "e1e1e1e1", "ignored: first"));
+    assert_true(history_has(fixture, "e1e1e1e1", "old c"));
+}
+
+static void a_merge_of_before_holds_under_both_keys(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    assert_int_equal(store_merge(fixture->store, "bbbbbbbb", "aaaaaaaa", error), CH_OK);
+    rename_until_done(fixture, several, 1);
+    expect_group(fixture, "bbbbbbbb", "a2a2a2a2");
+    expect_group(fixture, "b1b1b1b1", "a2a2a2a2");
+    assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 2);
+    assert_int_equal(add_new(fixture, 77, "b1b1b1b1", 0), STORE_ADDED);
+    assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 3);
+    assert_int_equal(store_split(fixture->store, "b1b1b1b1", error), CH_OK);
+    expect_group(fixture, "b1b1b1b1", "b1b1b1b1");
+    assert_int_equal(find_group(fixture, "b1b1b1b1").group.count, 2);
+    assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 1);
+}
+
+static void counts_of_removed_reports_follow_the_newest(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    size_t removed = 0;
+    const struct store_retention retention = { .per_group = 1 };
+    assert_int_equal(store_trim(fixture->store, &retention, &removed, error), CH_OK);
+    assert_int_equal(removed, 1);
+    rename_until_done(fixture, several, 3);
+    struct seen seen = find_group(fixture, "a2a2a2a2");
+    assert_int_equal(seen.group.count, 2);
+    assert_int_equal(seen.group.kept, 1);
+    assert_int_equal(seen.group.first_seen_ms, 100);
+}
+
+static void a_report_that_comes_first_takes_the_old_decision_along(void **state)
+{
+    struct fixture *fixture = *state;
+    decide(fixture, "aaaaaaaa", "ignored", "known");
+    struct entry entry = make_entry(fixture, 78, "a2a2a2a2", 0);
+    (void)snprintf(entry.old_group, sizeof(entry.old_group), "aaaaaaaa");
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "a2a2a2a2").status, "ignored");
+    rename_until_done(fixture, several, 3);
+    assert_int_equal(find_group(fixture, "a2a2a2a2").group.count, 2);
+    assert_string_equal(find_group(fixture, "a2a2a2a2").note, "known");
+}
+
+static void a_resolved_group_is_back_when_a_newer_release_joins_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct entry entry = make_entry(fixture, 79, "e1e1e1e1", 0);
+    (void)snprintf(entry.release, sizeof(entry.release), "2.0");
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    decide(fixture, "cccccccc", "resolved", "");
+    rename_until_done(fixture, several, 3);
+    assert_string_equal(find_group(fixture, "e1e1e1e1").status, "regressed");
+}
+
+static void a_claim_is_given_to_one_and_ends_with_its_lease(void **state)
+{
+    struct fixture *fixture = *state;
+    struct claimed first = claim(fixture, 3, 200);
+    struct claimed second = claim(fixture, 8, 60000);
+    assert_int_equal(first.count, 3);
+    assert_int_equal(second.count, 2);
+    for (size_t i = 0; i < second.count; i++)
+        for (size_t k = 0; k < first.count; k++)
+            assert_int_not_equal(second.all[i].report, first.all[k].report);
+    usleep(250000);
+    struct claimed again = claim(fixture, 8, 60000);
+    assert_int_equal(again.count, 3);
+    assert_int_equal(again.all[0].tries, 2);
+}
+
+static void what_is_queued_again_meanwhile_is_not_done(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct entry entry = make_entry(fixture, 80, "abababab", 0);
+    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef01");
+    entry.nameless_count = 1;
+    rename_until_done(fixture, several, 8);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_int_equal(claim(fixture, 8, 0).count, 0);
+    assert_int_equal(store_symbols_came(fixture->store, "beef01", error), CH_OK);
+    struct claimed claimed = claim(fixture, 8, 60000);
+    assert_int_equal(claimed.count, 1);
+    assert_int_equal(store_symbols_came(fixture->store, "beef01", error), CH_OK);
+    const struct store_named named = { .report = claimed.all[0].report,
+                                       .turn = claimed.all[0].turn };
+    assert_int_equal(store_rename(fixture->store, &named, 1, error), CH_OK);
+    assert_int_equal(claim(fixture, 8, 60000).count, 1);
+}
+
+static void a_report_of_a_build_whose_debug_file_is_known_is_queued(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct entry entry = make_entry(fixture, 81, "abababab", 0);
+    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef02");
+    entry.nameless_count = 1;
+    rename_until_done(fixture, several, 8);
+    assert_int_equal(store_symbols_came(fixture->store, "beef02", error), CH_OK);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_int_equal(claim(fixture, 8, 60000).count, 1);
+}
+
+static void titles_and_searches_follow(void **state)
+{
+    struct fixture *fixture = *state;
+    rename_until_done(fixture, several, 8);
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_WORD, "in four")).ids,
+                        "1");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_WORD, "old")).ids, "");
+}
+
+#define OLD_TEST(test) cmocka_unit_test_setup_teardown(test, setup_old, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OLD_TEST(an_old_group_that_becomes_several_gives_each_its_decision),
+        OLD_TEST(the_old_key_leads_to_the_group_of_the_newest_report),
+        OLD_TEST(of_groups_that_become_one_the_latest_decision_holds),
+        OLD_TEST(a_merge_of_before_holds_under_both_keys),
+        OLD_TEST(counts_of_removed_reports_follow_the_newest),
+        OLD_TEST(a_report_that_comes_first_takes_the_old_decision_along),
+        OLD_TEST(a_resolved_group_is_back_when_a_newer_release_joins_it),
+        OLD_TEST(a_claim_is_given_to_one_and_ends_with_its_lease),
+        OLD_TEST(what_is_queued_again_meanwhile_is_not_done),
+        OLD_TEST(a_report_of_a_build_whose_debug_file_is_known_is_queued),
+        OLD_TEST(titles_and_searches_follow),
+    };
+    return cmocka_run_group_tests_name("collector/store_rename", tests, NULL, NULL);
+}
