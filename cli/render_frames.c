@@ -168,6 +168,8 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
                               frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
     if (is_inline)
         text_append_string(&name, " [inlined]");
+    if (report_flag(frame, "tail_call"))
+        text_append_string(&name, " [by a tail call]");
     append_place(frames, frame, &place);
     if (frames->addresses)
         append_detail(frame, &detail);

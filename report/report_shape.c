@@ -90,6 +90,7 @@ const struct report_shape_member report_shape_frame[] = {
     { "line", REPORT_SHAPE_INTEGER, false },
     { "column", REPORT_SHAPE_INTEGER, false },
     { "inline", REPORT_SHAPE_FLAG, false },
+    { "tail_call", REPORT_SHAPE_FLAG, false },
     { "system", REPORT_SHAPE_FLAG, false },
     { "rule", REPORT_SHAPE_STRING, false },
     { "arguments", REPORT_SHAPE_ARRAY, false },

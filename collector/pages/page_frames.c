@@ -269,6 +269,9 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
+    if (report_flag(frame, "tail_call"))
+        html_write(out, "<span class=\"mark\" title=\"The function below called another"
+                        " one, which is gone\">tail call</span>");
     html_write(out, "</div>");
     write_frame_place(out, list->report, frame);
     write_frame_variables(out, frame, "arguments");

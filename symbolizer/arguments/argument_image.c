@@ -218,6 +218,20 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
     return true;
 }
 
+bool argument_image_named(struct argument_image *image, const char *name,
+                          uint64_t *out_vaddr)
+{
+    size_t count = 0;
+    read_symbols(image);
+    for (size_t i = 0; i < image->symbols.count; i++) {
+        if (strcmp(image->symbols.symbols[i].name, name) != 0)
+            continue;
+        *out_vaddr = image->symbols.symbols[i].vaddr;
+        count++;
+    }
+    return count == 1;
+}
+
 bool argument_image_is_unique(const struct argument_image *image, const char *name)
 {
     size_t count = 0;

@@ -104,6 +104,11 @@ struct argument_symbol {
 bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
                            struct argument_symbol *out);
 
+// argument_image_named finds the only function with that name by the image's symbols.
+// False: none has it, or several.
+bool argument_image_named(struct argument_image *image, const char *name,
+                          uint64_t *out_vaddr);
+
 // argument_image_is_unique says whether exactly one function has that name.
 bool argument_image_is_unique(const struct argument_image *image, const char *name);
 

@@ -12,6 +12,7 @@
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_locals.h"
 #include "symbolizer/arguments/argument_secrets.h"
+#include "symbolizer/arguments/argument_site.h"
 
 // report_add_frame adds the variables of a frame, whose references it takes; NULL: it
 // has none.
@@ -22,6 +23,15 @@ static void report_add_frame(json_t *all, size_t frame, json_t *arguments,
         (void)json_array_append_new(all, json_pack("{s:I, s:o*, s:o*}", "frame",
                                                    (json_int_t)frame, "arguments",
                                                    arguments, "locals", locals));
+}
+
+// report_mark_tail notes that a frame was reached by a tail call.
+static void report_mark_tail(json_t *all, size_t frame)
+{
+    json_t *last = json_array_get(all, json_array_size(all) - 1);
+    json_int_t index = json_integer_value(json_object_get(last, "frame"));
+    if (last != NULL && index == (json_int_t)frame)
+        (void)json_object_set_new(last, "tail_call", json_true());
 }
 
 // list_locals gives the local variables of call index, or of a call inlined into it
@@ -110,6 +120,8 @@ static json_t *list_thread(const struct argument_stack *stack, const json_t *fra
         const struct argument_call *call = &stack->calls[i];
         report_add_frame(all, call->index, list_call(stack, i),
                          list_locals(stack, i, NULL, call->from));
+        if (argument_site_is_tail(stack, i))
+            report_mark_tail(all, call->index);
     }
     return all;
 }
@@ -212,6 +224,8 @@ static enum ch_status report_write_call(json_t *thread, const json_t *call)
     if (!json_is_integer(index) || number < 0)
         return CH_ERR_MALFORMED;
     json_t *frame = report_own_frame(thread, (size_t)number);
+    if (json_is_true(json_object_get(call, "tail_call")))
+        (void)json_object_set_new(frame, "tail_call", json_true());
     for (size_t i = 0; i < REPORT_TABLE_LISTS; i++) {
         json_t *list = json_object_get(call, report_table_lists[i]);
         if (!is_arguments(list) ||

@@ -330,3 +330,37 @@ enum ch_status argument_site_passed(const struct argument_context *context,
         return CH_ERR_NOT_FOUND;
     return evaluate_site_value(site, &passed, out);
 }
+
+// site_vaddr_of finds where a function begins, by its entry or by its symbol. False:
+// neither says.
+static bool site_vaddr_of(struct argument_image *image, Dwarf_Die *function,
+                          Dwarf_Addr *out)
+{
+    const char *name = argument_site_name(function);
+    if (dwarf_entrypc(function, out) == 0)
+        return true;
+    return is_external(function) && name != NULL &&
+           argument_image_named(image, name, out);
+}
+
+bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
+{
+    const struct argument_site site = { .stack = stack, .index = index };
+    Dwarf_Die die;
+    Dwarf_Die origin;
+    Dwarf_Addr called;
+    Dwarf_Addr entry;
+    if (!site_may_follow(&site) || !argument_stack_resolve(stack, index + 1) ||
+        stack->calls[index].image != stack->calls[index + 1].image)
+        return false;
+    const struct argument_call *caller = &stack->calls[index + 1];
+    Dwarf_Die function = stack->calls[index].function;
+    Dwarf_Die around = caller->function;
+    if (!site_find_entry(&around, caller->address - caller->image->bias, &die))
+        return false;
+    bool modern = dwarf_tag(&die) == DW_TAG_call_site;
+    return referred_die(&die, modern ? DW_AT_call_origin : DW_AT_abstract_origin,
+                        &origin) &&
+           !is_origin(&origin, &function) && dwarf_entrypc(&function, &entry) == 0 &&
+           site_vaddr_of(caller->image, &origin, &called) && called != entry;
+}

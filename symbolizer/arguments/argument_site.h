@@ -21,6 +21,11 @@ Dwarf_Die argument_site_origin(const Dwarf_Die *die);
 // the source; NULL: it has none.
 const char *argument_site_name(Dwarf_Die *die);
 
+// argument_site_is_tail says whether the function of call index of stack was reached by
+// a tail call: by debug information, its caller called another function of the same
+// image.
+bool argument_site_is_tail(const struct argument_stack *stack, size_t index);
+
 // argument_site_entry is an argument_entry_fn whose data is a struct argument_site.
 enum ch_status argument_site_entry(const struct argument_context *context, unsigned reg,
                                    uint64_t *out);

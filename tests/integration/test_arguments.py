@@ -163,8 +163,10 @@ class Arguments(unittest.TestCase):
 
     def test_what_another_function_was_passed_is_not_shown_behind_a_tail_call(self):
         with Scene() as scene:
-            found, _ = arguments(scene, compile_program(scene, "-g", "-O2"))
+            found, report = arguments(scene, compile_program(scene, "-g", "-O2"))
             self.assertNotIn("tail", found)
+            frames = harness.frames_of(harness.crashed_thread(report))
+            self.assertEqual([f["function"] for f in frames if f.get("tail_call")], ["middle"])
             for each in found["middle"][:2]:
                 self.assertNotIn("entry_value", each)
             # This one it passed on to a function that has it still.
