@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -183,6 +184,58 @@ static void add_tags(json_t *to, const json_t *report)
     }
 }
 
+// variable_value is a variable of a frame; NULL: its value is not known.
+static json_t *variable_value(const json_t *variable, const char *function,
+                              size_t frame)
+{
+    const json_t *value = json_object_get(variable, "value");
+    json_t *members = json_array();
+    if (value == NULL) {
+        json_decref(members);
+        return NULL;
+    }
+    char *whole = json_is_object(value) || json_is_array(value) || json_is_real(value)
+                      ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT)
+                      : NULL;
+    json_auto_t *number = json_integer((json_int_t)frame);
+    otlp_value_add(members, "frame", otlp_value_any(number));
+    otlp_value_add(members, "function", otlp_value_string(function));
+    otlp_value_add_member(members, "name", variable, "name");
+    otlp_value_add(members, "value",
+                   whole != NULL         ? otlp_value_string(whole)
+                   : json_is_null(value) ? otlp_value_string("null")
+                                         : otlp_value_any(value));
+    otlp_value_add_member(members, "text", variable, "text");
+    free(whole);
+    return otlp_value_map(members);
+}
+
+// variables_value is the arguments and local variables of the thread's innermost
+// frames; NULL: none is known.
+static json_t *variables_value(const json_t *thread)
+{
+    enum { VARIABLES_MAX = 200 };
+    static const char *const lists[] = { "arguments", "locals" };
+    const json_t *frames = report_frames(thread);
+    json_t *values = json_array();
+    for (size_t i = 0; i < 2 * json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i / 2);
+        const json_t *list = json_object_get(frame, lists[i % 2]);
+        for (size_t j = 0; j < json_array_size(list); j++) {
+            json_t *value = variable_value(json_array_get(list, j),
+                                           report_string(frame, "function"), i / 2);
+            if (value != NULL && json_array_size(values) < VARIABLES_MAX)
+                (void)json_array_append_new(values, value);
+            else
+                json_decref(value);
+        }
+    }
+    if (json_array_size(values) != 0)
+        return otlp_value_array(values);
+    json_decref(values);
+    return NULL;
+}
+
 static void add_crash(json_t *to, const json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) message = { 0 };
@@ -207,6 +260,10 @@ static void add_crash(json_t *to, const json_t *report)
     otlp_value_add_member(to, "crashhook.crash.code", crash, "code");
     otlp_value_add_member(to, "crashhook.crash.code_name", crash, "code_name");
     otlp_value_add_member(to, "crashhook.crash.address", crash, "address");
+    if (json_is_object(json_object_get(crash, "variable")))
+        otlp_value_add(to, "crashhook.crash.variable",
+                       members_value(json_object_get(crash, "variable")));
+    otlp_value_add(to, "crashhook.variables", variables_value(thread));
     otlp_value_add(to, "crashhook.cbf", cbf_value(thread));
     if (json_object_size(json_object_get(thread, "registers")) != 0)
         otlp_value_add(to, "crashhook.registers",
