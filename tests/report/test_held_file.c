@@ -79,6 +79,35 @@ static void held_file_gives_back_the_registers_of_each_thread(void **state)
     assert_false(other);
 }
 
+static void held_file_gives_back_the_vector_registers_of_their_thread(void **state)
+{
+    (void)state;
+    struct text bytes = { 0 };
+    struct held_file file;
+    uint8_t vectors[HELD_VECTORS_BYTES] = { [0] = 7, [HELD_VECTORS_BYTES - 1] = 9 };
+    const struct held_thread thread = { .tid = 1, .arch = &unwind_arch_amd64 };
+    const struct held_thread other = { .tid = 2, .arch = &unwind_arch_amd64 };
+    held_file_add_thread(&bytes, &thread);
+    held_file_add_vectors(&bytes, vectors);
+    held_file_add_thread(&bytes, &other);
+    enum ch_status status = held_file_init(&file, bytes.bytes, bytes.size);
+    const struct held_thread *found = held_file_thread(&file, 1);
+    bool same = found != NULL && found->vectors != NULL &&
+                memcmp(found->vectors, vectors, sizeof(vectors)) == 0;
+    found = held_file_thread(&file, 2);
+    bool none = found != NULL && found->vectors == NULL;
+    held_file_deinit(&file);
+    struct text alone = { 0 };
+    held_file_add_vectors(&alone, vectors);
+    enum ch_status refused = held_file_init(&file, alone.bytes, alone.size);
+    text_deinit(&alone);
+    text_deinit(&bytes);
+    assert_int_equal(status, CH_OK);
+    assert_true(same);
+    assert_true(none);
+    assert_int_equal(refused, CH_ERR_MALFORMED); // of no thread
+}
+
 static int visit(const uint8_t *bytes, size_t size, void *context)
 {
     (void)context;
@@ -103,6 +132,7 @@ static void held_file_survives_every_cut_and_flipped_bit(void **state)
     held_file_add_memory(&bytes, 0x1003, "defg", 4);
     held_file_add_watch(&bytes, &watch);
     held_file_add_thread(&bytes, &thread);
+    held_file_add_vectors(&bytes, (uint8_t[HELD_VECTORS_BYTES]){ 1 });
     const uint8_t *from = (const uint8_t *)bytes.bytes;
     int failures = bytes_cut_everywhere(from, bytes.size, visit, NULL);
     failures += bytes_flip_every_bit(from, bytes.size, visit, NULL);
@@ -116,6 +146,7 @@ int main(void)
         cmocka_unit_test(held_file_gives_back_what_was_put_in),
         cmocka_unit_test(held_file_reads_across_pieces_that_lie_on_each_other),
         cmocka_unit_test(held_file_gives_back_the_registers_of_each_thread),
+        cmocka_unit_test(held_file_gives_back_the_vector_registers_of_their_thread),
         cmocka_unit_test(held_file_survives_every_cut_and_flipped_bit),
     };
     return cmocka_run_group_tests_name("report/held_file", tests, NULL, NULL);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/arguments/argument_path.h"
+
+#include "support/test.h"
+
+static uint32_t add(struct type_table *table, const struct type *type)
+{
+    uint32_t index = 0;
+    assert_int_equal(type_table_add(table, type, &index), CH_OK);
+    return index;
+}
+
+static void add_part(struct type_table *table, const char *name, uint32_t type,
+                     uint64_t offset)
+{
+    const struct type_part part = { .name = name,
+                                    .type = type,
+                                    .offset_bits = offset * 8 };
+    assert_int_equal(type_table_add_part(table, &part), CH_OK);
+}
+
+static uint32_t number_type;
+
+// begin makes `struct item { long id; struct point { long x, y; } at[3]; union { long
+// a; long b; } either; }`.
+static uint32_t begin(struct type_table *table)
+{
+    assert_int_equal(type_table_init(table), CH_OK);
+    number_type =
+        add(table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
+    add_part(table, "x", number_type, 0);
+    add_part(table, "y", number_type, 8);
+    uint32_t point = add(table, &(struct type){ .kind = TYPE_STRUCT,
+                                                .name = "point",
+                                                .size = 16,
+                                                .first_part = 0,
+                                                .part_count = 2 });
+    uint32_t points = add(
+        table,
+        &(struct type){ .kind = TYPE_ARRAY, .name = "", .target = point, .count = 3 });
+    add_part(table, "a", number_type, 0);
+    add_part(table, "b", number_type, 0);
+    uint32_t either = add(table, &(struct type){ .kind = TYPE_UNION,
+                                                 .name = "either",
+                                                 .size = 8,
+                                                 .first_part = 2,
+                                                 .part_count = 2 });
+    add_part(table, "id", number_type, 0);
+    add_part(table, "at", points, 8);
+    add_part(table, "either", either, 56);
+    return add(table, &(struct type){ .kind = TYPE_STRUCT,
+                                      .name = "item",
+                                      .size = 64,
+                                      .first_part = 4,
+                                      .part_count = 3 });
+}
+
+// is_path says whether the bytes have that path; NULL: they have none.
+static bool is_path(uint64_t offset, uint64_t bytes, const char *expected)
+{
+    struct type_table table;
+    struct text path = { 0 };
+    struct argument_part part = { begin(&table), offset, bytes };
+    bool found = argument_path_append(&table, &part, "->", &path);
+    bool right = expected != NULL ? found && part.type == number_type &&
+                                        strcmp(path.bytes, expected) == 0
+                                  : !found;
+    text_deinit(&path);
+    type_table_deinit(&table);
+    return right;
+}
+
+static void members_and_elements_are_named(void **state)
+{
+    (void)state;
+    assert_true(is_path(0, 8, "->id"));
+    assert_true(is_path(8, 8, "->at[0].x"));
+    assert_true(is_path(32, 8, "->at[1].y"));
+}
+
+static void what_is_no_whole_member_has_no_name(void **state)
+{
+    (void)state;
+    assert_true(is_path(4, 4, NULL));
+    assert_true(is_path(0, 4, NULL));
+    assert_true(is_path(64, 8, NULL));
+    assert_true(is_path(UINT64_MAX, 8, NULL));
+}
+
+static void a_union_has_no_one_name(void **state)
+{
+    (void)state;
+    assert_true(is_path(56, 8, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_and_elements_are_named),
+        cmocka_unit_test(what_is_no_whole_member_has_no_name),
+        cmocka_unit_test(a_union_has_no_one_name),
+    };
+    return cmocka_run_group_tests_name("symbolizer/argument_path", tests, NULL, NULL);
+}
