@@ -6,6 +6,7 @@
 
 #include "report/crash_words.h"
 #include "report/held_file.h"
+#include "report/report_tree.h"
 #include "symbolizer/arguments/argument_report.h"
 #include "symbolizer/flight_arguments.h"
 #include "symbolizer/names/guarded_child.h"
@@ -54,6 +55,19 @@ static bool is_watches(const json_t *watches)
     return right;
 }
 
+// settle_kind makes an access through an index the null dereference that it is: without
+// the pointer's name, its address is just a small number.
+static void settle_kind(json_t *crash, const json_t *fault)
+{
+    enum { SMALL = 65536 }; // as in report/crash_kind.c
+    const char *kind = report_string(crash, "kind");
+    uint64_t address;
+    if (kind != NULL && strcmp(kind, "unknown") == 0 &&
+        json_is_null(json_object_get(fault, "value")) &&
+        report_address(crash, "address", &address) && address < SMALL)
+        (void)json_object_set_new(crash, "kind", json_string("null-dereference"));
+}
+
 // take_fault adds the variable at fault to the crash, and words that anew.
 static enum ch_status take_fault(json_t *report, json_t *fault)
 {
@@ -64,6 +78,7 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
         return CH_ERR_MALFORMED;
     char *begun = crash_words_begun(report);
     (void)json_object_set(crash, "variable", fault);
+    settle_kind(crash, fault);
     crash_words_renew(report, begun);
     free(begun);
     return CH_OK;
