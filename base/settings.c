@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/checked.h"
+#include "base/own_user.h"
 #include "base/settings_table.h"
 
 // rule_part is a part of a rule's text. The rules are in the library inside the
@@ -312,7 +312,7 @@ enum ch_status settings_spool_path(const struct settings *settings,
 
     const char *state = get(context, "XDG_STATE_HOME");
     const char *home = get(context, "HOME");
-    if (geteuid() == 0)
+    if (own_user() == 0)
         return join_spool_path(path, size, "/var/lib/crashhook", "");
     if (state != NULL && state[0] == '/')
         return join_spool_path(path, size, state, "/crashhook");

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/own_user.h"
 
 enum { NAME_SIZE = 64, LISTING_MAX = 1 << 20, STALE_SECONDS = 3600 };
 
@@ -56,7 +57,7 @@ static bool owned_by_us_alone(int folder_fd)
     struct stat status;
     if (fstat(folder_fd, &status) != 0)
         return false;
-    return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return status.st_uid == own_user() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // is_drop_folder is true if everybody may create files in the folder, and only root can
@@ -198,7 +199,7 @@ static enum ch_status open_spool_file(const struct spool *spool, const char *nam
         return CH_ERR_IO;
     }
     // In a drop folder only the collecting user may open what others left.
-    if (!S_ISREG(status.st_mode) || (spool->drop && status.st_uid != geteuid())) {
+    if (!S_ISREG(status.st_mode) || (spool->drop && status.st_uid != own_user())) {
         file_close(&fd);
         return CH_ERR_MALFORMED;
     }

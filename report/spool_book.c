@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/own_user.h"
 #include "report/json_tree.h"
 
 enum { BOOK_MAX_BYTES = 1 << 20, NAME_SIZE = 48 };
@@ -19,7 +20,7 @@ static void book_file(const struct spool *spool, const char *book, const char *e
                       char name[static NAME_SIZE])
 {
     if (spool->drop)
-        (void)snprintf(name, NAME_SIZE, "%.20s-%u.%s", book, geteuid(), ending);
+        (void)snprintf(name, NAME_SIZE, "%.20s-%u.%s", book, own_user(), ending);
     else
         (void)snprintf(name, NAME_SIZE, "%.30s.%s", book, ending);
 }
@@ -31,7 +32,8 @@ static int open_lock(const struct spool *spool, const char *name, int access)
                     access | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     // In a drop folder another user may have created the file first, to keep us
     // waiting.
-    if (fd >= 0 && spool->drop && (fstat(fd, &file) != 0 || file.st_uid != geteuid())) {
+    if (fd >= 0 && spool->drop &&
+        (fstat(fd, &file) != 0 || file.st_uid != own_user())) {
         (void)close(fd);
         errno = EPERM;
         return -1;

@@ -2,7 +2,8 @@
 #include "report/spool_places.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+#include "base/own_user.h"
 
 enum ch_status spool_place_path(enum spool_place place, const struct settings *settings,
                                 settings_get_fn *get, void *context,
@@ -13,7 +14,7 @@ enum ch_status spool_place_path(enum spool_place place, const struct settings *s
     if (place == SPOOL_PLACE_DROP)
         (void)snprintf(path, PATH_MAX, "%s", SETTINGS_DROP_FOLDER);
     else
-        (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, geteuid());
+        (void)snprintf(path, PATH_MAX, "%s%u", SETTINGS_OWN_FOLDER, own_user());
     return CH_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/own_user.h"
 
 enum { NAME_SIZE = 2 * BUILD_ID_MAX + 24, CLAIM_SECONDS = 24 * 60 * 60 };
 
@@ -27,7 +28,7 @@ const char *symbol_cache_folder_default(char out[PATH_MAX])
     int length = -1;
     if (xdg != NULL && xdg[0] == '/')
         length = snprintf(out, PATH_MAX, "%s/crashhook/symbols", xdg);
-    else if (geteuid() == 0)
+    else if (own_user() == 0)
         length = snprintf(out, PATH_MAX, "/var/cache/crashhook/symbols");
     else if (home != NULL && home[0] == '/')
         length = snprintf(out, PATH_MAX, "%s/.cache/crashhook/symbols", home);
@@ -39,7 +40,7 @@ static bool folder_is_ours(int fd, mode_t type)
 {
     struct stat facts;
     return fstat(fd, &facts) == 0 && (facts.st_mode & S_IFMT) == type &&
-           facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+           facts.st_uid == own_user() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 static int folder_open(const char *folder)

@@ -5,6 +5,7 @@
 # kernel lets it, and the handler has started no more than two processes. A sample of the
 # rows is run, which CRASHHOOK_SEED chooses, or all with CRASHHOOK_FULL=1.
 
+import glob
 import os
 import random
 import unittest
@@ -47,6 +48,16 @@ class Filters(unittest.TestCase):
         for row, seen in runner.run_all(wanted).items():
             with self.subTest(row):
                 self.assertEqual(filters.problems(row, seen), [], seen)
+
+
+    def test_a_refused_question_for_the_user_changes_no_place(self):
+        runner = filters.Runner()
+        rows = [Row("geteuid", answer, mode, 1) for answer in ("EPERM", "ENOSYS")
+                for mode in ("spawn", "daemon")]
+        for row, seen in runner.run_all(rows).items():
+            with self.subTest(row):
+                self.assertEqual((seen.signal, seen.spool), ("SIGSEGV", "report"))
+        self.assertEqual(glob.glob("/tmp/crashhook-42949*"), [])
 
 
 if __name__ == "__main__":
