@@ -131,6 +131,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     else
         target_memory_set_thread(&capture->memory, stopped_thread(capture));
     capture->reader = target_memory_reader(&capture->memory);
+    capture->reader.narrow = capture->narrow;
     status = images_read(&capture->images, tid, &capture->reader);
     if (status != CH_OK)
         capture_problem(capture, "images", ch_status_name(status), 0);

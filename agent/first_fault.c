@@ -158,7 +158,7 @@ bool first_fault_find(struct capture *capture, struct unwind_space *space)
     // A signal from the kernel is the fault itself: our handler was in place and
     // reported it.
     if (crash == NULL || crash->signal_only || crash->info.si_code > 0 ||
-        search.layout == NULL)
+        search.layout == NULL || capture->narrow)
         return false;
     search.first = *crash;
     (void)unwind_walk(space, &crash->registers, capture->settings->unwind,

@@ -8,7 +8,7 @@
 #include "agent/held_pointers.h"
 #include "agent/held_vectors.h"
 #include "agent/images/image_frames.h"
-#include "agent/narrow_walk.h"
+#include "agent/narrow_registers.h"
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "report/held_file.h"
@@ -51,9 +51,9 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     *t = (struct raw_threads){ .capture = capture };
     held_pointers_init(&t->pointers, capture);
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
-    enum ch_status status =
-        unwind_space_create(capture->arch, &capture->reader, capture->images.unwind,
-                            capture->images.count, &t->space);
+    enum ch_status status = unwind_space_create(
+        capture->narrow ? &unwind_arch_i386 : capture->arch, &capture->reader,
+        capture->images.unwind, capture->images.count, &t->space);
     if (status == CH_OK)
         status = list_images(t);
     if (status != CH_OK) {
@@ -93,10 +93,12 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
 
     if (stack != NULL)
         target_memory_set_stack(&capture->memory, stack->start, stack->end);
+    struct unwind_registers narrow;
+    if (capture->narrow)
+        narrow = narrow_registers_numbered(registers);
     enum unwind_end end =
-        capture->narrow ? narrow_walk(capture, registers, &t->backtrace)
-                        : unwind_walk(t->space, registers, capture->settings->unwind,
-                                      keep_frame, &t->backtrace);
+        unwind_walk(t->space, capture->narrow ? &narrow : registers,
+                    capture->settings->unwind, keep_frame, &t->backtrace);
     capture->timings.unwind_us += capture_clock_us() - begin;
     return end;
 }

@@ -35,6 +35,10 @@ static const uint8_t frame_order[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  1
 #endif
 enum { FRAME_WORDS = sizeof(frame_order), FRAME_BYTES = FRAME_WORDS * WORD };
 
+// The same of a 32-bit program's frame, by the places of the wider registers: edi, esi,
+// ebp, esp, ebx, edx, ecx, eax.
+static const uint8_t narrow_order[] = { 5, 4, 6, 7, 3, 1, 2, 0 };
+
 static size_t read_caught_thread(pid_t tid, uint64_t address, void *to, size_t size)
 {
     struct iovec local = { to, size };
@@ -43,23 +47,34 @@ static size_t read_caught_thread(pid_t tid, uint64_t address, void *to, size_t s
     return count > 0 ? (size_t)count : 0;
 }
 
-// has_signal_frame is whether the stack, from sp outward, has a signal frame with these
-// registers.
-static bool has_signal_frame(pid_t tid, uint64_t sp,
-                             const struct unwind_registers *registers)
+// wanted_frame writes the registers as a signal frame has them, and gives their size.
+static size_t wanted_frame(const struct stopped_thread *then,
+                           uint8_t out[static FRAME_BYTES])
 {
-    static uint64_t chunk[(CHUNK_BYTES + FRAME_BYTES) / WORD];
-    uint64_t wanted[FRAME_WORDS];
+    size_t word = then->narrow ? sizeof(uint32_t) : WORD; // the low bytes come first
+    size_t count = then->narrow ? sizeof(narrow_order) : FRAME_WORDS;
+    const uint8_t *order = then->narrow ? narrow_order : frame_order;
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * word, &then->registers.value[order[i]], word);
+    return count * word;
+}
+
+// has_signal_frame is whether the stack, from sp outward, has a signal frame with the
+// registers of then.
+static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
+{
+    static uint8_t chunk[CHUNK_BYTES + FRAME_BYTES];
+    uint8_t wanted[FRAME_BYTES];
+    size_t size = wanted_frame(then, wanted);
+    size_t step = then->narrow ? sizeof(uint32_t) : WORD;
     uint64_t at = sp & ~(uint64_t)(WORD - 1);
-    for (size_t i = 0; i < FRAME_WORDS; i++)
-        wanted[i] = registers->value[frame_order[i]];
     for (size_t done = 0; done < SCAN_BYTES; done += CHUNK_BYTES) {
-        size_t words = read_caught_thread(tid, at + done, chunk, sizeof(chunk)) / WORD;
-        for (size_t i = 0; i + FRAME_WORDS <= words; i++) {
-            if (memcmp(&chunk[i], wanted, FRAME_BYTES) == 0)
+        size_t count = read_caught_thread(tid, at + done, chunk, sizeof(chunk));
+        for (size_t i = 0; i + size <= count; i += step) {
+            if (memcmp(&chunk[i], wanted, size) == 0)
                 return true;
         }
-        if (words * WORD < sizeof(chunk))
+        if (count < sizeof(chunk))
             return false;
     }
     return false;
@@ -97,7 +112,8 @@ static bool caught_is_open(const struct trace_caught *caught,
     uint64_t sp = now->registers.value[arch->sp];
     bool same = sp == then->value[arch->sp] &&
                 now->registers.value[arch->pc] == then->value[arch->pc];
-    return same || has_signal_frame(now->tid, sp, then) || has_injected_call(now, then);
+    return same || has_signal_frame(now->tid, sp, &caught->thread) ||
+           has_injected_call(now, then);
 }
 
 // caught_is_left is whether the thread is now outward of where it was on the same
@@ -142,6 +158,7 @@ void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info)
     if (list->tid != tid)
         list->count = 0;
     list->tid = tid;
+    trace->caught_any = true;
     caught_forget_left(list, &thread);
     list->items[list->count++] = (struct trace_caught){ *info, thread };
 }

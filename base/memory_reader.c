@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory_reader.h"
 
+#include <endian.h>
 #include <string.h>
 
 // read_some calls the source once, and treats a count beyond the request as a fault.
@@ -27,12 +28,25 @@ enum ch_status memory_read(const struct memory_reader *reader, uint64_t address,
     return CH_OK;
 }
 
+// read_narrow_word reads a little-endian word of 4 bytes.
+static enum ch_status read_narrow_word(const struct memory_reader *reader,
+                                       uint64_t address, uint64_t *out)
+{
+    uint32_t word;
+    enum ch_status status = memory_read(reader, address, &word, sizeof(word));
+    if (status == CH_OK)
+        *out = le32toh(word);
+    return status;
+}
+
 enum ch_status memory_read_word(const struct memory_reader *reader, uint64_t address,
                                 uint64_t *out)
 {
     // Every step of every walk reads words, so this does without a cursor.
     const bool big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     uint64_t word;
+    if (reader->narrow)
+        return read_narrow_word(reader, address, out);
     if (reader->read(reader->source, address, &word, sizeof(word)) != sizeof(word)) {
         enum ch_status status = memory_read(reader, address, &word, sizeof(word));
         if (status != CH_OK)

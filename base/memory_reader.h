@@ -23,6 +23,7 @@ struct memory_reader {
     memory_read_fn *read;
     void *source;
     bool big_endian; // the target's byte order
+    bool narrow;     // the target is a 32-bit program: its words have 4 bytes
 };
 
 // memory_read fills all length bytes at to, or returns CH_ERR_FAULT and leaves to
@@ -30,7 +31,7 @@ struct memory_reader {
 CH_CHECKED enum ch_status memory_read(const struct memory_reader *reader,
                                       uint64_t address, void *to, size_t length);
 
-// memory_read_word reads one 8-byte word in the target's byte order.
+// memory_read_word reads one word of the target, in its byte order.
 CH_CHECKED enum ch_status memory_read_word(const struct memory_reader *reader,
                                            uint64_t address, uint64_t *out);
 

@@ -26,6 +26,7 @@ enum {
     INDIRECT = 0x80,
     OMITTED = 0xff,
     ADDRESS_SIZE = 8,
+    NARROW_ADDRESS_SIZE = 4,
 };
 
 enum {
@@ -107,6 +108,13 @@ enum ch_status cfi_read_pointer(struct cursor *c, uint64_t begin_address,
     return CH_OK;
 }
 
+// encoding_in gives the encoding with an address's form as that of its size.
+static uint8_t encoding_in(const struct cfi_section *section, uint8_t encoding)
+{
+    bool address = encoding != OMITTED && (encoding & FORM_MASK) == FORM_ABSOLUTE;
+    return section->narrow && address ? (uint8_t)(encoding | FORM_UDATA4) : encoding;
+}
+
 // skip_pointer passes over a pointer that is not needed.
 static void skip_pointer(struct cursor *c, uint64_t begin_address, uint8_t encoding)
 {
@@ -181,16 +189,17 @@ enum ch_status cfi_next_entry(const struct cfi_section *section,
 
 // read_augmentation reads a CIE's augmentation data, letter by letter. An unknown
 // letter ends it: the rest is skipped by the data's size.
-static enum ch_status read_augmentation(const char *letters, struct cursor *c,
+static enum ch_status read_augmentation(const struct cfi_section *section,
+                                        const char *letters, struct cursor *c,
                                         uint64_t address, struct cfi_cie *out)
 {
     for (; *letters != 0; letters++) {
         switch (*letters) {
         case 'R':
-            out->pointer_encoding = cursor_u8(c);
+            out->pointer_encoding = encoding_in(section, cursor_u8(c));
             break;
         case 'P':
-            skip_pointer(c, address, cursor_u8(c));
+            skip_pointer(c, address, encoding_in(section, cursor_u8(c)));
             break;
         case 'L':
             cursor_skip(c, 1);
@@ -214,7 +223,8 @@ enum ch_status cfi_read_cie(const struct cfi_section *section,
                             const struct cfi_entry *entry, struct cfi_cie *out)
 {
     struct cursor c = entry->body;
-    struct cfi_cie cie = { .pointer_encoding = FORM_ABSOLUTE };
+    struct cfi_cie cie = { .pointer_encoding = encoding_in(section, FORM_ABSOLUTE) };
+    size_t address_size = section->narrow ? NARROW_ADDRESS_SIZE : ADDRESS_SIZE;
     if (!entry->is_cie)
         return CH_ERR_MALFORMED;
 
@@ -225,13 +235,13 @@ enum ch_status cfi_read_cie(const struct cfi_section *section,
     if (version != CIE_VERSION_1 && version != CIE_VERSION_3 &&
         version != CIE_VERSION_4)
         return CH_ERR_UNSUPPORTED;
-    if (version == CIE_VERSION_4 && cursor_u8(&c) != ADDRESS_SIZE)
+    if (version == CIE_VERSION_4 && cursor_u8(&c) != address_size)
         return CH_ERR_UNSUPPORTED;
     if (version == CIE_VERSION_4)
         cie.segment_size = cursor_u8(&c);
     // gcc before version 3 wrote the address of exception tables here.
     if (letters[0] == 'e' && letters[1] == 'h') {
-        cursor_skip(&c, ADDRESS_SIZE);
+        cursor_skip(&c, address_size);
         letters += 2;
     }
     cie.code_align = cursor_uleb128(&c);
@@ -247,13 +257,13 @@ enum ch_status cfi_read_cie(const struct cfi_section *section,
             return CH_ERR_TRUNCATED;
         uint64_t address = entry->body_address + cursor_offset(&c);
         struct cursor data = cursor_child(&c, (size_t)size);
-        enum ch_status status = read_augmentation(letters + 1, &data, address, &cie);
+        enum ch_status status =
+            read_augmentation(section, letters + 1, &data, address, &cie);
         if (status != CH_OK)
             return status;
     } else if (letters[0] != 0) {
         return CH_ERR_UNSUPPORTED;
     }
-    (void)section;
     cie.instructions_address = entry->body_address + cursor_offset(&c);
     cie.instructions = cursor_child(&c, cursor_left(&c));
     *out = cie;

@@ -30,6 +30,7 @@ enum cfi_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
 struct cfi_section {
     enum cfi_kind kind;
     bool big_endian;
+    bool narrow;      // of a 32-bit program: its addresses have 4 bytes
     uint64_t address; // of its first byte; of .debug_frame, 0
     uint64_t bias;    // added to the vaddrs of .debug_frame
     uint64_t text;    // DW_EH_PE_textrel

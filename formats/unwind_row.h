@@ -60,6 +60,9 @@ enum {
     UNWIND_S390X_FP = 11,
     UNWIND_S390X_RA = 14,
     UNWIND_S390X_SP = 15,
+    UNWIND_I386_SP = 4,
+    UNWIND_I386_FP = 5,
+    UNWIND_I386_RA = 8,
 };
 
 struct unwind_row {

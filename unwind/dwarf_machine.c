@@ -82,7 +82,7 @@ static void op_constant(struct dwarf_machine *m, const struct dwarf_operation *o
 static void op_deref(struct dwarf_machine *m, const struct dwarf_operation *op)
 {
     (void)op;
-    machine_read_target(m, 8);
+    machine_read_target(m, m->memory->narrow ? 4 : 8);
 }
 
 static void op_deref_size(struct dwarf_machine *m, const struct dwarf_operation *op)

@@ -3,7 +3,7 @@
 
 // A frame record further from the stack pointer than this is refused: no sane frame is
 // larger, whereas a stray value in the frame pointer register usually is further away.
-enum { MAX_FRAME_BYTES = 8 << 20, WORD = 8 };
+enum { MAX_FRAME_BYTES = 8 << 20 };
 
 enum ch_status fp_step(const struct unwind_arch *arch,
                        const struct memory_reader *memory, struct unwind_state *state)
@@ -17,11 +17,11 @@ enum ch_status fp_step(const struct unwind_arch *arch,
         return CH_ERR_UNSUPPORTED;
     if (fp == 0)
         return CH_END;
-    if (fp % WORD != 0 || fp < sp || fp - sp > MAX_FRAME_BYTES)
+    if (fp % arch->word != 0 || fp < sp || fp - sp > MAX_FRAME_BYTES)
         return CH_ERR_MALFORMED;
     enum ch_status status = memory_read_word(memory, fp, &caller_fp);
     if (status == CH_OK)
-        status = memory_read_word(memory, fp + WORD, &caller_pc);
+        status = memory_read_word(memory, fp + arch->word, &caller_pc);
     if (status != CH_OK)
         return status;
     if (caller_pc == 0)

@@ -96,6 +96,7 @@ static struct cfi_section eh_frame_section(const struct image_cfi *cfi,
 {
     return (struct cfi_section){ .kind = CFI_EH_FRAME,
                                  .big_endian = cfi->memory->big_endian,
+                                 .narrow = cfi->memory->narrow,
                                  .address = address,
                                  .text = image->start,
                                  .data = image->eh_frame_hdr };
@@ -165,6 +166,7 @@ static void read_debug_frame(const struct image_cfi *cfi, size_t index)
         return;
     const struct cfi_section section = { .kind = CFI_DEBUG_FRAME,
                                          .big_endian = cfi->memory->big_endian,
+                                         .narrow = cfi->memory->narrow,
                                          .bias = image->bias };
     if (cfi_index_init(&table->debug_frame, &section, image->debug_frame,
                        image->debug_frame_size) != CH_OK)

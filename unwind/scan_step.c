@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/scan_step.h"
 
-enum { WORD = 8, MAX_FRAME_BYTES = 1 << 20 };
+enum { MAX_FRAME_BYTES = 1 << 20 };
 
 static bool scan_is_return_address(const struct scan_step *scan, uint64_t address)
 {
@@ -13,9 +13,9 @@ static bool scan_is_return_address(const struct scan_step *scan, uint64_t addres
 static bool likely_record(const struct scan_step *scan, uint64_t fp, uint64_t sp)
 {
     uint64_t caller;
-    return scan->arch->frame_record != 0 && fp % WORD == 0 && fp >= sp &&
+    return scan->arch->frame_record != 0 && fp % scan->arch->word == 0 && fp >= sp &&
            fp - sp <= MAX_FRAME_BYTES &&
-           memory_read_word(scan->memory, fp + WORD, &caller) == CH_OK &&
+           memory_read_word(scan->memory, fp + scan->arch->word, &caller) == CH_OK &&
            scan_is_return_address(scan, unwind_arch_address(scan->arch, caller));
 }
 
@@ -27,7 +27,7 @@ static void take_caller(const struct scan_step *scan, uint64_t at, uint64_t call
                         struct unwind_state *state)
 {
     const struct unwind_arch *arch = scan->arch;
-    uint64_t sp = at + WORD;
+    uint64_t sp = at + arch->word;
     uint64_t fp = state->registers.value[arch->fp];
     bool had_fp = unwind_state_knows(state, arch->fp);
     uint64_t saved;
@@ -35,7 +35,7 @@ static void take_caller(const struct scan_step *scan, uint64_t at, uint64_t call
     state->known = 0;
     unwind_state_set(state, arch->pc, caller);
     unwind_state_set(state, arch->sp, sp);
-    if (memory_read_word(scan->memory, at - WORD, &saved) == CH_OK &&
+    if (memory_read_word(scan->memory, at - arch->word, &saved) == CH_OK &&
         likely_record(scan, saved, sp))
         unwind_state_set(state, arch->fp, saved);
     else if (had_fp && likely_record(scan, fp, sp))
@@ -48,10 +48,11 @@ enum ch_status scan_step(const struct scan_step *scan, uint32_t *words_left,
     const struct unwind_arch *arch = scan->arch;
     uint64_t at = state->registers.value[arch->sp];
     uint64_t word;
-    if (at % WORD != 0)
+    if (at % arch->word != 0)
         return CH_ERR_MALFORMED;
 
-    for (unsigned i = 0; i < SCAN_STEP_WORDS && *words_left != 0; i++, at += WORD) {
+    for (unsigned i = 0; i < SCAN_STEP_WORDS && *words_left != 0;
+         i++, at += arch->word) {
         --*words_left;
         enum ch_status status = memory_read_word(scan->memory, at, &word);
         if (status != CH_OK)

@@ -13,7 +13,6 @@
 #include "unwind/unwind_state.h"
 
 enum {
-    WORD = 8,
     CODE_PLACES = 512,        // addresses known to be code
     SIGNALS_MAX = 1024,       // frames of one walk that a signal interrupted
     FULL_REGISTERS_BITS = -1, // every register is known
@@ -224,7 +223,7 @@ static enum ch_status step_by_call(struct walk *w, struct unwind_frame *frame)
         enum ch_status status = memory_read_word(w->space->memory, sp, &caller);
         if (status != CH_OK)
             return status;
-        unwind_state_set(&w->state, arch->sp, sp + WORD);
+        unwind_state_set(&w->state, arch->sp, sp + arch->word);
     }
     unwind_state_set(&w->state, arch->pc, caller);
     *frame = frame_of(UNWIND_KIND_RA, UNWIND_TRUST_SCAN);
@@ -309,7 +308,8 @@ static enum ch_status unwind_check_step(struct walk *w, struct stand from,
     // stack.
     bool empty =
         w->frame.kind == UNWIND_KIND_PC && next_sp == from.sp && next_pc != from.pc;
-    if (!signal && (next_sp % WORD != 0 || (next_sp <= from.sp && !empty)))
+    if (!signal &&
+        (next_sp % w->space->arch->word != 0 || (next_sp <= from.sp && !empty)))
         return CH_ERR_MALFORMED;
     if (signal && (++w->signals > SIGNALS_MAX || next_sp == from.sp))
         return CH_ERR_MALFORMED;
@@ -384,7 +384,7 @@ static bool code_begins(const struct walk *w, uint64_t address, const uint8_t *b
 }
 
 // is_outermost says whether the current frame certainly has no caller: it is in the
-// code where the kernel started the program, or what it called cannot return. On x86-64
+// code where the kernel started the program, or what it called cannot return. On x86
 // a frame pointer of 0 alone does not prove that: code that keeps no frame pointer has
 // its caller's, and the program's start set that to 0.
 static bool is_outermost(const struct walk *w)
@@ -398,7 +398,8 @@ static bool is_outermost(const struct walk *w)
     const struct unwind_image *image =
         image_search(w->space->images, w->space->count, pc);
     // Elsewhere frame records are part of the ABI, though not in the innermost frame.
-    if (w->space->arch->id != UNWIND_ARCH_AMD64)
+    if (w->space->arch->id != UNWIND_ARCH_AMD64 &&
+        w->space->arch->id != UNWIND_ARCH_I386)
         return !w->first;
     return (image != NULL && image->entry != 0 && pc - image->entry < ENTRY_BYTES) ||
            code_begins(w, pc, halt, sizeof(halt)) ||

@@ -8,7 +8,7 @@
 #include "formats/unwind_row.h"
 #include "unwind/unwind_types.h"
 
-enum { WORD = 8 };
+enum { WORD = 8, NARROW_WORD = 4 };
 
 // arch_read_words reads count consecutive words that the kernel saved.
 static bool arch_read_words(const struct memory_reader *memory, uint64_t address,
@@ -28,6 +28,42 @@ static bool code_is(const struct memory_reader *memory, uint64_t pc,
     uint8_t code[16];
     return memory_read(memory, pc, code, size) == CH_OK &&
            memcmp(code, bytes, size) == 0;
+}
+
+// read_narrow_context reads the registers that the kernel has saved for a 32-bit
+// program.
+static bool read_narrow_context(const struct memory_reader *memory, uint64_t address,
+                                struct unwind_registers *out)
+{
+    // After the segments: edi, esi, ebp, esp, ebx, edx, ecx, eax, two words, eip.
+    enum { SEGMENTS = 16, SAVED = 11, SKIPPED = 0xff };
+    static const uint8_t order[SAVED] = { 7, 6, 5, 4, 3, 2, 1, 0, SKIPPED, SKIPPED, 8 };
+    for (size_t i = 0; i < SAVED; i++) {
+        uint64_t word;
+        if (memory_read_word(memory, address + SEGMENTS + i * NARROW_WORD, &word) !=
+            CH_OK)
+            return false;
+        if (order[i] != SKIPPED)
+            out->value[order[i]] = word;
+    }
+    return true;
+}
+
+// i386_read_signal expects int $0x80 with the number of rt_sigreturn at pc, or pop %eax
+// and that of sigreturn. The stack begins with the handler's arguments: of the first,
+// the third is the ucontext; of the second, the registers follow the only one.
+static bool i386_read_signal(const struct memory_reader *memory, uint64_t pc,
+                             uint64_t sp, struct unwind_registers *out)
+{
+    static const uint8_t with_info[] = { 0xb8, 0xad, 0, 0, 0, 0xcd, 0x80 };
+    static const uint8_t plain[] = { 0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80 };
+    enum { THIRD = 2 * NARROW_WORD, CONTEXT_TO_REGISTERS = 20 };
+    uint64_t context;
+    if (code_is(memory, pc, plain, sizeof(plain)))
+        return read_narrow_context(memory, sp + NARROW_WORD, out);
+    return code_is(memory, pc, with_info, sizeof(with_info)) &&
+           memory_read_word(memory, sp + THIRD, &context) == CH_OK &&
+           read_narrow_context(memory, context + CONTEXT_TO_REGISTERS, out);
 }
 
 // amd64_read_signal expects mov $15,%rax; syscall at pc, or the syscall alone: the
@@ -149,6 +185,7 @@ const struct unwind_arch unwind_arch_amd64 = {
     .id = UNWIND_ARCH_AMD64,
     .elf_machine = ELF_X86_64,
     .name = "amd64",
+    .word = WORD,
     .register_count = 17,
     .dwarf_count = 17,
     .pc = 16,
@@ -166,6 +203,7 @@ const struct unwind_arch unwind_arch_aarch64 = {
     .id = UNWIND_ARCH_AARCH64,
     .elf_machine = ELF_AARCH64,
     .name = "aarch64",
+    .word = WORD,
     .register_count = 33,
     .dwarf_count = 32,
     .pc = 32,
@@ -183,6 +221,7 @@ const struct unwind_arch unwind_arch_s390x = {
     .id = UNWIND_ARCH_S390X,
     .elf_machine = ELF_S390,
     .name = "s390x",
+    .word = WORD,
     .register_count = 33,
     .dwarf_count = 32,
     .pc = 32,
@@ -194,6 +233,24 @@ const struct unwind_arch unwind_arch_s390x = {
     .kept = BITS(6, 13) | BITS(15, 15) | BITS(24, 32), // f8 to f15 and the pc too
     .read_signal = s390x_read_signal,
     .after_call = s390x_after_call,
+};
+
+const struct unwind_arch unwind_arch_i386 = {
+    .id = UNWIND_ARCH_I386,
+    .elf_machine = ELF_386,
+    .name = "i386",
+    .word = NARROW_WORD,
+    .register_count = 9,
+    .dwarf_count = 9,
+    .pc = 8,
+    .sp = UNWIND_I386_SP,
+    .fp = UNWIND_I386_FP,
+    .ra = UNWIND_I386_RA,
+    .link = UNWIND_NO_LINK,
+    .frame_record = 8,
+    .kept = BITS(3, 8), // ebx, esp, ebp, esi, edi, eip
+    .read_signal = i386_read_signal,
+    .after_call = amd64_after_call,
 };
 
 const struct unwind_arch *unwind_arch_native(void)

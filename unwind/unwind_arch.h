@@ -5,14 +5,19 @@
 // Everything in unwind/ takes its numbers from here, so that a core file of one
 // architecture can be unwound on another. Registers are indexed in struct
 // unwind_registers by their DWARF numbers; one without a small number (s390x's program
-// counter) has an index after the others. All addresses have 8 bytes; byte order
-// belongs to the memory_reader.
+// counter) has an index after the others. Byte order, and whether addresses have 4
+// bytes or 8, belong to the memory_reader.
 #pragma once
 #include <stdint.h>
 
 #include "base/memory_reader.h"
 
-enum unwind_arch_id { UNWIND_ARCH_AMD64, UNWIND_ARCH_AARCH64, UNWIND_ARCH_S390X };
+enum unwind_arch_id {
+    UNWIND_ARCH_AMD64,
+    UNWIND_ARCH_AARCH64,
+    UNWIND_ARCH_S390X,
+    UNWIND_ARCH_I386,
+};
 
 struct unwind_registers;
 
@@ -29,6 +34,7 @@ struct unwind_arch {
     enum unwind_arch_id id;
     uint16_t elf_machine;
     const char *name;
+    uint8_t word;           // bytes of an address
     uint8_t register_count; // entries used in struct unwind_registers
     uint8_t dwarf_count;    // the first of them, which have DWARF numbers
     uint8_t pc;
@@ -49,6 +55,10 @@ enum { UNWIND_NO_LINK = 0xff };
 extern const struct unwind_arch unwind_arch_amd64;
 extern const struct unwind_arch unwind_arch_aarch64;
 extern const struct unwind_arch unwind_arch_s390x;
+
+// unwind_arch_i386 is for the 32-bit programs of an x86-64 machine, whose memory_reader
+// is narrow. unwind_arch_find does not give it: core files of such are not read.
+extern const struct unwind_arch unwind_arch_i386;
 
 // unwind_arch_native is the architecture this code runs on.
 const struct unwind_arch *unwind_arch_native(void);

@@ -189,10 +189,8 @@ static bool read_live_image(const struct memory_reader *memory,
     };
     read_image_segments(&page, &header, out);
     if (!header.is_64) {
-        // The unwinder reads no 32-bit tables (narrow_walk.h).
+        // The link map is read of 64-bit programs alone, and SFrame has no 32-bit form.
         out->dynamic = 0;
-        out->eh_frame_hdr = 0;
-        out->eh_frame_hdr_size = 0;
         out->sframe = 0;
         out->sframe_size = 0;
     }

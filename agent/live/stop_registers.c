@@ -75,9 +75,9 @@ static void note_call(struct stopped_thread *thread, int64_t number, int64_t res
 
 #if defined(__x86_64__)
 
-// narrow_registers is what the kernel gives for a 32-bit program: its
+// narrow_regset is what the kernel gives for a 32-bit program: its
 // user_regs_struct32 (arch/x86/include/asm/user32.h).
-struct narrow_registers {
+struct narrow_regset {
     uint32_t ebx, ecx, edx, esi, edi, ebp, eax, segments[4], orig_eax, eip, cs, eflags,
         esp, ss;
 };
@@ -85,7 +85,7 @@ struct narrow_registers {
 // note_narrow_call records a 32-bit call. Those have other numbers, and are never
 // restarted by us.
 static void note_narrow_call(struct stopped_thread *thread,
-                             const struct narrow_registers *r)
+                             const struct narrow_regset *r)
 {
     int32_t number = (int32_t)r->orig_eax;
     int32_t result = (int32_t)r->eax;
@@ -95,7 +95,7 @@ static void note_narrow_call(struct stopped_thread *thread,
 
 static void note_narrow(struct stopped_thread *thread, const void *bytes)
 {
-    struct narrow_registers r;
+    struct narrow_regset r;
     memcpy(&r, bytes, sizeof(r));
     thread->narrow = true;
     thread->registers =
@@ -111,7 +111,7 @@ bool stop_registers_read(struct stopped_thread *thread)
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
     if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector) != 0)
         return false;
-    if (vector.iov_len == sizeof(struct narrow_registers)) {
+    if (vector.iov_len == sizeof(struct narrow_regset)) {
         note_narrow(thread, &r);
         return true;
     }

@@ -31,6 +31,6 @@ struct stopped_thread {
     int64_t call;            // the system call it is in; negative: none
     uint64_t call_result;    // that call's result register
     uint64_t thread_pointer; // 0: not known
-    bool narrow;             // a 32-bit program's: see narrow_walk.h
+    bool narrow;             // a 32-bit program's: see narrow_registers.h
     const uint8_t *vectors;  // a core's: HELD_VECTORS_BYTES; NULL: not read yet
 };

@@ -11,8 +11,8 @@ import subprocess
 import unittest
 
 import harness
-from harness import Scene
-from place import needs_rust
+from harness import Scene, crashed_thread, names_of
+from place import needs_rust, rust_compilers, rust_minor
 
 PRELOADED = "alone"
 LINKED = ("shared", "static", "all_static")
@@ -152,22 +152,33 @@ class Messages(unittest.TestCase):
     @needs_rust
     def test_a_rust_panic_is_quoted_and_told_by_its_frames(self):
         source = os.path.join(harness.SOURCE, "tests", "integration", "programs", "panics.rs")
-        with Scene() as scene:
-            program = os.path.join(scene.folder, "panics")
-            subprocess.run(["rustc", "-g", "-C", "panic=abort", "-o", program, source],
-                           check=True, stderr=subprocess.PIPE)
-            ended = scene.run([program], RUST_BACKTRACE="0")
-            quiet = scene.reports()[0]["crash"]
-            # A backtrace is written over the words.
-            scene.run([program], RUST_BACKTRACE="1")
-            loud = scene.reports()[1]["crash"]
-        self.assertEqual(ended.signal, signal.SIGABRT)
-        for crash in (quiet, loud):
-            self.assertEqual(crash["kind"], "panic")
-            self.assertRegex(crash["raised_in"]["function"], "close_ledger")
-            self.assertRegex(crash["summary"], "^Rust panic.*, in .*close_ledger$")
-        self.assertIn("index out of bounds: the len is 3 but the index is 6",
-                      quiet["message"])
+        for compiler in rust_compilers():
+            for panic, arguments, place, words in (
+                    ("abort", [], "close_ledger",
+                     "index out of bounds: the len is 3 but the index is 6"),
+                    # The second panic is said of where it came from or of whom it left.
+                    ("unwind", ["cleanup"], "(close_ledger|main)",
+                     "panic in a destructor during cleanup")):
+                with self.subTest(compiler=compiler, panic=panic), Scene() as scene:
+                    program = os.path.join(scene.folder, "panics")
+                    subprocess.run([compiler, "-g", "-C", f"panic={panic}", "-o", program,
+                                    source], check=True, stderr=subprocess.PIPE)
+                    ended = scene.run([program, *arguments], RUST_BACKTRACE="0")
+                    # A backtrace is written over the words.
+                    scene.run([program, *arguments], RUST_BACKTRACE="1")
+                    quiet, loud = scene.reports()
+                    self.assertEqual(ended.signal, signal.SIGABRT)
+                    for report in (quiet, loud):
+                        crash = report["crash"]
+                        self.assertEqual(crash["kind"], "panic")
+                        self.assertRegex(crash["raised_in"]["function"], place)
+                        self.assertRegex(crash["summary"], f"^Rust panic.*, in .*{place}$")
+                        names = names_of(crashed_thread(report))
+                        self.assertIn("panics::main", names)
+                        self.assertEqual(names[-1], "_start")
+                    # Older libraries write the words at once and keep them nowhere.
+                    if rust_minor(compiler) >= 70:
+                        self.assertIn(words, quiet["crash"]["message"])
 
     @unittest.skipUnless(glob.glob(LIBCXX), "libc++ is not installed")
     def test_an_exception_of_libcxx_is_named(self):

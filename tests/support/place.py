@@ -6,6 +6,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 
 
@@ -59,15 +60,21 @@ def not_for_others(folder):
 
 
 def no_rust():
-    # Its version manager has a rustc without a compiler where HOME is another. Walks
-    # through the library of Debian 12's rustc 1.63 end in its abort function.
-    why = refusal("rustc", "--version")
-    if why:
-        return why
-    said = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True,
+    # Its version manager has a rustc without a compiler where HOME is another.
+    return refusal("rustc", "--version")
+
+
+def rust_compilers():
+    """rustc, and the distribution's own where that is another."""
+    first = shutil.which("rustc")
+    return list(dict.fromkeys(path for path in (first, "/usr/bin/rustc")
+                              if path and os.path.exists(path)))
+
+
+def rust_minor(compiler):
+    said = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True,
                           check=True).stdout
-    minor = int(said.split()[1].split(".")[1])
-    return "" if minor >= 70 else f"{said.strip()} is older than 1.70"
+    return int(said.split()[1].split(".")[1])
 
 
 needs_namespaces = _needs(no_namespaces)

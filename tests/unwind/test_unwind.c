@@ -202,6 +202,25 @@ static void walk_ends_a_chain_of_frame_pointers_only_where_code_proves_it(void *
     assert_int_equal(end_of_chain(0, 0xf4), UNWIND_END_OF_STACK); // hlt
 }
 
+static void
+walk_looks_through_the_stack_where_a_function_alone_has_no_rules(void **state)
+{
+    (void)state;
+    struct target *t = make();
+    target_rule(t, plain, 2);
+    target_rule(t, outermost, 2);
+    t->stack[1] = target_function(9); // which has none, and pushes nothing but one word
+    t->stack[3] = target_function(1);
+    t->registers.value[6] = 0;
+    enum unwind_end end = target_walk(t, SETTING_UNWIND_AUTO);
+    size_t count = t->frame_count;
+    enum unwind_trust trust = t->trust[2];
+    free(t);
+    assert_int_equal(end, UNWIND_END_OF_STACK);
+    assert_int_equal(count, 3);
+    assert_int_equal(trust, UNWIND_TRUST_SCAN);
+}
+
 static void walk_leaves_code_without_rules_by_its_frame_pointer(void **state)
 {
     (void)state;
@@ -549,6 +568,8 @@ int main(void)
         cmocka_unit_test(
             walk_looks_through_the_stack_where_a_zero_need_be_no_frame_pointer),
         cmocka_unit_test(walk_ends_a_chain_of_frame_pointers_only_where_code_proves_it),
+        cmocka_unit_test(
+            walk_looks_through_the_stack_where_a_function_alone_has_no_rules),
         cmocka_unit_test(walk_leaves_code_without_rules_by_its_frame_pointer),
         cmocka_unit_test(walk_undoes_a_call_into_nowhere),
         cmocka_unit_test(walk_goes_through_a_signal_return_without_rules),

@@ -117,6 +117,42 @@ static void arch_reads_what_an_s390x_signal_interrupted(void **state)
     assert_int_equal(r.value[15], r.value[0] + 15);
 }
 
+// read_narrow_signal is read_signal for a 32-bit program: the words have 4 bytes.
+static bool read_narrow_signal(const void *code, size_t size, uint32_t third,
+                               struct unwind_registers *out)
+{
+    uint32_t words[64];
+    const struct fake_region regions[] = { { CODE, code, size },
+                                           { STACK, words, sizeof(words) } };
+    struct fake_memory memory = { .regions = regions, .region_count = 2 };
+    struct memory_reader reader = fake_memory_reader(&memory);
+    reader.narrow = true;
+    for (uint32_t i = 0; i < 64; i++)
+        words[i] = 0x80000000 + i;
+    words[2] = third;
+    return unwind_arch_i386.read_signal(&reader, CODE, STACK, out);
+}
+
+static void arch_reads_what_an_i386_signal_interrupted(void **state)
+{
+    (void)state;
+    static const uint8_t with_info[] = { 0xb8, 0xad, 0, 0, 0, 0xcd, 0x80 };
+    static const uint8_t plain[] = { 0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80 };
+    struct unwind_registers r;
+    // The third argument is the ucontext, in which 5 words and 4 segments come first.
+    assert_true(read_narrow_signal(with_info, sizeof(with_info), STACK + 40, &r));
+    assert_int_equal(r.value[7], 0x80000000 + 10 + 9);  // edi
+    assert_int_equal(r.value[4], 0x80000000 + 10 + 12); // esp
+    assert_int_equal(r.value[0], 0x80000000 + 10 + 16); // eax
+    assert_int_equal(r.value[8], 0x80000000 + 10 + 19); // eip
+    // Without a siginfo the registers follow the number of the signal.
+    assert_true(read_narrow_signal(plain, sizeof(plain), 0, &r));
+    assert_int_equal(r.value[7], 0x80000000 + 1 + 4);
+    assert_int_equal(r.value[8], 0x80000000 + 1 + 14);
+    assert_false(read_narrow_signal(with_info + 1, sizeof(with_info) - 1, STACK, &r));
+    assert_false(read_narrow_signal(with_info, sizeof(with_info), 16, &r));
+}
+
 static void arch_is_found_by_elf_machine(void **state)
 {
     (void)state;
@@ -135,6 +171,7 @@ int main(void)
         cmocka_unit_test(arch_reads_what_an_amd64_signal_interrupted),
         cmocka_unit_test(arch_reads_what_an_aarch64_signal_interrupted),
         cmocka_unit_test(arch_reads_what_an_s390x_signal_interrupted),
+        cmocka_unit_test(arch_reads_what_an_i386_signal_interrupted),
         cmocka_unit_test(arch_is_found_by_elf_machine),
     };
     return cmocka_run_group_tests_name("unwind/unwind_arch", tests, NULL, NULL);

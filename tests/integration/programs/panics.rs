@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// panics: an index that is out of bounds, in a program that aborts when it panics.
-// Compiled by its test, where there is a compiler.
-fn close_ledger(number: usize) -> usize {
-    let pages = vec![1usize, 2, 3];
+// panics [cleanup]: an index that is out of bounds, in a program that aborts when it
+// panics, or that panics again while it cleans up. Compiled by its test, where there is a
+// compiler.
+struct Ledger(Vec<usize>);
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        if std::env::args().any(|word| word == "cleanup") {
+            close_ledger(&self.0, 7);
+        }
+    }
+}
+
+#[inline(never)]
+fn close_ledger(pages: &[usize], number: usize) -> usize {
     pages[number]
 }
 
 fn main() {
-    println!("{}", close_ledger(std::env::args().count() + 5));
+    let ledger = Ledger(vec![1, 2, 3]);
+    println!("{}", close_ledger(&ledger.0, std::env::args().count() + 5));
 }
