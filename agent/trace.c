@@ -28,15 +28,6 @@ static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
         trace->tids[tid / 64] &= ~bit;
 }
 
-// trace_is_job_stop is whether the stop is a job-control stop of the whole process
-// (SIGSTOP and the like). The process must stay stopped, but remain able to be
-// continued.
-static bool trace_is_job_stop(int signal)
-{
-    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
-           signal == SIGTTOU;
-}
-
 // trace_handle handles one stop of thread tid and resumes it, or holds its process.
 static enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
 {
@@ -50,6 +41,7 @@ static enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
         trace_exec_stop(trace, tid);
         break;
     case PTRACE_EVENT_STOP:
+        // The process must stay stopped, but remain able to be continued.
         if (trace_is_job_stop(signal)) {
             (void)ptrace(PTRACE_LISTEN, tid, NULL, NULL);
             return TRACE_GO_ON;

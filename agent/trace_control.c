@@ -11,6 +11,12 @@ void trace_continue(pid_t tid, int signal)
     (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
 }
 
+bool trace_is_job_stop(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+           signal == SIGTTOU;
+}
+
 void trace_hear_of_stops(bool hear)
 {
     const struct sigaction action = { .sa_handler = SIG_DFL,

@@ -68,7 +68,8 @@ find_first_caught(const struct trace *trace, const struct trace_crash *crash,
                   const struct stopped_thread *crashed, const struct stop *stop)
 {
     const struct trace_caught *first = trace_caught_open(trace, crashed);
-    bool raised = crash->info.si_code <= 0 && crash->info.si_pid == crash->process;
+    bool raised = crash->only_first ||
+                  (crash->info.si_code <= 0 && crash->info.si_pid == crash->own_number);
     for (size_t i = 0; first == NULL && raised && i < stop->count; i++) {
         if (stop->threads[i].state == STOP_STOPPED)
             first = trace_caught_open(trace, &stop->threads[i]);
@@ -76,7 +77,7 @@ find_first_caught(const struct trace *trace, const struct trace_crash *crash,
     // A fault in the handler itself is the crash, unless the handler could not be
     // called.
     bool own_fault = first != NULL && crash->info.si_code > 0 && crash->signal != 0 &&
-                     crash->info.si_code != SI_KERNEL;
+                     crash->info.si_code != SI_KERNEL && !crash->only_first;
     return own_fault ? NULL : first;
 }
 
@@ -195,12 +196,16 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
         trace_continue(crash->tid, crash->signal);
         return TRACE_GO_ON;
     }
-    note_reported(trace, crash->process);
     // This fails where the process has no other thread to stop.
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
     trace_hear_of_stops(trace->root_ended);
     const struct trace_caught *first =
         find_first_caught(trace, crash, &crashed, &hold.stop);
+    if (first == NULL && crash->only_first) {
+        trace_hold_release(trace, &hold);
+        return TRACE_GO_ON;
+    }
+    note_reported(trace, crash->process);
     fill_request(&trace->out->request, crash->process,
                  first != NULL ? &first->thread : &crashed,
                  first != NULL ? &first->info : &crash->info);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "agent/images/read_file.h"
 #include "agent/live/stop_registers.h"
@@ -25,6 +26,7 @@ enum {
 // signals.
 struct trace_dispositions {
     pid_t process;
+    pid_t own_number; // of the process, in its own PID namespace
     uint64_t ignored; // bit N - 1 is signal N
     uint64_t caught;
     bool first; // it is the first process of a PID namespace
@@ -36,14 +38,19 @@ static uint64_t thread_status_value(const char *status, const char *name, int ba
     return line != NULL ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-// status_is_first is whether the line NSpid ends in 1 and has several numbers. The last
-// is the process's own in its innermost namespace; a process in our namespace has only
-// one.
-static bool status_is_first(const char *status)
+// read_own_number reads the last number of the line NStgid, the process's in its
+// innermost PID namespace. A process in our namespace has only one.
+static void read_own_number(const char *status, struct trace_dispositions *out)
 {
-    const char *line = strstr(status, "\nNSpid:");
-    const char *end = line != NULL ? strchr(line + 1, '\n') : NULL;
-    return end != NULL && end[-1] == '1' && end[-2] == '\t';
+    static const char name[] = "\nNStgid:";
+    const char *line = strstr(status, name);
+    char *end = NULL;
+    int count = 0;
+    if (line == NULL)
+        return;
+    for (line += strlen(name); *line == '\t'; line = end, count++)
+        out->own_number = (pid_t)strtol(line, &end, 10);
+    out->first = count > 1 && out->own_number == 1;
 }
 
 static void read_dispositions(pid_t tid, struct trace_dispositions *out)
@@ -52,9 +59,10 @@ static void read_dispositions(pid_t tid, struct trace_dispositions *out)
     *out = (struct trace_dispositions){ .process = tid };
     if (read_process_file(tid, "status", STATUS_LIMIT_BYTES, &status) == CH_OK) {
         out->process = (pid_t)thread_status_value(status.bytes, "\nTgid:", 10);
+        out->own_number = out->process;
         out->ignored = thread_status_value(status.bytes, "\nSigIgn:", 16);
         out->caught = thread_status_value(status.bytes, "\nSigCgt:", 16);
-        out->first = status_is_first(status.bytes);
+        read_own_number(status.bytes, out);
     }
     text_deinit(&status);
 }
@@ -88,11 +96,33 @@ static void pass_signal_on(pid_t tid, int signal, struct trace_dispositions *kno
     trace_continue(tid, signal);
 }
 
+// may_be_own_end is whether the signal, which is not a crash signal, may be how a
+// handler of the process ends it: it is deadly, and comes from the process itself or,
+// as alarm's does, from the kernel.
+static bool may_be_own_end(const struct trace *trace, pid_t tid, int signal,
+                           struct trace_crash *out)
+{
+    struct trace_dispositions now;
+    const siginfo_t *info = &out->info;
+    if (!trace->caught_any || ignored_by_default(signal) || trace_is_job_stop(signal) ||
+        ptrace(PTRACE_GETSIGINFO, tid, NULL, &out->info) != 0)
+        return false;
+    bool timer = info->si_code > 0 || info->si_code == SI_TIMER;
+    read_dispositions(tid, &now);
+    out->process = now.process;
+    out->own_number = now.own_number;
+    out->only_first = true;
+    return !in_set(now.ignored | now.caught, signal) && !now.first &&
+           (timer || info->si_pid == now.own_number);
+}
+
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
     if (!signal_in(trace->settings->signals, signal)) {
+        if (may_be_own_end(trace, tid, signal, &crash))
+            return trace_hold_begin(trace, &crash);
         pass_signal_on(tid, signal, NULL);
         return TRACE_GO_ON;
     }
@@ -114,6 +144,7 @@ enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
         return TRACE_GO_ON;
     }
     crash.process = now.process;
+    crash.own_number = now.own_number;
     return trace_hold_begin(trace, &crash);
 }
 
@@ -142,8 +173,29 @@ static bool is_killed_by_filter(const struct trace *trace,
            thread->call >= 0 && result_is_call;
 }
 
+// is_sending is whether the thread is in a call that sends signals. A process that
+// kills itself does not come back from there.
+static bool is_sending(const struct stopped_thread *thread)
+{
+    static const long calls[] = { SYS_kill,
+                                  SYS_tkill,
+                                  SYS_tgkill,
+                                  SYS_rt_sigqueueinfo,
+                                  SYS_rt_tgsigqueueinfo,
+                                  SYS_pidfd_send_signal };
+    static const long narrow_calls[] = { 37, 238, 270 }; // the first three of i386
+    const long *list = thread->narrow ? narrow_calls : calls;
+    size_t count = thread->narrow ? 3 : sizeof(calls) / sizeof(calls[0]);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i] == thread->call)
+            return true;
+    }
+    return false;
+}
+
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
-// or an exit from a handler with a non-zero status.
+// SIGKILL that its own handler has sent, which is seen here alone, or an exit from a
+// handler with a non-zero status.
 static bool fill_exit(const struct trace *trace, const struct stopped_thread *thread,
                       unsigned status, struct trace_crash *out)
 {
@@ -156,10 +208,15 @@ static bool fill_exit(const struct trace *trace, const struct stopped_thread *th
         out->info.si_call_addr = (void *)(uintptr_t)pc;
         return true;
     }
-    if ((status & 0x7f) == 0 && status >> 8 != 0)
+    bool killed = (status & 0x7f) == SIGKILL && is_sending(thread);
+    if (killed || ((status & 0x7f) == 0 && status >> 8 != 0))
         caught = trace_caught_open(trace, thread);
     if (caught == NULL)
         return false;
+    if (killed) {
+        out->info.si_signo = SIGKILL;
+        return true;
+    }
     out->info = caught->info;
     out->exits = true;
     out->exit_status = (int)(status >> 8 & 0xff);

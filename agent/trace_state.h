@@ -38,12 +38,14 @@ struct trace_caught_list {
 // A trace_crash is a crash to be reported.
 struct trace_crash {
     pid_t process;
+    pid_t own_number; // of the process, in its own PID namespace
     pid_t tid;
     siginfo_t info;
     int signal; // to deliver afterwards; 0: it is already dying
     bool dies;  // the whole process does
     bool exits; // from a handler, with exit_status
     int exit_status;
+    bool only_first; // it is a crash only if a handler is running
 };
 
 // A trace_hold is a process that is held, or whose report is being finished.
@@ -78,6 +80,7 @@ struct trace {
     size_t seen_count;
     size_t seen_capacity;
     struct trace_caught_list caught[TRACE_CAUGHT];
+    bool caught_any;                // some handler has received a crash signal
     pid_t reported[TRACE_REPORTED]; // the latest reported processes
     size_t reported_count;
     struct trace_report *out;
@@ -97,6 +100,9 @@ void trace_hear_of_stops(bool hear);
 // trace_continue resumes tid with signal; for a thread killed meanwhile it does
 // nothing.
 void trace_continue(pid_t tid, int signal);
+
+// trace_is_job_stop is whether the default action of the signal stops the process.
+bool trace_is_job_stop(int signal);
 
 // trace_signal_stop handles tid being about to receive signal.
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal);
