@@ -203,6 +203,22 @@ static int run_by_trace(const struct options *options)
     return run_traced(agent, options->arguments, kept);
 }
 
+// warn_of_leak_check says that a program with LeakSanitizer, which traces its own
+// threads, fails while it is traced.
+static void warn_of_leak_check(const char *command)
+{
+    static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",
+                                         NULL };
+    struct program program;
+    program_look(command, &program);
+    if (program_has_name(&program, names) ||
+        strncmp(program.runtime, "liblsan", strlen("liblsan")) == 0)
+        (void)command_fail(
+            "'%s' has LeakSanitizer, which fails in a traced program and "
+            "ends it with an error; --via preload does not trace",
+            command);
+}
+
 static int run_by_auto(const struct options *options, const struct session *session)
 {
     struct program program;
@@ -239,8 +255,10 @@ static int run_run(const struct options *options)
         return run_unwatched(options->arguments);
     if (via == NULL || strcmp(via, "auto") == 0)
         return run_by_auto(options, &session);
-    if (strcmp(via, "trace") == 0)
+    if (strcmp(via, "trace") == 0) {
+        warn_of_leak_check(options->arguments[0]);
         return run_by_trace(options);
+    }
     if (strcmp(via, "preload") == 0)
         return run_by_preload(options, &session);
     return command_misused("--via is auto, preload or trace, not '%s'", via);

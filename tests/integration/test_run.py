@@ -161,6 +161,17 @@ class Kinds(Case):
         self.crash([PROGRAMS.compiled("asan"), "write"], signal.SIGABRT, "write_through",
                    fault=signal.SIGSEGV, ASAN_OPTIONS="abort_on_error=1:handle_segv=1")
 
+    def test_that_leak_sanitizer_fails_is_said_where_tracing_was_asked_for(self):
+        for kind, lines in (("asan", 1), ("asan-clang", 1), ("ubsan", 0), ("dynamic", 0)):
+            with self.subTest(kind), Scene() as scene:
+                program = PROGRAMS.compiled(kind)
+                ended = self.watch(scene, [program], via="trace")
+                self.assertEqual(
+                    said(ended),
+                    lines * [f"crashhook: '{program}' has LeakSanitizer, which fails in a "
+                             "traced program and ends it with an error; --via preload does "
+                             "not trace"])
+
     def test_the_handler_that_a_static_program_has_is_left_to_it(self):
         report = self.crash([harness.program("says_why_all_static"), "assert"],
                             signal.SIGABRT, "main")
@@ -171,15 +182,17 @@ class Kinds(Case):
         path = os.path.join(PROGRAMS.folder, "narrow")
         subprocess.run(
             ["gcc", "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-ffreestanding",
-             "-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+             "-g", "-O1", "-fomit-frame-pointer", "-fno-optimize-sibling-calls",
+             "-fasynchronous-unwind-tables",
              os.path.join(SOURCE, source), "-o", path], check=True)
         report = self.crash([path], signal.SIGSEGV, "write_through")
         thread = crashed_thread(report)
         frames = frames_of(thread)
         self.assertEqual([f["function"] for f in frames],
-                         ["write_through", "call_it", "call_it", "_start"])
-        self.assertEqual([f["line"] for f in frames[:3]],
-                         [crash_line(source), *2 * [crash_line(source) + 6]])
+                         ["write_through", *3 * ["call_it"], "_start"])
+        self.assertEqual([f["line"] for f in frames[:4]],
+                         [crash_line(source), *3 * [crash_line(source) + 6]])
+        self.assertEqual([f["trust"] for f in frames], ["context", *4 * ["cfi"]])
         self.assertEqual({f["file"] for f in frames}, {os.path.join(SOURCE, source)})
         self.assertEqual(report["images"][0]["path"], path)
         self.assertIn("eip", thread["registers"])
@@ -268,8 +281,10 @@ class Traced(Case):
         report = self.crash([PROGRAMS.compiled("static"), "thread", "1000"], signal.SIGSEGV,
                             "crash_in_thread")
         self.assertEqual(len(report["threads"]), 1002)
-        ended = [t["backtrace"]["ended"] for t in report["threads"]]
-        self.assertGreaterEqual(ended.count("end-of-stack"), 1000) # one may just begin
+        # Some may have just begun, in code of clone3 that has no rules.
+        begun = [t for t in report["threads"] if names_of(t) != ["clone3"]]
+        self.assertGreater(len(begun), 800)
+        self.assertEqual({t["backtrace"]["ended"] for t in begun}, {"end-of-stack"})
 
     def test_a_full_stack_is_a_stack_overflow(self):
         report = self.crash([PROGRAMS.compiled("static"), "stack"], signal.SIGSEGV, "use_up")
