@@ -151,14 +151,19 @@ INTERPOSED int siginterrupt(int number, int interrupts)
     return actions_exchange(number, &action, NULL);
 }
 
-INTERPOSED void _exit(int status)
+// end_now is in one piece for both, so that each is a jump.
+static __attribute__((noinline, noreturn)) void end_now(int status)
 {
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);
 }
 
+INTERPOSED void _exit(int status)
+{
+    end_now(status);
+}
+
 INTERPOSED void _Exit(int status)
 {
-    crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
-    next_exit_now(status);
+    end_now(status);
 }

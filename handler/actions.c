@@ -127,14 +127,14 @@ void actions_take(int signal)
     struct crash_action old;
 
     crash_action_for_kernel(&theirs, &ours);
-    if (sys_sigaction(signal, &ours, &before) != 0 ||
-        before.handler == (uintptr_t)SIG_DFL)
+    if (sys_sigaction(signal, &ours, &before) != 0)
         return;
     action_from_kernel(&theirs, &before);
     if (crash_action_calls(&theirs))
         prepare_for(&theirs);
     crash_action_exchange(signal, &theirs, &old);
-    tell_kernel(signal, &theirs);
+    if (before.handler != (uintptr_t)SIG_DFL)
+        tell_kernel(signal, &theirs);
 }
 
 // is_shared is whether this is a child that runs in its parent's memory until it
@@ -182,12 +182,24 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
     return next_sigaction(signal, &wanted, NULL);
 }
 
-void actions_take_back(void)
+// is_taken is whether code has set the signal's action by a direct system call.
+static __attribute__((noinline)) bool is_taken(int signal)
 {
     struct sys_action now = { 0 };
-    bool taken = is_ours(SIGSEGV) && sys_sigaction(SIGSEGV, NULL, &now) == 0 &&
-                 now.handler != (uintptr_t)crash_handle;
-    if (!taken || is_shared() || now.handler == (uintptr_t)SIG_IGN)
+    return is_ours(signal) && sys_sigaction(signal, NULL, &now) == 0 &&
+           now.handler != (uintptr_t)crash_handle && now.handler != (uintptr_t)SIG_IGN;
+}
+
+void actions_take_back(void)
+{
+    static uint32_t turn;
+    uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % CRASH_SIGNALS;
+    // Another thread's crash may have set the default action, to die by it.
+    if ((!is_taken(SIGSEGV) && !is_taken((int)other)) || is_shared() ||
+        crash_state.dying != 0)
         return;
-    actions_take(SIGSEGV);
+    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
+        if (is_taken(signal))
+            actions_take(signal);
+    }
 }

@@ -18,7 +18,8 @@ void actions_take(int signal);
 // actions_exchange is sigaction for every signal: -1, with errno set, where it fails.
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old);
 
-// actions_take_back retakes SIGSEGV where code has set it by a direct system call: that
-// handler is then called as if it had been set through libc. The other signals are left
-// to such code, because each query costs a system call.
+// actions_take_back retakes the signals that code has set by a direct system call: its
+// handlers are then called as if they had been set through libc. A look at a signal
+// costs a system call, so each call looks at SIGSEGV and at one place of all signals in
+// turn; where either was set, at all.
 void actions_take_back(void);

@@ -30,11 +30,12 @@ static bool tell_crash(siginfo_t *info, void *context)
     return true;
 }
 
-// tell_first reports, once, the fault in whose handler the process is about to end.
+// tell_first reports, once, the fault in whose handler the process is about to end; we
+// end it if dies.
 static bool tell_first(const struct crash_fault *first, int status,
-                       const siginfo_t *then)
+                       const siginfo_t *then, bool dies)
 {
-    crash_record_first(first, status, then);
+    crash_record_first(first, status, then, dies);
     if (*first->told)
         return true;
     *first->told = true;
@@ -78,7 +79,7 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         return;
     }
     if (crash_first_fault(machine_context_stack(context), &first)) {
-        told = tell_first(&first, -1, info);
+        told = tell_first(&first, -1, info, true);
     } else {
         crash_record(signal, info, context, verdict == CRASH_DIES);
         told = tell_crash(info, context);
@@ -160,17 +161,11 @@ void crash_handle_called(int signal, siginfo_t *info, void *context)
     conclude_crash(verdict, signal, called.info, called.context);
 }
 
-void crash_report_exit(int status, uintptr_t depth)
+void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then)
 {
-    struct crash_fault first;
-    if (!crash_first_fault(depth, &first) || *first.told)
-        return;
-    // A child that the handler forked is another process.
-    if (crash_process != NULL && *crash_process != sys_getpid())
-        return;
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
-    if (claim_crash(first.signal)) {
-        (void)tell_first(&first, status, NULL);
+    if (claim_crash(first->signal)) {
+        (void)tell_first(first, status, then, false);
         give_back();
     }
     sys_sigmask(mask);

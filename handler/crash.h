@@ -61,8 +61,9 @@ struct crash_state {
                       // none
     int32_t signal;   // its signal
     int32_t dumpable; // PR_GET_DUMPABLE's value before we changed it
-    uint32_t exec_fails; // set by the agent's process when exec fails
-    uint32_t record_due; // no report has been written yet
+    uint32_t exec_fails;       // set by the agent's process when exec fails
+    uint32_t record_due;       // no report has been written yet
+    const char *record_folder; // the last one that was tried for the record
     struct crash_helper helper;
     int32_t daemon_pid;  // of a waiting agent; 0: there is none
     int daemon_socket;   // connected to it
@@ -218,8 +219,8 @@ bool crash_leave_record(enum record_reason reason);
 bool crash_write_record(enum record_reason reason);
 
 // crash_say_unreported prints on standard error and in the system's log that this crash
-// has no report and no record.
-void crash_say_unreported(enum record_reason reason);
+// has no report, and where its record is (folder NULL: there is none).
+void crash_say_unreported(enum record_reason reason, const char *folder);
 
 // crash_put_contents fills the file of a record. False: not even its header fits.
 bool crash_put_contents(int fd, enum record_reason reason);

@@ -111,6 +111,15 @@ bool crash_find_caller(int signal, uintptr_t depth, struct crash_called *called)
 // one. status: -1 where it is not known.
 void crash_report_exit(int status, uintptr_t depth);
 
+// crash_report_signal reports the fault in whose handler the program sends a signal
+// with this code to process, if there is one and the signal ends this process. process:
+// 0 is the process itself.
+void crash_report_signal(int signal, int code, int32_t process);
+
+// crash_tell_end reports a fault whose handler is about to exit with status, or to send
+// the signal of then (NULL: none).
+void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then);
+
 // A crash_verdict is what a signal is, once the program's own action is known.
 enum crash_verdict {
     CRASH_NONE,      // not a crash: the program continues
@@ -132,8 +141,9 @@ enum crash_verdict crash_judge(struct crash_asked *asked);
 void crash_call(struct crash_asked *asked);
 
 // crash_record_first fills the request page with the fault in whose handler the program
-// raises the signal of then (NULL: none), or exits with status (-1: it does not).
+// raises the signal of then (NULL: none), or exits with status (-1: it does not); we
+// end the process if dies.
 void crash_record_first(const struct crash_fault *first, int status,
-                        const siginfo_t *then);
+                        const siginfo_t *then, bool dies);
 
 #pragma GCC visibility pop

@@ -37,6 +37,7 @@ struct fault_note {
 };
 
 static struct fault_note notes[NOTES];
+static bool noted; // there has been a fault in this process
 
 // note_home is the index at which the search for thread's note starts.
 static size_t note_home(uint64_t thread)
@@ -123,6 +124,7 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
         return NULL;
     if (crash_process != NULL && *crash_process == 0)
         *crash_process = sys_getpid();
+    __atomic_store_n(&noted, true, __ATOMIC_RELAXED);
     note->context = context;
     note->alternate = (uintptr_t)context->uc_stack.ss_sp;
     note->alternate_bytes = context->uc_stack.ss_size;
@@ -141,7 +143,8 @@ void crash_fault_close(struct fault_note *note)
 
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
 {
-    uint64_t thread = this_thread();
+    // Without rdfsbase the thread's word costs a system call.
+    uint64_t thread = __atomic_load_n(&noted, __ATOMIC_RELAXED) ? this_thread() : 0;
     struct fault_note *note = thread != 0 ? fault_note_of(thread) : NULL;
     if (note == NULL || !note_stands(note, depth))
         return false;

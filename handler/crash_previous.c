@@ -82,6 +82,10 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     if (!comes_again)
         return now.handler == (uintptr_t)SIG_DFL && sys_is_pending(signal) ? CRASH_DIES
                                                                            : CRASH_NONE;
+    // A signal that the handler has blocked comes first, and may end the process.
+    if ((sys_pending() & ~(crash_plan->signals >> 1) &
+         ~*(const uint64_t *)&((ucontext_t *)asked->context)->uc_sigmask) != 0)
+        return CRASH_NONE;
     if (now.handler != asked->action.handler)
         return CRASH_DIES;
     bool memory = signal == SIGSEGV || signal == SIGBUS;

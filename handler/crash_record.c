@@ -56,12 +56,12 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
 }
 
 void crash_record_first(const struct crash_fault *first, int status,
-                        const siginfo_t *then)
+                        const siginfo_t *then, bool dies)
 {
     struct request_page *page = crash_plan->page;
-    crash_record(first->signal, first->info, first->context, then != NULL);
+    crash_record(first->signal, first->info, first->context, dies);
     page->exit_status = status;
-    crash_state.raised = then != NULL;
+    crash_state.raised = dies;
     if (then != NULL)
         copy_to_page(page->then, then, sizeof(*then));
 }

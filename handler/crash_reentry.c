@@ -40,7 +40,7 @@ void crash_give_up(void)
     enum { ALL, NO_RECORD, NO_SIGNAL };
     const uint32_t before = crash_state.re_entries++;
     if (before == ALL && crash_state.record_due && !crash_leave_record(RECORD_REFUSED))
-        crash_say_unreported(RECORD_REFUSED);
+        crash_say_unreported(RECORD_REFUSED, NULL);
     if (before <= NO_RECORD)
         crash_die_now();
     if (before == NO_SIGNAL)

@@ -103,9 +103,12 @@ bool crash_report(void)
     bool reported = crash_state.record_due == 0;
     // A process that continues needs no record.
     if (!reported && !crash_plan->page->live) {
+        // An agent that cannot be executed is often one outside of a chroot, and nobody
+        // looks for records inside.
+        bool unseen = crash_state.exec_fails != 0;
         reported = crash_leave_record(reason);
-        if (!reported)
-            crash_say_unreported(reason);
+        if (!reported || unseen)
+            crash_say_unreported(reason, reported ? crash_state.record_folder : NULL);
     }
     crash_state.record_due = 0;
     crash_helper_end();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line for a crash without report and record, in crash context (see crash.c): on
-// standard error and in the system's log, with the program, the signal, the reason and
-// what can be done. The reason is the agent's where it ran, else one of these.
+// One line for a crash without a report, in crash context (see crash.c): on standard
+// error and in the system's log, with the program, the signal, the reason and what can
+// be done. The reason is the agent's where it ran, else one of these. A crash whose
+// record somebody will find needs no line.
 #include "handler/crash.h"
 
 #include <fcntl.h>
@@ -21,56 +22,65 @@
 
 enum {
     PRIORITY_SIZE = sizeof(PRIORITY) - 1,
-    NAME_MAX_SIZE = 256,
     PLACE_SIZE = offsetof(struct sockaddr_un, sun_path) + sizeof("/dev/log")
 };
 
-// say_text appends at most limit bytes of text at to.
-static char *say_text(char *to, const char *text, size_t limit)
+// say_text appends text at to, at most as much as the agent's reason may have.
+static char *say_text(char *to, const char *text)
 {
-    for (size_t i = 0; i < limit && text[i] != 0; i++)
+    for (size_t i = 0; i < REQUEST_WHY_MAX && text[i] != 0; i++)
         *to++ = text[i];
     return to;
 }
 
 // say_program appends the name of the executable, which is the same in all threads,
-// unlike the command name.
+// unlike the command name. A chroot may have no /proc.
 static char *say_program(char *to)
 {
     char path[1024];
     long end = sys_readlink("/proc/thread-self/exe", path, sizeof(path) - 1);
     long start = end;
     if (end <= 0)
-        return say_text(to, "program", NAME_MAX_SIZE);
+        return say_text(to, crash_state.helper.thread_name);
     path[end] = 0;
     while (start > 0 && path[start - 1] != '/')
         start--;
-    return say_text(to, path + start, NAME_MAX_SIZE);
+    return say_text(to, path + start);
 }
 
 // say_signal appends the signal's name, or its number.
 static char *say_signal(char *to, int signal)
 {
-    to = say_text(to, "SIG", 3);
-    if (signal_in(SIGNALS_CRASH, signal))
-        return say_text(to, signal_words[signal], SIGNAL_WORD_SIZE);
+    to = say_text(to, "SIG");
+    if (signal_in(SIGNALS_CRASH, signal)) {
+        for (size_t i = 0; i < SIGNAL_WORD_SIZE && signal_words[signal][i] != 0; i++)
+            *to++ = signal_words[signal][i];
+        return to;
+    }
     *to++ = (char)('0' + signal / 10);
     *to++ = (char)('0' + signal % 10);
     return to;
 }
 
+static char *say_record(char *to, const char *folder)
+{
+    to = say_text(to, " yet: no agent starts; its record is in '");
+    to = say_text(to, folder);
+    return say_text(to, "' as it sees that; set CRASHHOOK_MODE=daemon\n");
+}
+
 static char *say_reason(char *to, enum record_reason reason)
 {
     const char *what = "no agent starts";
+    to = say_text(to, ": ");
     if (crash_state.why[0] != 0)
-        return say_text(to, crash_state.why, REQUEST_WHY_MAX);
+        return say_text(to, crash_state.why);
     if (reason == RECORD_AGENT_LATE)
         what = "the agent is late";
     if (reason == RECORD_AGENT_GONE)
         what = "the agent ended";
-    to = say_text(to, what, SIZE_MAX);
-    return say_text(to, " and no spool takes a record; see 'crashhook doctor'\n",
-                    SIZE_MAX);
+    to = say_text(to, what);
+    return say_text(to, " and no spool takes a record; see 'crashhook doctor'\n");
 }
 
 // is_for_lines is whether descriptor 2 is what it was at install, or can only be for
@@ -99,7 +109,7 @@ static void say_to_log(char *line, size_t size)
 {
     struct sockaddr_un place;
     place.sun_family = AF_UNIX;
-    *say_text(place.sun_path, "/dev/log", SIZE_MAX) = 0;
+    *say_text(place.sun_path, "/dev/log") = 0;
     int fd = sys_log_socket();
     bool said = fd >= 0 && sys_send_to(fd, line, size, &place, PLACE_SIZE) > 0;
     if (fd >= 0)
@@ -111,15 +121,15 @@ static void say_to_log(char *line, size_t size)
     sys_close(fd);
 }
 
-void crash_say_unreported(enum record_reason reason)
+void crash_say_unreported(enum record_reason reason, const char *folder)
 {
     char *line = crash_plan->scratch;
-    char *to = say_text(line, PRIORITY "crashhook: ", SIZE_MAX);
+    char *to = say_text(line, PRIORITY "crashhook: ");
     to = say_program(to);
-    to = say_text(to, ": ", 2);
+    to = say_text(to, ": ");
     to = say_signal(to, crash_state.signal);
-    to = say_text(to, " is not reported: ", SIZE_MAX);
-    to = say_reason(to, reason);
+    to = say_text(to, " is not reported");
+    to = folder != NULL ? say_record(to, folder) : say_reason(to, reason);
     size_t size = (size_t)(to - line);
     if (is_for_lines())
         sys_write(2, line + PRIORITY_SIZE, size - PRIORITY_SIZE);

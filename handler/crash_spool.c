@@ -87,14 +87,14 @@ static int open_folder(const char *path, bool make)
 // open_record_place opens the place at index in report/spool_places.h.
 static int open_record_place(int index)
 {
-    char own[sizeof(SETTINGS_OWN_FOLDER) + 10];
+    static char own[sizeof(SETTINGS_OWN_FOLDER) + 10];
     char digits[10];
     size_t count = 0;
-    if (index == 0)
-        return crash_plan->spool != NULL ? open_folder(crash_plan->spool, true)
-                                         : -ENOENT;
-    if (index == 1)
-        return open_folder(SETTINGS_DROP_FOLDER, false);
+    crash_state.record_folder = index == 0 ? crash_plan->spool : SETTINGS_DROP_FOLDER;
+    if (crash_state.record_folder == NULL)
+        return -ENOENT;
+    if (index <= 1)
+        return open_folder(crash_state.record_folder, index == 0);
     uint32_t user = sys_geteuid();
     if (user >= UINT32_MAX - 4095) // an error number: a filter refused the call
         return -EPERM;
@@ -105,6 +105,7 @@ static int open_record_place(int index)
     while (count != 0)
         *end++ = digits[--count];
     *end = 0;
+    crash_state.record_folder = own;
     return open_folder(own, true);
 }
 

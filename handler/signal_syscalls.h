@@ -53,12 +53,12 @@ static inline long sys_block_all(uint64_t *out_old)
     return machine_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)out_old, 8);
 }
 
-// sys_is_pending is whether signal is blocked and pending.
+// sys_pending is the set of signals that are blocked and pending.
+__attribute__((visibility("hidden"))) uint64_t sys_pending(void);
+
 static inline bool sys_is_pending(int signal)
 {
-    uint64_t set = 0;
-    machine_call2(SYS_rt_sigpending, (long)&set, SYS_SIGSET_BYTES);
-    return (set >> (signal - 1) & 1) != 0;
+    return (sys_pending() >> (signal - 1) & 1) != 0;
 }
 
 // sys_take_signal removes a pending signal, if there is one.

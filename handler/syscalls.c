@@ -34,3 +34,10 @@ __attribute__((noreturn)) void sys_exit_group(int status)
     for (;;)
         machine_fault(SIGSEGV); // the exit was refused
 }
+
+uint64_t sys_pending(void)
+{
+    uint64_t set = 0;
+    machine_call2(SYS_rt_sigpending, (long)&set, SYS_SIGSET_BYTES);
+    return set;
+}

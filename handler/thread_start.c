@@ -69,6 +69,7 @@ CRASHHOOK_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     if (next_thrd_create == NULL)
         next_thrd_create = (thrd_create_fn *)dlsym(RTLD_NEXT, "thrd_create");
+    actions_take_back();
     struct thread_start *what = plan_is_in_force() ? threads_stack_create() : NULL;
     if (what == NULL)
         return next_thrd_create(thread, run, argument);

@@ -122,6 +122,7 @@ CASES = [
          preload=False, seen="gone_handler"),
     Case("gone-handler-again", worst("gone-handler-again"), SEGV, "null-dereference",
          seen="gone_handler_again"),
+    Case("gone-handler-deferred", worst("gone-handler-deferred"), SEGV, reports=0),
     Case("closed-handler", worst("closed-handler", harness.program("libclosable.so")), SEGV,
          "null-dereference", seen="closed_handler"),
     Case("in-raw-child", worst("in-raw-child"), SEGV, "null-dereference", reports=2),

@@ -34,7 +34,7 @@ import time
 import unittest
 
 import harness
-from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of
+from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of, names_of
 from place import no_rust, no_sys_ptrace, not_for_others
 
 WAYS = ("preload", "trace")
@@ -93,6 +93,17 @@ ROWS = [own_handler(way, end)
                     "unblock-raise", "abort", "exit", "_exit", "_Exit", "quick_exit",
                     "chain", "fork")
         if FULL or way == "siginfo" or end in ("default-raise", "abort")]
+# Signals that are not crashes: those that libc sends are seen from inside too. A handler
+# set by siginfo blocks all signals, so that they come when it has returned.
+ROWS += [Row(f"own handler, ends by {end}", [HANDLERS, "sigaction", end], says=["own handler"])
+         for end in ("raise-term", "kill-int", "kill-kill", "tgkill-pipe", "pthread-kill-usr1",
+                     "sigqueue-usr2", "harmless-then-abort")]
+ROWS += [Row(f"own handler, ends by {end}", [HANDLERS, "sigaction", end], says=["own handler"],
+             ways=TRACE) for end in ("raw-kill", "alarm")]
+ROWS += [Row(f"own handler in a thread, ends by {end}", [HANDLERS, "sigaction", end, "thread"],
+             says=["own handler"]) for end in ("kill-int", "kill-kill", "exit")]
+ROWS += [Row("own handler that blocks signals, ends by raise-term",
+             [HANDLERS, "siginfo", "raise-term"], says=["own handler"])]
 ROWS += [
     faulty("node", ["node", "-e", "setInterval(() => {}, 1000)"], needs=["node"]),
     Row("ruby", ["ruby", "-rfiddle", "-e", "Fiddle::Pointer.new(8)[0] = 1"], needs=["ruby"],
@@ -177,8 +188,7 @@ ROWS += [
         ways=TRACE, frame="busybox"),
     Row("i386", ["{folder}/program"], needs=["gcc"], ways=TRACE, frame="^write_through in program$",
         prepare=compiled("gcc", "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-ffreestanding",
-                         "-g", "-O1", "-fno-omit-frame-pointer", "-o", "{folder}/program",
-                         "{programs}/narrow.c")),
+                         "-g", "-O1", "-o", "{folder}/program", "{programs}/narrow.c")),
 ]
 
 
@@ -317,6 +327,16 @@ class Runtimes(unittest.TestCase):
                     self.assertEqual(status, 0, out)
                     self.assertEqual(scene.reports(), [])
 
+    def test_a_handler_set_by_a_direct_system_call_is_taken_back_for_every_signal(self):
+        for name in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP"):
+            with self.subTest(name), Scene() as scene:
+                ended = scene.run([harness.program("raw_actions"), name])
+                self.assertEqual((ended.status, ended.stderr), (9, "raw handler\n"))
+                report, = scene.reports()
+                self.assertEqual(report["crash"]["name"], name)
+                self.assertEqual(report["crash"]["then"], [{"exit_status": 9}])
+                self.assertIn("fault", names_of(crashed_thread(report)))
+
     def test_whoever_asks_for_an_action_is_answered_as_without_us(self):
         with Scene() as scene:
             scene.preload = None
@@ -344,13 +364,16 @@ class Runtimes(unittest.TestCase):
 
     def test_what_a_handler_did_is_told_after_the_fault(self):
         for end, then in (("abort", {"signal": 6, "name": "SIGABRT", "code": -6}),
-                          ("exit", {"exit_status": 7})):
-            with self.subTest(end=end), Scene() as scene:
-                scene.run([harness.program("own_handlers"), "sigaction", end])
-                report, = scene.reports()
-                self.assertEqual(report["crash"]["then"], [then])
-                shown = scene.command("show", scene.report_paths()[0]).stdout
-                self.assertIn("Then the program's own handler", shown)
+                          ("exit", {"exit_status": 7}),
+                          ("raise-term", {"signal": 15, "name": "SIGTERM", "code": -6}),
+                          ("kill-kill", {"signal": 9, "name": "SIGKILL", "code": 0})):
+            for way in WAYS:
+                with self.subTest(end=end, way=way), Scene() as scene:
+                    self.run_row(Row("", [HANDLERS, "sigaction", end]), way, scene)
+                    report, = scene.reports()
+                    self.assertEqual(report["crash"]["then"], [then])
+                    shown = scene.command("show", scene.report_paths()[0]).stdout
+                    self.assertIn("Then the program's own handler", shown)
 
     def test_a_core_tells_the_fault_whose_handler_raised(self):
         if not harness.cores_land_in_folder():

@@ -516,13 +516,22 @@ class Confined(unittest.TestCase):
             report, = wait_for(machine.reports)
             self.assertEqual(names_of(crashed_thread(report))[:2], ["serve_request", "main"])
 
-    def test_in_a_chroot_without_an_agent_the_record_is_in_the_jail(self):
-        with Machine() as machine:
+    def test_in_a_chroot_without_an_agent_the_record_is_in_the_jail_and_a_line_says_so(self):
+        with Machine() as machine, SystemLog() as log:
             root = self.jail(machine)
+            os.mkdir(os.path.join(root, "dev"))
+            subprocess.run(["mount", "--bind", "/dev", os.path.join(root, "dev")], check=True)
             ended = machine.daemon(root)
+            subprocess.run(["umount", "-l", os.path.join(root, "dev")], check=True)
             self.assertEqual(ended.signal, signal.SIGSEGV)
             left = os.path.join(root, own_folder(WORKER).lstrip("/"))
             self.assertEqual([n.endswith(".record") for n in entries(left)], [True])
+            # Without /proc there is the command's name alone, of 15 bytes.
+            line = ("crashhook: gives_up_root_a: SIGSEGV is not reported yet: no agent starts; "
+                    f"its record is in '{own_folder(WORKER)}' as it sees that; "
+                    "set CRASHHOOK_MODE=daemon")
+            self.assertEqual(ended.complaints(), [line])
+            self.assertEqual(log.lines(), ["<11>" + line])
 
     def test_an_agent_that_has_no_command_says_why_there_are_no_names(self):
         with Machine() as machine:

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// own_handlers SET END: a program with a handler of its own for SIGSEGV, put in place
-// by SET; a null write brings it, and it ends the program by END.
+// own_handlers SET END [thread]: a program with a handler of its own for SIGSEGV, put
+// in place by SET; a null write, in a second thread if asked, brings it, and it ends
+// the program by END.
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 typedef void handler_fn(int);
@@ -79,6 +82,74 @@ static void by_quick_exit(int number)
     quick_exit(7);
 }
 
+// Signals that are not crashes, by every call of libc that sends one.
+static void raise_term(int number)
+{
+    (void)number;
+    raise(SIGTERM);
+}
+
+static void kill_int(int number)
+{
+    (void)number;
+    kill(getpid(), SIGINT);
+    for (;;) // the signal may reach another thread
+        pause();
+}
+
+static void kill_kill(int number)
+{
+    (void)number;
+    kill(getpid(), SIGKILL);
+}
+
+static void tgkill_pipe(int number)
+{
+    (void)number;
+    tgkill(getpid(), gettid(), SIGPIPE);
+}
+
+static void pthread_kill_usr1(int number)
+{
+    (void)number;
+    pthread_kill(pthread_self(), SIGUSR1);
+}
+
+static void sigqueue_usr2(int number)
+{
+    (void)number;
+    sigqueue(getpid(), SIGUSR2, (union sigval){ .sival_int = 1 });
+    for (;;)
+        pause();
+}
+
+static void raw_kill(int number)
+{
+    (void)number;
+    syscall(SYS_kill, getpid(), SIGKILL);
+}
+
+// A handler that hangs is ended by the timer that it has set.
+static void hang_until_alarm(int number)
+{
+    const struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
+    (void)number;
+    setitimer(ITIMER_REAL, &soon, NULL);
+    for (;;)
+        pause();
+}
+
+// What does not end the process is not how the handler ends it.
+static void harmless_then_abort(int number)
+{
+    (void)number;
+    signal(SIGUSR1, SIG_IGN);
+    raise(SIGUSR1);
+    kill(getpid(), 0);
+    raise(SIGWINCH);
+    abort();
+}
+
 static void chain(int number)
 {
     if (before_simple != SIG_DFL && before_simple != SIG_ERR)
@@ -108,6 +179,15 @@ static const struct {
     { "_exit", by_exit_now },
     { "_Exit", by_exit_iso },
     { "quick_exit", by_quick_exit },
+    { "raise-term", raise_term },
+    { "kill-int", kill_int },
+    { "kill-kill", kill_kill },
+    { "tgkill-pipe", tgkill_pipe },
+    { "pthread-kill-usr1", pthread_kill_usr1 },
+    { "sigqueue-usr2", sigqueue_usr2 },
+    { "raw-kill", raw_kill },
+    { "alarm", hang_until_alarm },
+    { "harmless-then-abort", harmless_then_abort },
     { "chain", chain },
     { "fork", fork_and_exit },
 };
@@ -158,14 +238,23 @@ static void set(const char *way)
         before.sa_handler = before_simple;
 }
 
+static void *run_bug(void *nothing)
+{
+    bug((int *)24);
+    return nothing;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    pthread_t thread;
+    if (argc != 3 && argc != 4)
         return 2;
     end = argv[2];
     set(argv[1]);
     if (before.sa_handler != SIG_DFL || before_simple != SIG_DFL)
         say("there was a handler before\n");
+    if (argc == 4 && pthread_create(&thread, NULL, run_bug, NULL) == 0)
+        pthread_join(thread, NULL);
     bug((int *)24);
     return 0;
 }

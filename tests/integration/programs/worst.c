@@ -280,14 +280,15 @@ static void without_main_thread(void)
 
 #if defined(__x86_64__)
 
-// gone_handler_again has a handler whose code has stepped over a fault before it went.
-static void gone_handler_again(void)
+// step_over_and_unmap has a handler with these flags whose code has stepped over a
+// fault before it went.
+static void step_over_and_unmap(int flags)
 {
     static const unsigned char step_over[] = {
         0x48, 0x83, 0x82, 168, 0, 0, 0, 2, // add $2, 168(%rdx): the context's rip
         0xc3,                              // ret
     };
-    struct sigaction action = { .sa_flags = SA_SIGINFO | SA_NODEFER };
+    struct sigaction action = { .sa_flags = SA_SIGINFO | flags };
     unsigned char *code = code_page();
     memcpy(code, step_over, sizeof(step_over));
     memcpy(&action.sa_sigaction, &code, sizeof(code));
@@ -295,6 +296,18 @@ static void gone_handler_again(void)
     __asm__ volatile("movl %%eax, (%%rax)" ::"a"(0L) : "memory"); // of two bytes
     munmap(code, PAGE);
     crash();
+}
+
+static void gone_handler_again(void)
+{
+    step_over_and_unmap(SA_NODEFER);
+}
+
+// gone_handler_deferred blocks the very signal that its missing code raises, so that
+// the kernel ends the program at the call.
+static void gone_handler_deferred(void)
+{
+    step_over_and_unmap(0);
 }
 
 // check_alignment has the processor refuse misaligned accesses, in handlers too.
@@ -328,6 +341,7 @@ static const struct {
     { "plain", crash },
 #if defined(__x86_64__)
     { "gone-handler-again", gone_handler_again },
+    { "gone-handler-deferred", gone_handler_deferred },
     { "misaligned", misaligned },
     { "null-write-checking-alignment", null_write_checking_alignment },
 #endif
