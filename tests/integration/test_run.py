@@ -137,7 +137,8 @@ class Kinds(Case):
                 report = self.crash([PROGRAMS.compiled(kind), "write"], signal.SIGSEGV,
                                     "write_through")
                 self.assertEqual(report["agent"]["tier"], "ptrace")
-                self.assertEqual(report["crash"]["kind"], "null-dereference")
+                self.assertEqual(report["crash"]["access"]["operation"], "write")
+                self.assertEqual(report["crash"]["address"], "0x10")
                 frame = frames_of(crashed_thread(report))[0]
                 self.assertEqual(frame["line"], crash_line(SOURCE_OF))
                 self.assertEqual(report["revision"], 1)
