@@ -112,7 +112,7 @@ static bool may_be_own_end(const struct trace *trace, pid_t tid, int signal,
     out->process = now.process;
     out->own_number = now.own_number;
     out->only_first = true;
-    return !in_set(now.ignored | now.caught, signal) && !now.first &&
+    return !signal_mask_has(now.ignored | now.caught, signal) && !now.first &&
            (timer || info->si_pid == now.own_number);
 }
 

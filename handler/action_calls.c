@@ -152,7 +152,7 @@ INTERPOSED int siginterrupt(int number, int interrupts)
 }
 
 // end_now is in one piece for both, so that each is a jump.
-static __attribute__((noinline, noreturn)) void end_now(int status)
+__attribute__((noinline, noreturn)) static void end_now(int status)
 {
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);

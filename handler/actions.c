@@ -182,8 +182,8 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
     return next_sigaction(signal, &wanted, NULL);
 }
 
-// is_taken is whether code has set the signal's action by a direct system call.
-static __attribute__((noinline)) bool is_taken(int signal)
+// action_is_taken is whether code has set the signal's action by a direct system call.
+__attribute__((noinline)) static bool action_is_taken(int signal)
 {
     struct sys_action now = { 0 };
     return is_ours(signal) && sys_sigaction(signal, NULL, &now) == 0 &&
@@ -193,13 +193,13 @@ static __attribute__((noinline)) bool is_taken(int signal)
 void actions_take_back(void)
 {
     static uint32_t turn;
-    uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % CRASH_SIGNALS;
+    uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % SIGNALS_END;
     // Another thread's crash may have set the default action, to die by it.
-    if ((!is_taken(SIGSEGV) && !is_taken((int)other)) || is_shared() ||
+    if ((!action_is_taken(SIGSEGV) && !action_is_taken((int)other)) || is_shared() ||
         crash_state.dying != 0)
         return;
-    for (int signal = 1; signal < CRASH_SIGNALS; signal++) {
-        if (is_taken(signal))
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        if (action_is_taken(signal))
             actions_take(signal);
     }
 }

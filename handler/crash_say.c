@@ -52,11 +52,8 @@ static char *say_program(char *to)
 static char *say_signal(char *to, int signal)
 {
     to = say_text(to, "SIG");
-    if (signal_in(SIGNALS_CRASH, signal)) {
-        for (size_t i = 0; i < SIGNAL_WORD_SIZE && signal_words[signal][i] != 0; i++)
-            *to++ = signal_words[signal][i];
-        return to;
-    }
+    if (signal_in(SIGNALS_CRASH, signal))
+        return say_text(to, signal_words[signal]);
     *to++ = (char)('0' + signal / 10);
     *to++ = (char)('0' + signal % 10);
     return to;
