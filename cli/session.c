@@ -142,6 +142,7 @@ static struct symbolizer_options symbolizer_options_of(const struct session *ses
         .home = getenv("HOME"),
         .sanitize = settings->sanitize != SETTING_NO,
         .arguments = settings->arguments != SETTING_NO,
+        .single = true,
         .timeout_ms = (uint32_t)settings->timeout_ms,
         .sysroot = session->sysroot,
         .exe = session->exe,

@@ -254,7 +254,9 @@ enum ch_status naming_look_up(struct naming *naming, const struct naming_watch *
         if (i < naming->lookup_count &&
             naming->lookups[i].place.image == first->place.image)
             continue;
-        enum ch_status status = name_image_places(naming, first, i - begin);
+        // The places of an image have names all or none.
+        enum ch_status status =
+            first->names == NULL ? name_image_places(naming, first, i - begin) : CH_OK;
         if (status != CH_OK)
             return status;
         begin = i;

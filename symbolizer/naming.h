@@ -68,7 +68,7 @@ CH_CHECKED enum ch_status naming_init(struct naming *naming, json_t *report,
 // naming_deinit frees what naming holds.
 void naming_deinit(struct naming *naming);
 
-// naming_look_up looks up all places. watch may be NULL.
+// naming_look_up looks up all places that have no names yet. watch may be NULL.
 CH_CHECKED enum ch_status naming_look_up(struct naming *naming,
                                          const struct naming_watch *watch);
 

@@ -9,6 +9,7 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/guarded_child.h"
 #include "symbolizer/naming.h"
+#include "symbolizer/naming_cached.h"
 #include "symbolizer/plain_ahead.h"
 #include "symbolizer/wait_names.h"
 
@@ -66,7 +67,8 @@ static enum ch_status take_names(struct naming *naming, const struct text *resul
     for (size_t i = 0; right && i < naming->lookup_count; i++)
         right = is_names(json_array_get(all, i));
     for (size_t i = 0; right && i < naming->lookup_count; i++)
-        naming->lookups[i].names = json_incref(json_array_get(all, i));
+        if (naming->lookups[i].names == NULL)
+            naming->lookups[i].names = json_incref(json_array_get(all, i));
     json_decref(all);
     return right ? CH_OK : CH_ERR_MALFORMED;
 }
@@ -152,7 +154,9 @@ enum ch_status symbolizer_report_guarded(json_t *report,
     enum ch_status status = naming_init(&guard.naming, report, options);
     bool begun =
         status == CH_OK && plain_ahead_begin(&guard.naming, guard.deadline_ms, &ahead);
-    if (status == CH_OK)
+    bool all =
+        status == CH_OK && options->single && naming_look_up_cached(&guard.naming);
+    if (status == CH_OK && !all)
         status = guard_names(&guard);
     if (begun)
         plain_ahead_end(&ahead, guard.deadline_ms);

@@ -118,6 +118,10 @@ CH_CHECKED enum ch_status instruction_read_effects(const uint8_t *bytes, size_t 
                                                    uint64_t address,
                                                    struct instruction_effects *out);
 
+// instruction_prepare loads the disassembler, so that children that are made from here
+// on share it.
+void instruction_prepare(void);
+
 // instruction_decode decodes the instruction at the start of bytes. CH_ERR_MALFORMED:
 // they are none. CH_ERR_UNSUPPORTED: there is no disassembler.
 CH_CHECKED enum ch_status instruction_decode(const uint8_t *bytes, size_t size,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -202,18 +204,32 @@ static void copy_instruction(const struct library *library, csh handle,
     }
 }
 
-// open_library gives the library and a disassembler, which stay open until the process
-// ends.
+// The library and a disassembler, which stay open until the process ends.
+static struct library opened_library;
+static csh opened_handle;
+static bool library_is_open;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void open_library_once(void)
+{
+    struct library *library = &opened_library;
+    library_is_open =
+        capstone_load(library) &&
+        library->open(CS_ARCH_X86, CS_MODE_64, &opened_handle) == CS_ERR_OK &&
+        library->option(opened_handle, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK;
+}
+
 static const struct library *open_library(csh *out_handle)
 {
-    static struct library library;
-    static csh handle;
-    if (handle == 0 && (!capstone_load(&library) ||
-                        library.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK ||
-                        library.option(handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK))
-        return NULL;
-    *out_handle = handle;
-    return &library;
+    (void)pthread_once(&library_once, open_library_once);
+    *out_handle = opened_handle;
+    return library_is_open ? &opened_library : NULL;
+}
+
+void instruction_prepare(void)
+{
+    csh handle;
+    (void)open_library(&handle);
 }
 
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,

@@ -59,6 +59,9 @@ enum ch_status instruction_decode_guarded(const uint8_t *bytes, size_t size,
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return CH_ERR_IO;
+    // Relocating the library takes longer than all the child does, and the child that
+    // makes values needs it again.
+    instruction_prepare();
     pid_t child = fork();
     if (child == 0)
         guarded_instruction_run_child(bytes, size, ends[1]);

@@ -3,6 +3,10 @@
 // Built in place of instruction_capstone.c if capstone support is switched off.
 #include "symbolizer/diagnosis/instruction.h"
 
+void instruction_prepare(void)
+{
+}
+
 enum ch_status instruction_decode(const uint8_t *bytes, size_t size,
                                   struct instruction *out)
 {

@@ -9,7 +9,13 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 
-enum { PAGE_CHECKSUM_SIZE = 4, FUNCTION_SIZE = 8, FILE_SIZE = 4, NODE_SIZE_MAX = 64 };
+enum {
+    PAGE_CHECKSUM_SIZE = 4,
+    FUNCTION_SIZE = 8,
+    FILE_SIZE = 4,
+    NODE_SIZE_MAX = 64,
+    STRING_MAX = 32 << 20, // more than any name
+};
 
 // row is the current row of a block.
 struct row {
@@ -170,7 +176,7 @@ static enum ch_status find_string(struct symbol_cache *cache,
                                   enum symbol_cache_section section, uint64_t offset,
                                   const char **out)
 {
-    for (size_t size = 64; size <= SYMBOL_CACHE_FILE_MAX; size *= 8) {
+    for (size_t size = 64; size <= STRING_MAX; size *= 8) {
         struct cursor c = checked_bytes(cache, section, offset, size);
         bool last = cursor_left(&c) < size;
         const char *string = cursor_string(&c);
@@ -245,9 +251,9 @@ static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t
         return status;
     struct row row = { .offset = first };
     bool found = false;
-    while (cursor_left(&rows) != 0) {
+    for (int i = 0; cursor_left(&rows) != 0; i++) {
         next_row(&rows, &row);
-        if (!cursor_ok(&rows))
+        if (!cursor_ok(&rows) || i == SYMBOL_CACHE_BLOCK_ROWS)
             return CH_ERR_MALFORMED;
         if (row.offset > offset)
             break;

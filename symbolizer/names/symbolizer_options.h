@@ -30,6 +30,7 @@ struct symbolizer_options {
     size_t held_image_count;
     bool sanitize;            // source files under home are written with `~`
     bool arguments;           // look for the arguments of frames
+    bool single;              // this process has one thread (naming_cached.h)
     const char *cache_folder; // of symbol caches; NULL: none is used or written
     uint32_t timeout_ms;      // of a guarded run; 0: SYMBOLIZER_TIMEOUT_MS
 };

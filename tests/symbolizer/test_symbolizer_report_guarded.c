@@ -3,10 +3,14 @@
 #include "symbolizer/symbolizer.h"
 
 #include <elfutils/libdw.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include "support/folder.h"
 #include "support/test.h"
+#include "symbolizer/names/symbol_cache.h"
+#include "symbolizer/naming.h"
 #include "symbolizer/own_report.h"
 
 // How reading debug information goes wrong: in the library, as with damaged files that
@@ -29,6 +33,33 @@ Dwarf *__wrap_dwarf_begin_elf(Elf *elf, Dwarf_Cmd command, Elf_Scn *group)
         more[0] = 1;
     }
     return __real_dwarf_begin_elf(elf, command, group);
+}
+
+// How reading a cache goes wrong: a page of it cannot be read, as after an error of the
+// disk, in this process alone.
+static pid_t page_is_bad_for;
+
+enum ch_status __real_symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
+                                        struct symbol_frame frames[SYMBOL_FRAMES_MAX],
+                                        size_t *out_count);
+enum ch_status __wrap_symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
+                                        struct symbol_frame frames[SYMBOL_FRAMES_MAX],
+                                        size_t *out_count);
+
+enum ch_status __wrap_symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
+                                        struct symbol_frame frames[SYMBOL_FRAMES_MAX],
+                                        size_t *out_count)
+{
+    if (page_is_bad_for == getpid())
+        raise(SIGBUS);
+    return __real_symbol_cache_find(cache, vaddr, frames, out_count);
+}
+
+static int forks;
+
+static void count_fork(void)
+{
+    forks++;
 }
 
 __attribute__((noinline)) static void here(void)
@@ -114,9 +145,93 @@ static void a_report_that_cannot_be_symbolized_stays_as_it_was(void **state)
     assert_true(same);
 }
 
+// own_program_report has frames in this program, which has its debug information, and
+// one that is nowhere.
+static json_t *own_program_report(void)
+{
+    return own_report(json_pack("[o, o, o]", own_report_frame("pc", (uint64_t)here),
+                                own_report_frame("ra", (uint64_t)count_fork + 1),
+                                own_report_frame("ra", 16)),
+                      1);
+}
+
+// named gives the frames of a new report, with names, as text; the caller frees it.
+static char *named(const struct symbolizer_options *options)
+{
+    json_t *report = own_program_report();
+    forks = 0;
+    enum ch_status status = symbolizer_report_guarded(report, options);
+    char *text = json_dumps(own_report_frames(report, 0), JSON_SORT_KEYS);
+    json_decref(report);
+    if (status == CH_OK)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void write_caches(const struct symbolizer_options *options)
+{
+    struct naming naming;
+    json_t *report = own_program_report();
+    if (naming_init(&naming, report, options) == CH_OK)
+        naming_write_caches(&naming);
+    naming_deinit(&naming);
+    json_decref(report);
+}
+
+static void names_that_caches_have_need_no_child(void **state)
+{
+    const struct folder *folder = *state;
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                                .cache_folder = folder->path,
+                                                .single = true };
+    char *from_files = named(&options);
+    int forks_without = forks;
+    write_caches(&options);
+    char *from_caches = named(&options);
+    int forks_with = forks;
+    bool same = from_files != NULL && from_caches != NULL &&
+                strcmp(from_files, from_caches) == 0;
+    free(from_files);
+    free(from_caches);
+    assert_true(same);
+    assert_int_equal(forks_without, 1);
+    assert_int_equal(forks_with, 0);
+}
+
+static void a_page_of_a_cache_that_cannot_be_read_is_left_to_the_child(void **state)
+{
+    const struct folder *folder = *state;
+    const struct symbolizer_options options = { .level = SYMBOLIZE_FULL,
+                                                .cache_folder = folder->path,
+                                                .single = true };
+    struct sigaction before;
+    struct sigaction after;
+    char *from_files = named(&options);
+    write_caches(&options);
+    sigaction(SIGBUS, NULL, &before);
+    page_is_bad_for = getpid();
+    char *from_child = named(&options);
+    page_is_bad_for = 0;
+    sigaction(SIGBUS, NULL, &after);
+    bool same =
+        from_files != NULL && from_child != NULL && strcmp(from_files, from_child) == 0;
+    free(from_files);
+    free(from_child);
+    assert_true(same);
+    assert_int_equal(forks, 1);
+    assert_true(after.sa_handler == before.sa_handler);
+}
+
 int main(void)
 {
+    pthread_atfork(count_fork, NULL, NULL);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_that_caches_have_need_no_child,
+                                        folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_page_of_a_cache_that_cannot_be_read_is_left_to_the_child, folder_setup,
+            folder_teardown),
         cmocka_unit_test(a_file_that_crashes_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_hangs_the_reader_costs_its_own_names_alone),
         cmocka_unit_test(a_file_that_eats_memory_costs_its_own_names_alone),

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/naming_cached.h"
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include "symbolizer/names/frame_names.h"
+#include "symbolizer/names/symbol_cache_folder.h"
+
+static sigjmp_buf page_fault;
+
+static void leave_page(int signal)
+{
+    siglongjmp(page_fault, signal);
+}
+
+static enum ch_status name_cached_place(struct symbol_cache *cache,
+                                        struct naming_lookup *lookup,
+                                        const struct frame_image *image)
+{
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    size_t count = 0;
+    uint64_t vaddr = lookup->place.offset + cache->base;
+    enum ch_status status = symbol_cache_find(cache, vaddr, frames, &count);
+    return status == CH_OK ? frame_names_make(frames, count, vaddr + lookup->after_call,
+                                              image, &lookup->names)
+                           : status;
+}
+
+// forget_names makes places be looked up again.
+static void forget_names(struct naming_lookup *lookups, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_decref(lookups[i].names);
+        lookups[i].names = NULL;
+    }
+}
+
+// name_cached_image looks up the places of one image, all or none.
+static void name_cached_image(const struct naming *naming,
+                              struct naming_lookup *lookups, size_t count)
+{
+    const struct symbolizer_options *options = naming->options;
+    const struct report_image *from = &naming->images.items[lookups->place.image];
+    const struct frame_image image = { .path = from->path,
+                                       .status = DEBUG_FOUND,
+                                       .home =
+                                           options->sanitize ? options->home : NULL };
+    struct symbol_cache cache;
+    if (symbol_cache_folder_find(&cache, options->cache_folder, &from->id) != CH_OK)
+        return;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < count; i++)
+        status = name_cached_place(&cache, &lookups[i], &image);
+    if (status != CH_OK)
+        forget_names(lookups, count); // the child removes a damaged cache
+    symbol_cache_deinit(&cache);
+}
+
+// name_outside handles places that are in no image.
+static void name_outside(struct naming_lookup *lookups, size_t count)
+{
+    const struct frame_image none = { .path = "", .status = DEBUG_NO_IMAGE };
+    for (size_t i = 0; i < count; i++)
+        if (frame_names_make(NULL, 0, lookups[i].place.offset + lookups[i].after_call,
+                             &none, &lookups[i].names) != CH_OK)
+            lookups[i].names = NULL;
+}
+
+static void look_up_cached(struct naming *naming)
+{
+    size_t begin = 0;
+    for (size_t i = 1; i <= naming->lookup_count; i++) {
+        struct naming_lookup *first = &naming->lookups[begin];
+        uint32_t index = first->place.image;
+        if (i < naming->lookup_count && naming->lookups[i].place.image == index)
+            continue;
+        if (index >= naming->images.count)
+            name_outside(first, i - begin);
+        else if (naming->images.items[index].id.size != 0)
+            name_cached_image(naming, first, i - begin);
+        begin = i;
+    }
+}
+
+bool naming_look_up_cached(struct naming *naming)
+{
+    const struct sigaction ours = { .sa_handler = leave_page };
+    struct sigaction before;
+    if (naming->options->cache_folder == NULL ||
+        naming->options->level != SYMBOLIZE_FULL ||
+        sigaction(SIGBUS, &ours, &before) != 0)
+        return false;
+    if (sigsetjmp(page_fault, 1) == 0)
+        look_up_cached(naming);
+    (void)sigaction(SIGBUS, &before, NULL);
+    bool all = true;
+    for (size_t i = 0; i < naming->lookup_count; i++)
+        all = all && naming->lookups[i].names != NULL;
+    return all;
+}
