@@ -61,9 +61,9 @@ static void fill_siginfo(const struct core_signal *signal, siginfo_t *out)
         out->si_syscall = (int)signal->system_call;
 }
 
-// find_words finds where a static program's libraries keep their messages; dynamic
+// find_core_words finds where a static program's libraries keep their messages; dynamic
 // images can be asked for these symbols later.
-static void find_words(struct core_capture *all)
+static void find_core_words(struct core_capture *all)
 {
     struct target_crash *crash = &all->crash;
     crash->places.abort_message = core_sections_symbol(&all->images, "__abort_msg");
@@ -104,7 +104,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
     if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))
         return;
     if (crash->info.si_signo == SIGABRT)
-        find_words(all);
+        find_core_words(all);
     all->capture.crash = crash;
 }
 

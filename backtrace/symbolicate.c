@@ -151,7 +151,7 @@ static enum ch_status name_symbolicated_image(struct naming *naming,
     return status;
 }
 
-static enum ch_status name_places(struct naming *naming)
+static enum ch_status name_stored_places(struct naming *naming)
 {
     enum ch_status status = CH_OK;
     size_t begin = 0;
@@ -193,7 +193,7 @@ static enum ch_status name_symbolicated(struct naming *naming)
     if (status == CH_OK)
         status = list_places(naming);
     if (status == CH_OK)
-        status = name_places(naming);
+        status = name_stored_places(naming);
     for (size_t i = 0; status == CH_OK && i < naming->frame_count; i++)
         status = add_symbolicated_frames(naming, &naming->frames[i]);
     return status;

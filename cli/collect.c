@@ -78,9 +78,10 @@ static uint64_t entry_time(const struct collect_entry *entry)
     return report_id_time_ms(id);
 }
 
-// is_plain accepts a file that only its owner can have put there. It must have no other
-// name: through a link that somebody else made, its owner would count as the author.
-static bool is_plain(const struct collect *collect, const struct stat *file)
+// is_plain_file accepts a file that only its owner can have put there. It must have no
+// other name: through a link that somebody else made, its owner would count as the
+// author.
+static bool is_plain_file(const struct collect *collect, const struct stat *file)
 {
     return S_ISREG(file->st_mode) && file->st_nlink == 1 &&
            file->st_size <= REPORT_MAX_BYTES &&
@@ -97,7 +98,7 @@ static bool collect_open(const struct collect *collect, const char *name, int *o
     // A report that is rewritten meanwhile is a new file, and its writer holds the
     // lock.
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, out_file) == 0 &&
-        is_plain(collect, out_file) &&
+        is_plain_file(collect, out_file) &&
         fstatat(collect->folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         named.st_ino == out_file->st_ino && named.st_dev == out_file->st_dev) {
         *out_fd = fd;
@@ -279,7 +280,7 @@ static void find_entries(struct collect *collect, struct collect_found *found)
             entry_time(entry) < collect->since_ms ||
             fstatat(collect->folder_fd, next->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (!is_plain(collect, &file))
+        if (!is_plain_file(collect, &file))
             collect->passed_over++;
         else if (found_has_room(found, file.st_uid))
             found->count++;

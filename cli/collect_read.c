@@ -103,7 +103,7 @@ static enum ch_status read_record(const struct collect_file *file, struct text *
     return report_print_kept(report, out);
 }
 
-static enum ch_status read_state(int fd, struct text *out)
+static enum ch_status read_spool_state(int fd, struct text *out)
 {
     struct spool_state CH_CLEANUP(spool_state_deinit) state = { 0 };
     if (fd < 0 || spool_state_read_fd(fd, &state) != CH_OK)
@@ -123,7 +123,7 @@ static enum ch_status collect_in_child(void *context, int to_parent)
     enum ch_status status =
         file->record ? read_record(file, &report) : read_report(file, &report);
     if (status == CH_OK)
-        status = read_state(file->state_fd, &state);
+        status = read_spool_state(file->state_fd, &state);
     if (status != CH_OK)
         return status;
     const struct collect_sizes sizes = { report.size, state.size };

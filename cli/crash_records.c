@@ -42,9 +42,10 @@ static bool is_reported_as(const struct taking *taking, const char *id,
     return status == CH_OK && is_report_of_record(report, header);
 }
 
-// is_reported is true if the agent published its report and died before it could say
-// so.
-static bool is_reported(const struct taking *taking, const struct record_header *header)
+// record_is_reported is true if the agent published its report and died before it could
+// say so.
+static bool record_is_reported(const struct taking *taking,
+                               const struct record_header *header)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     uint64_t ms = header->page.crash_realtime_ns / 1000000;
@@ -105,7 +106,7 @@ static bool take_record(void *context, const char *name, int fd)
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
-        if (!is_reported(taking, &record.record.header))
+        if (!record_is_reported(taking, &record.record.header))
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }

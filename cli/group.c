@@ -151,7 +151,7 @@ static json_t *lines_json(const struct text *lines)
     return list;
 }
 
-static json_t *group_json(const struct offline_groups *groups, size_t start)
+static json_t *local_group_json(const struct offline_groups *groups, size_t start)
 {
     const struct offline_report *first = &groups->reports[start];
     json_t *reports = json_array();
@@ -181,7 +181,7 @@ static json_t *groups_json(const struct offline_groups *groups)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < groups->count; i = group_end(groups, i))
-        (void)json_array_append_new(list, group_json(groups, i));
+        (void)json_array_append_new(list, local_group_json(groups, i));
     return json_pack("{s:o}", "groups", list);
 }
 
@@ -194,7 +194,7 @@ static void print_line_list(const char *name, const json_t *list)
     }
 }
 
-static void print_group(const json_t *group)
+static void print_local_group(const json_t *group)
 {
     struct text CH_CLEANUP(text_deinit) title = { 0 };
     const json_t *near = json_object_get(group, "near");
@@ -217,7 +217,7 @@ static void print_group(const json_t *group)
     putchar('\n');
 }
 
-static int print_groups(const struct offline_groups *groups, bool as_json)
+static int print_local_groups(const struct offline_groups *groups, bool as_json)
 {
     json_auto_t *all = groups_json(groups);
     const json_t *list = json_object_get(all, "groups");
@@ -229,7 +229,7 @@ static int print_groups(const struct offline_groups *groups, bool as_json)
         return COMMAND_DONE;
     }
     for (size_t i = 0; i < json_array_size(list); i++)
-        print_group(json_array_get(list, i));
+        print_local_group(json_array_get(list, i));
     printf("%zu report%s, %zu group%s\n", groups->count, groups->count == 1 ? "" : "s",
            json_array_size(list), json_array_size(list) == 1 ? "" : "s");
     return COMMAND_DONE;
@@ -252,7 +252,7 @@ static int run_group(const struct options *options)
             result = COMMAND_FAILED; // the others are still grouped
     }
     qsort(groups.reports, groups.count, sizeof(struct offline_report), by_offline_key);
-    int printed = print_groups(&groups, options_given(options, "json"));
+    int printed = print_local_groups(&groups, options_given(options, "json"));
     return printed != COMMAND_DONE ? printed : result;
 }
 

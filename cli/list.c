@@ -170,8 +170,8 @@ static bool is_program(const char *path, const char *program)
            (length == wanted || path[length - wanted - 1] == '/');
 }
 
-// is_signal says whether a name is that signal, which may lack its SIG.
-static bool is_signal(const char *name, const char *wanted)
+// is_signal_name says whether a name is that signal, which may lack its SIG.
+static bool is_signal_name(const char *name, const char *wanted)
 {
     if (name == NULL || strcasecmp(name, wanted) == 0)
         return name != NULL;
@@ -190,7 +190,7 @@ static bool is_listed(const struct options *options, const json_t *entry)
         return false;
     if (function != NULL && (called == NULL || strstr(called, function) == NULL))
         return false;
-    if (signal_name != NULL && !is_signal(named, signal_name))
+    if (signal_name != NULL && !is_signal_name(named, signal_name))
         return false;
     return !options_given(options, "unsent") ||
            strcmp(listed_state(entry), "sent") != 0;

@@ -79,9 +79,10 @@ static int print_symbolized_report(const json_t *report)
     return COMMAND_DONE;
 }
 
-// open_report puts every frame in its place. An incomplete report is treated as version
-// 1: CBF and images are enough to name frames.
-static enum ch_status open_report(json_t *report, const char *path, bool *out_packed)
+// open_named_report puts every frame in its place. An incomplete report is treated as
+// version 1: CBF and images are enough to name frames.
+static enum ch_status open_named_report(json_t *report, const char *path,
+                                        bool *out_packed)
 {
     struct report_error error;
     const char *schema = report_string(report, "schema");
@@ -110,7 +111,7 @@ static int symbolize_report(const struct symbolize *symbolize, const char *path)
     json_auto_t *report = NULL;
     bool packed;
     if (command_read_json(path, &report) != CH_OK ||
-        open_report(report, path, &packed) != CH_OK)
+        open_named_report(report, path, &packed) != CH_OK)
         return COMMAND_FAILED;
     const struct symbolizer_options options = {
         .level = SYMBOLIZE_FULL,

@@ -352,10 +352,10 @@ static const char *next_elf_name(struct ctf_symbols *symbols)
     return NULL;
 }
 
-// next_entry reads one entry of the current table: a name, NULL where it is not known,
-// and a type, 0 where there is none.
-static enum ch_status next_entry(struct ctf_symbols *symbols, bool indexed,
-                                 struct ctf_symbol *out)
+// next_ctf_entry reads one entry of the current table: a name, NULL where it is not
+// known, and a type, 0 where there is none.
+static enum ch_status next_ctf_entry(struct ctf_symbols *symbols, bool indexed,
+                                     struct ctf_symbol *out)
 {
     const struct ctf_dict *dict = symbols->dict;
     uint32_t name = 0;
@@ -393,7 +393,7 @@ enum ch_status ctf_next_symbol(struct ctf_symbols *symbols, struct ctf_symbol *o
         }
         bool indexed = symbols->names.begin != symbols->names.end;
         struct ctf_symbol symbol = { .kind = kinds[symbols->table] };
-        enum ch_status status = next_entry(symbols, indexed, &symbol);
+        enum ch_status status = next_ctf_entry(symbols, indexed, &symbol);
         if (status != CH_OK)
             return status;
         if (symbol.type == 0 || symbol.name == NULL || symbol.name[0] == 0)

@@ -69,8 +69,8 @@ static bool variable_is_wanted(const struct plan_variable *variable)
     return false;
 }
 
-static struct plan_variable *find_variable(struct variables *variables,
-                                           const char *name)
+static struct plan_variable *find_named_variable(struct variables *variables,
+                                                 const char *name)
 {
     for (size_t i = 0; i < variables->count; i++) {
         if (variable_is_named(&variables->list[i], name))
@@ -106,14 +106,14 @@ void variables_collect(struct variables *out, char *const *environment,
         const char *name = options_rules[i].name;
         const char *value =
             *(const char *const *)((const char *)options + options_rules[i].member);
-        if (value != NULL && find_variable(out, name) == NULL)
+        if (value != NULL && find_named_variable(out, name) == NULL)
             variables_set(out, name, value);
     }
 }
 
 const char *variables_get(void *variables, const char *name)
 {
-    struct plan_variable *found = find_variable(variables, name);
+    struct plan_variable *found = find_named_variable(variables, name);
     if (found == NULL)
         return NULL;
     found->asked_for = true;
@@ -125,7 +125,7 @@ void variables_set(struct variables *variables, const char *name, const char *va
     const struct plan_variable wanted = { .name = name,
                                           .name_length = strlen(name),
                                           .value = value };
-    struct plan_variable *found = find_variable(variables, name);
+    struct plan_variable *found = find_named_variable(variables, name);
     if (found != NULL)
         *found = wanted;
     else

@@ -261,7 +261,7 @@ static void append_summary_name(const char *name, struct text *out)
         append_quoted_message(out, said.bytes, said.size);
 }
 
-static void append_exception(const struct crash_facts *f, struct text *out)
+static void summary_append_exception(const struct crash_facts *f, struct text *out)
 {
     append_summary_name(f->exception_type, out);
     if (f->exception_what == NULL)
@@ -362,7 +362,7 @@ static void summarize_abort(const struct crash_facts *f, const char *kind,
     }
     text_append_string(out, silent_words(f, kind));
     if (f->exception_type != NULL)
-        append_exception(f, out);
+        summary_append_exception(f, out);
     crash_reason_append(f, out);
     if (f->memory.limit == NULL)
         return;
@@ -516,7 +516,8 @@ static void append_instruction(const struct crash_facts *f, struct text *out)
                          : "which this processor does not have, or not for programs");
 }
 
-static void append_function(struct text *out, const char *words, const char *function)
+static void summary_append_function(struct text *out, const char *words,
+                                    const char *function)
 {
     if (function == NULL)
         return;
@@ -552,8 +553,9 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         crash_variable_append(&f->variable, out);
     }
     append_origin(f, out);
-    append_function(out, f->rethrown ? "rethrown in" : "thrown in", f->thrown_in);
-    append_function(out, "in", f->raised_in);
+    summary_append_function(out, f->rethrown ? "rethrown in" : "thrown in",
+                            f->thrown_in);
+    summary_append_function(out, "in", f->raised_in);
 }
 
 void crash_message(const struct crash_facts *f, struct text *out)

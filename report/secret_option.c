@@ -62,7 +62,7 @@ static const char *const p_words[] = {
     "-pw",
 };
 
-static bool begins_with(const char *text, size_t length, const char *begin)
+static bool option_begins_with(const char *text, size_t length, const char *begin)
 {
     size_t n = strlen(begin);
     return n <= length && strncmp(text, begin, n) == 0;
@@ -85,11 +85,11 @@ static bool is_p_number(const char *argument, size_t length)
 // is_p_password is true for `-p` followed by a password, as mysql takes it.
 static bool is_p_password(const char *argument, size_t length)
 {
-    if (length < 4 || !begins_with(argument, length, "-p") ||
+    if (length < 4 || !option_begins_with(argument, length, "-p") ||
         strchr("/.=:~", argument[2]) != NULL || is_p_number(argument, length))
         return false;
     for (size_t i = 0; i < sizeof(p_words) / sizeof(p_words[0]); i++) {
-        if (begins_with(argument, length, p_words[i]))
+        if (option_begins_with(argument, length, p_words[i]))
             return false;
     }
     return true;
@@ -107,10 +107,11 @@ static struct secret_option short_option_of(const char *program, const char *arg
     for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++) {
         const struct short_option *known = &short_options[i];
         size_t name = strlen(known->option);
-        if (!begins_with(argument, length, known->option))
+        if (!option_begins_with(argument, length, known->option))
             continue;
         if (known->program != NULL &&
-            (program == NULL || !begins_with(program, strlen(program), known->program)))
+            (program == NULL ||
+             !option_begins_with(program, strlen(program), known->program)))
             continue;
         if (length == name && (known->place & NEXT) != 0)
             return attached_at(known->kind, 0);

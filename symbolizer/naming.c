@@ -305,9 +305,9 @@ static enum ch_status name_frame(const struct naming *naming, struct naming_fram
     return frame_names_apply(names_of(naming, at->bare), at->bare, at->named);
 }
 
-// append_named appends the frames that replace one frame of a backtrace.
-static enum ch_status append_named(const struct naming *naming, json_t *frame,
-                                   json_t *named)
+// naming_append appends the frames that replace one frame of a backtrace.
+static enum ch_status naming_append(const struct naming *naming, json_t *frame,
+                                    json_t *named)
 {
     const struct naming_frame key = { .frame = frame };
     struct naming_frame *at =
@@ -327,7 +327,7 @@ static enum ch_status write_place_names(const struct naming *naming,
     json_t *named = json_array();
     enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++)
-        status = append_named(naming, json_array_get(at->frames, i), named);
+        status = naming_append(naming, json_array_get(at->frames, i), named);
     if (status != CH_OK) {
         json_decref(named);
         return status;

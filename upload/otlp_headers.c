@@ -13,16 +13,16 @@ struct span {
     size_t length;
 };
 
-static bool is_space(char c)
+static bool is_header_space(char c)
 {
     return c == ' ' || c == '\t';
 }
 
 static struct span trimmed(struct span span)
 {
-    while (span.length > 0 && is_space(span.at[span.length - 1]))
+    while (span.length > 0 && is_header_space(span.at[span.length - 1]))
         span.length--;
-    while (span.length > 0 && is_space(*span.at)) {
+    while (span.length > 0 && is_header_space(*span.at)) {
         span.at++;
         span.length--;
     }

@@ -15,8 +15,8 @@ static bool note_is_ours(const struct elf_note *note)
            note->description_size == sizeof(struct place_note);
 }
 
-// read_place decodes a description that begins at address in the target.
-static struct image_place read_place(struct cursor description, uint64_t address)
+// read_noted_place decodes a description that begins at address in the target.
+static struct image_place read_noted_place(struct cursor description, uint64_t address)
 {
     struct image_place place = { .version = cursor_u32(&description),
                                  .size = cursor_u32(&description) };
@@ -40,7 +40,7 @@ void place_note_read(struct cursor notes, uint64_t align, uint64_t address,
         // The description's size is such that no padding follows it.
         size_t end = cursor_offset(&notes);
         places[note.type] =
-            read_place(description, address + end - sizeof(struct place_note));
+            read_noted_place(description, address + end - sizeof(struct place_note));
     }
 }
 

@@ -22,7 +22,7 @@ static const struct {
     { "open", "Reopen", "o" },
 };
 
-static void write_choices(struct text *out, const struct store_group *group)
+static void write_status_choices(struct text *out, const struct store_group *group)
 {
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         bool resolves = strcmp(choices[i].status, "resolved") == 0;
@@ -64,7 +64,7 @@ void page_triage_write(struct text *out, struct store *store,
                     " placeholder=\"the newest seen\" autocomplete=\"off\"></label>"
                     "<p class=\"buttons\"><button name=\"save\" value=\"1\""
                     " accesskey=\"s\" title=\"Access key s\">Save note</button>");
-    write_choices(out, group);
+    write_status_choices(out, group);
     html_write(out, "</p></form><details class=\"inner\"><summary>Merge and split"
                     "</summary>");
     html_write(

@@ -106,7 +106,7 @@ static void begin_source_line(struct walk *walk)
         walk->at[0] = 0;
 }
 
-static void keep_bytes(struct walk *walk, const char *bytes, size_t size)
+static void keep_source_bytes(struct walk *walk, const char *bytes, size_t size)
 {
     static const char nul[] = "\uFFFD";
     for (size_t i = 0; walk->at != NULL && i < size; i++) {
@@ -147,7 +147,7 @@ static void walk_source_part(struct walk *walk, const char *part, size_t size)
     for (size_t i = 0; i < size && walk->line <= walk->last;) {
         const char *end = memchr(part + i, '\n', size - i);
         size_t length = end != NULL ? (size_t)(end - part) - i : size - i;
-        keep_bytes(walk, part + i, length);
+        keep_source_bytes(walk, part + i, length);
         i += length + (end != NULL);
         if (end == NULL)
             return;

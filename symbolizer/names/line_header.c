@@ -52,8 +52,9 @@ static const char *line_header_string_at(struct cursor section, uint64_t offset)
     return cursor_string(&section);
 }
 
-// read_string reads a value of a string form, and poisons the input at other forms.
-static const char *read_string(struct reading *reading, uint64_t form)
+// read_header_string reads a value of a string form, and poisons the input at other
+// forms.
+static const char *read_header_string(struct reading *reading, uint64_t form)
 {
     struct cursor *input = &reading->input;
     const char *string = NULL;
@@ -98,7 +99,7 @@ static uint64_t line_header_read_number(struct reading *reading, uint64_t form)
         cursor_skip(input, (size_t)cursor_uleb128(input));
         return 0;
     default:
-        (void)read_string(reading, form);
+        (void)read_header_string(reading, form);
         return 0;
     }
 }
@@ -122,7 +123,7 @@ static enum ch_status read_row(struct reading *reading, const struct column *col
     uint64_t directory = 0;
     for (size_t i = 0; i < count; i++) {
         if (columns[i].content == DW_LNCT_path)
-            name = read_string(reading, columns[i].form);
+            name = read_header_string(reading, columns[i].form);
         else if (columns[i].content == DW_LNCT_directory_index)
             directory = line_header_read_number(reading, columns[i].form);
         else

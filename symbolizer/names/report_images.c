@@ -68,9 +68,9 @@ static json_t *hex_number(uint64_t value)
     return json_string(text);
 }
 
-// add_path sets image's path and name. A path that JSON cannot represent is left out:
-// the build ID still finds the image's debug file.
-static void add_path(json_t *image, const struct image_map_image *from)
+// add_image_path sets image's path and name. A path that JSON cannot represent is left
+// out: the build ID still finds the image's debug file.
+static void add_image_path(json_t *image, const struct image_map_image *from)
 {
     bool holds = from->path != NULL && memchr(from->path, 0, from->path_size) == NULL;
     json_t *path = holds ? json_stringn(from->path, from->path_size) : NULL;
@@ -98,7 +98,7 @@ static enum ch_status list_image(json_t *list, const struct image_map_image *fro
         json_decref(image);
         return CH_ERR_LIMIT;
     }
-    add_path(image, from);
+    add_image_path(image, from);
     add_build_id(image, from);
     (void)json_object_set_new(image, "base", hex_number(from->base));
     (void)json_object_set_new(image, "end_of_text", hex_number(from->end_of_text));

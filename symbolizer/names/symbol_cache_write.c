@@ -211,10 +211,10 @@ static enum ch_status cache_write_row(struct writer *writer, const struct writte
     return text_ok(rows) && text_ok(blocks) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// write_answer adds the frames of image at vaddr, unless they equal those of the row
-// before.
-static enum ch_status write_answer(struct writer *writer, struct symbol_image *image,
-                                   uint64_t vaddr)
+// write_cache_answer adds the frames of image at vaddr, unless they equal those of the
+// row before.
+static enum ch_status write_cache_answer(struct writer *writer,
+                                         struct symbol_image *image, uint64_t vaddr)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
     struct written row = { .offset = (uint32_t)(vaddr - writer->text_low) };
@@ -310,7 +310,7 @@ static enum ch_status write_answers(struct writer *writer, struct symbol_image *
         return CH_ERR_UNSUPPORTED;
     for (size_t i = 0; status == CH_OK && i < edges.count; i++)
         if (edges.items[i] >= text[0] && edges.items[i] < text[1])
-            status = write_answer(writer, image, edges.items[i]);
+            status = write_cache_answer(writer, image, edges.items[i]);
     return status;
 }
 

@@ -56,7 +56,7 @@ def circles(code_of):
     home = {}
     for path, code in code_of.items():
         for function in shape.functions(path, code.split("\n")):
-            if not re.search(r"\bstatic\b|^__attribute__", function.signature):
+            if "static" not in function.signature.split("(")[0].split():
                 home[function.name()] = path
     edges = set()
     for path, code in code_of.items():

@@ -157,15 +157,23 @@ def circles(includes):
                 yield f"{one}.c:1: it and {other}.c include each other"
 
 
-def print_edges(includes):
+def edges(includes):
     """How many files of a place include headers of another."""
     counts = {}
     for path, headers in includes.items():
         here = place_of(path)
         for there in {place_of(header) for header in headers} - {here}:
             counts[here, there] = counts.get((here, there), 0) + 1
-    for (here, there), count in sorted(counts.items()):
-        print(f"{here} -> {there}: {count}")
+    return counts
+
+
+def room_edges(root):
+    """Pairs of places of one folder, the first of which includes headers of the second."""
+    includes = {path: list(included(root, path))
+                for path in source_tree.files(root, (".c", ".h"))
+                if path.split("/", 1)[0] in ROOMS}
+    return {(here, there) for here, there in edges(includes)
+            if here.split("/")[0] == there.split("/")[0]}
 
 
 def check_line(path, source, line):
@@ -205,7 +213,8 @@ def main(root, show_edges):
                 problems.append(f"{path}:{number}: {problem}")
     problems += circles(includes)
     if show_edges:
-        print_edges(includes)
+        for (here, there), count in sorted(edges(includes).items()):
+            print(f"{here} -> {there}: {count}")
     source_tree.report("include_rules", problems, checked)
 
 

@@ -89,6 +89,12 @@ CASES = [
      "there is no file 'gone.c'"),
     ("comments", "base/a.c", SPDX + "\n// f calls gone_away.\n" + function("f", ""),
      "there is no 'gone_away'"),
+    ("ways", "docs/architecture.md", "```\nbase/a.c → base/b.c\n```\n",
+     "there is no base/a.c"),
+    ("ways", "docs/architecture.md", "```\nbase/circle.c → docs/architecture.md\n```\n",
+     "base/circle.c does not call docs/architecture.md"),
+    ("ways", "docs/architecture.md", "```\nagent/ → agent/live/\n```\n",
+     "agent/ does not include agent/live/"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
