@@ -88,7 +88,7 @@
         "How much of the report is printed.") \
     ROW("CRASHHOOK_ARGUMENTS", "arguments", WORD, arguments, \
         "yes", "yes or no", "no yes", \
-        "Put the arguments of functions in the report.") \
+        "Put the variables of functions in the report.") \
     ROW("CRASHHOOK_SANITIZE", "sanitize", WORD, sanitize, \
         "yes", "yes or no", "no yes", \
         "Mask home directories and secrets before anything is written.") \

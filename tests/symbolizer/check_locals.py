@@ -36,7 +36,7 @@ WAYS = {
 }
 # Of the values that gdb prints, those that are shown.
 SHOWN_AT_LEAST = 0.85
-COMPARED_AT_LEAST = 40  # a stop of each way and program
+COMPARED_AT_LEAST = 200  # of each way
 
 
 def committed():
