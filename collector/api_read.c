@@ -45,7 +45,7 @@ static json_t *group_json(const struct store_group *group)
         json_array_append_new(programs, json_string(group->programs[i]));
     return json_pack(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:o,"
-        " s:s, s:I}",
+        " s:s, s:I, s:s, s:s, s:I}",
         "id", group->id, "title", group->title, "signal", (json_int_t)group->signal,
         "count", (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
         (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
@@ -53,7 +53,9 @@ static json_t *group_json(const struct store_group *group)
         group->status, "status_release", group->status_release, "note", group->note,
         "assignee", group->assignee, "machines", (json_int_t)group->machines,
         "programs", programs, "first_release", group->first_release, "filtered_count",
-        (json_int_t)group->filtered_count);
+        (json_int_t)group->filtered_count, "status_rule",
+        group->resolved_in_it ? "in" : "after", "resolved_in", group->resolved_in,
+        "version", (json_int_t)group->version);
 }
 
 static void append_group(void *context, const struct store_group *group)
@@ -162,6 +164,21 @@ static json_t *facets_json(struct store *store, const char *id)
     return facets;
 }
 
+static void append_past(void *context, const struct store_past *past)
+{
+    json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o}", "kind", past->kind,
+                                             "who", past->other, "detail", past->detail,
+                                             "time", moment_json(past->time_ms)));
+}
+
+static json_t *history_json(struct store *store, const char *id)
+{
+    json_t *list = json_array();
+    enum ch_status status = store_list_history(store, id, append_past, list);
+    (void)status; // a group without its history is better than none
+    return list;
+}
+
 void api_get_group(struct http_request *request)
 {
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
@@ -181,6 +198,7 @@ void api_get_group(struct http_request *request)
     json_object_set_new(json, "summary", json_string(group->summary));
     json_object_set_new(json, "merged", merged);
     json_object_set_new(json, "common", common_json(store, group));
+    json_object_set_new(json, "history", history_json(store, group->id));
     json_object_set_new(json, "facets", facets_json(store, group->id));
     api_answer_json(request, 200, json);
 }

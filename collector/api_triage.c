@@ -20,6 +20,19 @@ static bool read_triage_text(struct http_request *request, const json_t *object,
     return true;
 }
 
+static bool read_triage_version(struct http_request *request, const json_t *object,
+                                struct triage *out)
+{
+    const json_t *version = json_object_get(object, "version");
+    if (version != NULL && !json_is_integer(version)) {
+        http_fail(request, 400, "version is not a number");
+        return false;
+    }
+    out->decision.versioned = version != NULL;
+    out->decision.version = json_integer_value(version);
+    return true;
+}
+
 static bool read_triage(struct http_request *request, const json_t *object,
                         struct triage *out)
 {
@@ -28,6 +41,8 @@ static bool read_triage(struct http_request *request, const json_t *object,
            read_triage_text(request, object, "release", &decision->release) &&
            read_triage_text(request, object, "note", &decision->note) &&
            read_triage_text(request, object, "assignee", &decision->assignee) &&
+           read_triage_text(request, object, "until", &out->until) &&
+           read_triage_version(request, object, out) &&
            read_triage_text(request, object, "merge_into", &out->merge_into) &&
            read_triage_text(request, object, "split", &out->split);
 }

@@ -92,8 +92,12 @@ static void write_decision(struct group_page *page, const struct store_group *gr
                               : "Changed");
         page_write_time(out, group->status_time_ms, page->now_ms);
         if (group->status_release[0] != 0)
-            html_write(out, " in release <b>%.*s</b>", PAGE_SHORT,
+            html_write(out, " %s release <b>%.*s</b>",
+                       resolved && !group->resolved_in_it ? "after" : "in", PAGE_SHORT,
                        group->status_release);
+        if (regressed && group->resolved_in[0] != 0)
+            html_write(out, ", resolved in <b>%.*s</b>", PAGE_SHORT,
+                       group->resolved_in);
         html_write(out, "</p>");
     }
     if (group->assignee[0] != 0)
@@ -155,6 +159,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
     page_common_write(out, page->store, group);
     page_facets_write(out, page->store, group->id);
     page_triage_write(out, page->store, group);
+    page_history_write(out, page->store, group->id);
     write_newest(page, group);
     html_write(out, "<section class=\"card\"><form method=\"get\" action=\"/compare\">"
                     "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"

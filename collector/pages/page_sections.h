@@ -71,5 +71,8 @@ void page_common_write(struct text *out, struct store *store,
                        const struct store_group *group);
 void page_facets_write(struct text *out, struct store *store, const char *id);
 
+// page_history_write writes what was done with a group.
+void page_history_write(struct text *out, struct store *store, const char *id);
+
 // page_images_write writes the loaded images, and what was uploaded of each.
 void page_images_write(struct text *out, const struct viewed_report *viewed);

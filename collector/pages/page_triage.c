@@ -55,13 +55,18 @@ void page_triage_write(struct text *out, struct store *store,
         out,
         "<section class=\"card triage\" id=\"triage\"><h2>Decide</h2>"
         "<form method=\"post\" action=\"/groups/%s\">"
+        "<input type=\"hidden\" name=\"version\" value=\"%lld\">"
         "<label><span>Assigned to</span><input name=\"assignee\" value=\"%.*s\""
         " maxlength=\"100\" autocomplete=\"off\"></label>"
         "<label class=\"note\"><span>Note</span><textarea name=\"note\" rows=\"2\""
         " maxlength=\"1000\">%.*s</textarea></label>",
-        group->id, STORE_ASSIGNEE_SIZE, group->assignee, STORE_NOTE_SIZE, group->note);
+        group->id, (long long)group->version, STORE_ASSIGNEE_SIZE, group->assignee,
+        STORE_NOTE_SIZE, group->note);
     html_write(out, "<label><span>Resolved in release</span><input name=\"release\""
-                    " placeholder=\"the newest seen\" autocomplete=\"off\"></label>"
+                    " placeholder=\"the next one\" autocomplete=\"off\"></label>"
+                    "<label><span>Ignored until</span><input name=\"until\""
+                    " placeholder=\"20 reports, 5 machines, 14d\""
+                    " autocomplete=\"off\"></label>"
                     "<p class=\"buttons\"><button name=\"save\" value=\"1\""
                     " accesskey=\"s\" title=\"Access key s\">Save note</button>");
     write_status_choices(out, group);
@@ -112,6 +117,8 @@ void page_post_group(struct http_request *request)
                       .release = given_field(&form, "release"),
                       .note = form_value(&form, "note"),
                       .assignee = form_value(&form, "assignee") },
+        .until = given_field(&form, "until"),
+        .version = given_field(&form, "version"),
         .merge_into = given_field(&form, "merge_into"),
         .split = given_field(&form, "split"),
     };

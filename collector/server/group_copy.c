@@ -24,6 +24,7 @@ static void copy_group(void *context, const struct store_group *group)
     out->summary = copy_string(copy, group->summary);
     out->status = copy_string(copy, group->status);
     out->status_release = copy_string(copy, group->status_release);
+    out->resolved_in = copy_string(copy, group->resolved_in);
     out->note = copy_string(copy, group->note);
     out->assignee = copy_string(copy, group->assignee);
     out->first_release = copy_string(copy, group->first_release);

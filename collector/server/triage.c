@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/triage.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/server/api.h"
 #include "collector/server/collector.h"
+#include "collector/server/group_copy.h"
+#include "collector/store/moment.h"
 
 // FOLLOW_MS is short, because it blocks a thread that also serves other connections.
-enum { FOLLOW_MS = 500 };
+enum { FOLLOW_MS = 500, UNTIL_MOST = 1000000000, SAID_OF_A_NOTE = 120 };
 
 static bool is_status(const char *status)
 {
@@ -69,7 +73,93 @@ static void follow_merge(struct store *store)
     (void)status;
 }
 
-bool triage_do(struct http_request *request, const struct triage *triage,
+// read_until reads how long a group stays ignored: more reports, more machines, or a
+// time to come.
+static bool read_until(struct http_request *request, const char *text,
+                       struct store_decision *out)
+{
+    char *unit = NULL;
+    int64_t now_ms = moment_now();
+    int64_t at_ms = 0;
+    long long number = strtoll(text, &unit, 10);
+    bool counts = number > 0 && number < UNTIL_MOST && *unit == ' ';
+    if (counts && (strcmp(unit, " reports") == 0 || strcmp(unit, " report") == 0))
+        out->more_reports = number;
+    else if (counts &&
+             (strcmp(unit, " machines") == 0 || strcmp(unit, " machine") == 0))
+        out->more_machines = number;
+    else if (moment_read(text, now_ms, &at_ms) == CH_OK && at_ms != now_ms)
+        // `14d` is read as so long ago.
+        out->until_ms = at_ms < now_ms && text[strspn(text, "0123456789")] != '-'
+                            ? 2 * now_ms - at_ms
+                            : at_ms;
+    else {
+        http_fail(request, 400,
+                  "until is not `20 reports`, `5 machines`, a time such as 14d, or a"
+                  " day such as 2026-12-01");
+        return false;
+    }
+    return true;
+}
+
+// read_extras reads the parts of a request that the store takes as numbers, and says
+// who makes it.
+static bool read_extras(struct http_request *request, struct triage *triage)
+{
+    struct store_decision *decision = &triage->decision;
+    if (request->token != HTTP_NO_TOKEN) {
+        snprintf(triage->who, sizeof(triage->who), "token %zu", request->token + 1);
+        decision->who = triage->who;
+    }
+    if (decision->release != NULL && strcmp(decision->release, "next") == 0)
+        decision->release = NULL;
+    if (triage->version != NULL) {
+        char *end = NULL;
+        decision->versioned = true;
+        decision->version = strtoll(triage->version, &end, 10);
+        if (end == triage->version || *end != 0) {
+            http_fail(request, 400, "version is not a number");
+            return false;
+        }
+    }
+    return triage->until == NULL || read_until(request, triage->until, decision);
+}
+
+// fail_changed refuses a form from a page that is out of date, with what the group is
+// now and what the form would have made of it.
+static void fail_changed(struct http_request *request, const struct triage *triage)
+{
+    CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+    const struct store_decision *sent = &triage->decision;
+    const struct store_group *now = &copy.group;
+    char notes[2][SAID_OF_A_NOTE];
+    if (group_copy_find(collector_of(request)->store, request->id, &copy) != CH_OK) {
+        http_fail(request, 409, "somebody else changed this group meanwhile");
+        return;
+    }
+    entry_copy(notes[0], sizeof(notes[0]), now->note);
+    entry_copy(notes[1], sizeof(notes[1]), sent->note != NULL ? sent->note : now->note);
+    http_fail(
+        request, 409,
+        "somebody else changed this group meanwhile: it is %s, assigned to \"%s\","
+        " with the note \"%s\"; not kept were %s, \"%s\" and \"%s\"",
+        now->status, now->assignee, notes[0],
+        sent->status != NULL ? sent->status : "no new status",
+        sent->assignee != NULL ? sent->assignee : now->assignee, notes[1]);
+}
+
+// decide_triage stores the decision.
+static bool decide_triage(struct http_request *request, const struct triage *triage)
+{
+    char error[STORE_ERROR_SIZE];
+    enum ch_status status = store_decide(collector_of(request)->store, request->id,
+                                         &triage->decision, error);
+    if (status == CH_ERR_MALFORMED)
+        fail_changed(request, triage);
+    return status != CH_ERR_MALFORMED && finish_triage(request, status, "group");
+}
+
+bool triage_do(struct http_request *request, struct triage *triage,
                char out_id[ENTRY_GROUP_SIZE])
 {
     struct store *store = collector_of(request)->store;
@@ -78,10 +168,8 @@ bool triage_do(struct http_request *request, const struct triage *triage,
         http_fail(request, 404, "there is no such group");
         return false;
     }
-    if (!check_triage(request, triage) ||
-        !finish_triage(request,
-                       store_decide(store, request->id, &triage->decision, error),
-                       "group"))
+    if (!check_triage(request, triage) || !read_extras(request, triage) ||
+        !decide_triage(request, triage))
         return false;
     if (triage->split != NULL &&
         !finish_triage(request, store_split(store, triage->split, error),

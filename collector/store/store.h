@@ -80,7 +80,13 @@ struct store_group {
         *status_release; // release it was resolved in, or seen again in; may be empty
     const char *note;
     const char *assignee;
-    const char *stack;      // the program's own functions, a line each
+    const char *stack;       // the program's own functions, a line each
+    bool resolved_in_it;     // status_release itself counts, and not only what is newer
+    const char *resolved_in; // of a regressed group: what status_release was
+    int64_t until_count;     // an ignored group is open again then; 0: no limit
+    int64_t until_machines;
+    int64_t until_ms;
+    int64_t version;        // of what people decided
     int64_t status_time_ms; // 0: it never changed
     int64_t signal;
     int64_t count;             // of all reports that were received
@@ -111,9 +117,16 @@ struct store_body {
 // store_decision is what people decide about a group; NULL leaves a part unchanged.
 struct store_decision {
     const char *status;   // open, resolved or ignored
-    const char *release;  // it is resolved in; NULL: the newest release it was seen in
+    const char *release;  // it is resolved in: a later crash in it is a regression;
+                          // NULL: in the one after the newest release it was seen in
     const char *note;     // at most STORE_NOTE_SIZE - 1 bytes
     const char *assignee; // at most STORE_ASSIGNEE_SIZE - 1 bytes
+    int64_t more_reports; // ignored until so many came; 0: whatever comes
+    int64_t more_machines;
+    int64_t until_ms; // ignored until the first crash after that time; 0: for ever
+    const char *who;  // decides, for the history; NULL: it is not known
+    bool versioned;   // only if the group's version is that:
+    int64_t version;
 };
 
 // store_merged is a fingerprint whose reports were moved to another group.
@@ -190,8 +203,9 @@ CH_CHECKED enum ch_status store_find_report(struct store *store, const char *id,
 CH_CHECKED enum ch_status store_list_merged(struct store *store, const char *id,
                                             store_merged_fn *visit, void *context);
 
-// store_decide stores a decision about a group, or returns CH_ERR_NOT_FOUND. error,
-// here and below, gets one line when the store failed.
+// store_decide stores a decision about a group, or returns CH_ERR_NOT_FOUND.
+// CH_ERR_MALFORMED: the group has another version. error, here and below, gets one line
+// when the store failed.
 CH_CHECKED enum ch_status store_decide(struct store *store, const char *id,
                                        const struct store_decision *decision,
                                        char error[STORE_ERROR_SIZE]);

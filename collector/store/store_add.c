@@ -32,6 +32,7 @@ struct found_group {
     int64_t number;
     char id[ENTRY_GROUP_SIZE];
     bool resolved;
+    bool ignored;
     char status_release[sizeof(((struct entry *)NULL)->release)];
     int64_t status_time_ms;
     char first_release[sizeof(((struct entry *)NULL)->release)];
@@ -153,6 +154,7 @@ static void take_group_row(void *context, const struct sql_row *row)
     group->number = sql_row_number(row, 0);
     entry_copy(group->id, sizeof(group->id), sql_row_text(row, 1));
     group->resolved = strcmp(sql_row_text(row, 2), "resolved") == 0;
+    group->ignored = strcmp(sql_row_text(row, 2), "ignored") == 0;
     entry_copy(group->status_release, sizeof(group->status_release),
                sql_row_text(row, 3));
     group->status_time_ms = sql_row_number(row, 4);
@@ -304,11 +306,13 @@ bool store_is_regression(const char *release, int64_t time_ms,
 {
     int order = 0;
     bool later = time_ms > status_time_ms;
+    bool itself = status_release[0] == STORE_RESOLVED_IN;
+    status_release += itself;
     if (status_release[0] == 0)
         return later;
     if (release_order(release, status_release, &order))
-        return order > 0;
-    return later && strcmp(release, status_release) != 0;
+        return order > 0 || (order == 0 && itself && later);
+    return later && (itself || strcmp(release, status_release) != 0);
 }
 
 static void regress_groups(struct sql *sql, const struct planned *planned)
@@ -323,6 +327,28 @@ static void regress_groups(struct sql *sql, const struct planned *planned)
     struct sql_value values[] = { sql_number(group->number), sql_text(entry->release),
                                   sql_number(entry->received_ms) };
     sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
+    struct sql_value past[] = {
+        sql_text(group->id), sql_number(entry->received_ms), sql_text("regressed"),
+        sql_text(""),        sql_text(entry->release),       sql_number(1),
+    };
+    sql_queue(sql, STORE_HISTORY_ADD, past, 6, NULL, NULL);
+}
+
+// end_ignoring reopens the ignored groups that have more reports or machines by now
+// than people wanted to wait for, or whose time is over.
+static void end_ignoring(struct sql *sql, const struct batch *batch, size_t count)
+{
+    const struct found_group *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct planned *planned = batch->order[i];
+        struct sql_value values[] = {
+            sql_number(planned->group->number),
+            sql_number(planned->upload->entry->received_ms),
+        };
+        if (planned->group->ignored && planned->group != last)
+            sql_queue(sql, STORE_IGNORE_END, values, 2, NULL, NULL);
+        last = planned->group;
+    }
 }
 
 // keep_first_release keeps the oldest release of a group, or, where releases have no
@@ -393,7 +419,9 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);
     }
     queue_keys(sql, batch, count);
-    return count_in_batch(sql, batch);
+    status = count_in_batch(sql, batch);
+    end_ignoring(sql, batch, count);
+    return status;
 }
 
 static enum ch_status add_batch(struct sql *sql, void *context)

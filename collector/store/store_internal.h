@@ -52,6 +52,7 @@ enum store_statement {
     STORE_REMOVE_EMPTY_DAYS,
     STORE_REMOVE_EMPTY_FACETS,
     STORE_REGRESS,
+    STORE_IGNORE_END,
     STORE_TRIAGE_FIND,
     STORE_TRIAGE_NEWEST,
     STORE_TRIAGE_SET,
@@ -155,6 +156,11 @@ struct sql_value store_list_end(const struct sql *sql, struct text *list);
 // store_queue_marks queues the marks of a report as a JSON array, which both databases
 // take apart.
 void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry);
+
+// STORE_RESOLVED_IN begins the release of a decision that names one: then a later crash
+// in that release is a regression too. Otherwise the newest release seen is meant, and
+// what is newer is one.
+#define STORE_RESOLVED_IN '='
 
 // store_is_regression is true for a crash that shows that a resolved group is back: one
 // of a newer release, or, where releases have no order, a later crash.

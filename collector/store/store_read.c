@@ -19,12 +19,18 @@ enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 15 };
 #define GROUP_COLUMNS                                                                  \
     "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
     " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
-    " g.assignee, g.machines, g.first_release, g.stack"
+    " g.assignee, g.machines, g.first_release, g.stack, g.resolved_in,"                \
+    " g.until_count, g.until_machines, g.until_time, g.version"
 enum {
     GROUP_NUMBER = 8,
     GROUP_MACHINES = 14,
     GROUP_FIRST_RELEASE,
     GROUP_STACK,
+    GROUP_RESOLVED_IN,
+    GROUP_UNTIL_COUNT,
+    GROUP_UNTIL_MACHINES,
+    GROUP_UNTIL_TIME,
+    GROUP_VERSION,
     GROUP_PLACE
 };
 
@@ -202,30 +208,44 @@ static enum ch_status gather_rows(const struct listing *listing, int64_t number,
     return status == CH_OK ? count_filtered(listing, number, &out->group) : status;
 }
 
+// read_release reads the release of a decision.
+static const char *read_release(const struct sql_row *row, int column)
+{
+    const char *release = sql_row_text(row, column);
+    return release + (release[0] == STORE_RESOLVED_IN);
+}
+
 static void list_group(void *context, const struct sql_row *row)
 {
     struct listing *listing = context;
     if (!takes_row(listing))
         return;
-    struct gathered gathered = { .group = {
-                                     .id = sql_row_text(row, 0),
-                                     .title = sql_row_text(row, 1),
-                                     .summary = sql_row_text(row, 2),
-                                     .status = sql_row_text(row, 3),
-                                     .signal = sql_row_number(row, 4),
-                                     .count = sql_row_number(row, 5),
-                                     .first_seen_ms = sql_row_number(row, 6),
-                                     .last_seen_ms = sql_row_number(row, 7),
-                                     .kept = sql_row_number(row, 9),
-                                     .status_release = sql_row_text(row, 10),
-                                     .status_time_ms = sql_row_number(row, 11),
-                                     .note = sql_row_text(row, 12),
-                                     .assignee = sql_row_text(row, 13),
-                                     .machines = sql_row_number(row, GROUP_MACHINES),
-                                     .first_release =
-                                         sql_row_text(row, GROUP_FIRST_RELEASE),
-                                     .stack = sql_row_text(row, GROUP_STACK),
-                                 } };
+    struct gathered
+        gathered = { .group = {
+                         .id = sql_row_text(row, 0),
+                         .title = sql_row_text(row, 1),
+                         .summary = sql_row_text(row, 2),
+                         .status = sql_row_text(row, 3),
+                         .signal = sql_row_number(row, 4),
+                         .count = sql_row_number(row, 5),
+                         .first_seen_ms = sql_row_number(row, 6),
+                         .last_seen_ms = sql_row_number(row, 7),
+                         .kept = sql_row_number(row, 9),
+                         .status_release = read_release(row, 10),
+                         .resolved_in_it =
+                             sql_row_text(row, 10)[0] == STORE_RESOLVED_IN,
+                         .resolved_in = read_release(row, GROUP_RESOLVED_IN),
+                         .status_time_ms = sql_row_number(row, 11),
+                         .note = sql_row_text(row, 12),
+                         .assignee = sql_row_text(row, 13),
+                         .machines = sql_row_number(row, GROUP_MACHINES),
+                         .first_release = sql_row_text(row, GROUP_FIRST_RELEASE),
+                         .stack = sql_row_text(row, GROUP_STACK),
+                         .until_count = sql_row_number(row, GROUP_UNTIL_COUNT),
+                         .until_machines = sql_row_number(row, GROUP_UNTIL_MACHINES),
+                         .until_ms = sql_row_number(row, GROUP_UNTIL_TIME),
+                         .version = sql_row_number(row, GROUP_VERSION),
+                     } };
     listing->last_place = sql_row_number(row, GROUP_PLACE);
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
     // A group without its trend is better than no group.

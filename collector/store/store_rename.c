@@ -248,7 +248,7 @@ static void note_decision(struct sql *sql, const struct decision *group,
 {
     struct text CH_CLEANUP(text_deinit) detail = { 0 };
     text_appendf(&detail, "%s%s%s", of->status, of->release[0] != 0 ? " in " : "",
-                 of->release);
+                 of->release + (of->release[0] == STORE_RESOLVED_IN));
     if (of->assignee[0] != 0)
         text_appendf(&detail, ", assigned to %s", of->assignee);
     if (of->note[0] != 0)

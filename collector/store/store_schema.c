@@ -206,15 +206,24 @@ static const char postgres_naming[] =
     NAMING_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "",
                   "CAST(extract(epoch FROM now()) AS bigint) * 1000");
 
+// Decisions that hold: what a group that came back was resolved in, how long an ignored
+// one stays so, and a number that each change of a decision increases.
+static const char decisions[] =
+    "ALTER TABLE groups ADD COLUMN resolved_in text NOT NULL DEFAULT '';"
+    "ALTER TABLE groups ADD COLUMN until_count bigint NOT NULL DEFAULT 0;"
+    "ALTER TABLE groups ADD COLUMN until_machines bigint NOT NULL DEFAULT 0;"
+    "ALTER TABLE groups ADD COLUMN until_time bigint NOT NULL DEFAULT 0;"
+    "ALTER TABLE groups ADD COLUMN version bigint NOT NULL DEFAULT 0;";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
-                     sqlite_naming },
+                     sqlite_naming, decisions },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
-                       postgres_naming },
+                       postgres_naming, decisions },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

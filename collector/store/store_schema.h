@@ -25,7 +25,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 6
+#define STORE_SCHEMA_VERSION 7
 
 // STORE_PLAIN_FACETS selects group_number, kind, value, time: what those reports r for
 // which `condition` is true have in their columns and tags.

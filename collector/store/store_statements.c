@@ -178,12 +178,23 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
         WITH_LIST("DELETE FROM facets WHERE NOT EXISTS(SELECT 1 FROM groups g"
                   " WHERE g.number = group_number) AND group_number ",
                   ""),
-    [STORE_REGRESS] = { "UPDATE groups SET status = 'regressed', status_release = ?2,"
-                        " status_time = ?3 WHERE number = ?1 AND status = 'resolved'",
+    [STORE_REGRESS] = { "UPDATE groups SET status = 'regressed', resolved_in ="
+                        " status_release, status_release = ?2, status_time = ?3,"
+                        " version = version + 1 WHERE number = ?1 AND status = "
+                        "'resolved'",
                         NULL },
 
+    [STORE_IGNORE_END] = { "UPDATE groups SET status = 'open', status_time = ?2,"
+                           " version = version + 1, until_count = 0, until_machines ="
+                           " 0, until_time = 0 WHERE number = ?1 AND status ="
+                           " 'ignored' AND ((until_count > 0 AND count >= until_count)"
+                           " OR (until_machines > 0 AND machines >= until_machines)"
+                           " OR (until_time > 0 AND until_time <= ?2))",
+                           NULL },
+
     [STORE_TRIAGE_FIND] = { "SELECT number, status, status_release, note, assignee,"
-                            " fingerprint FROM groups WHERE number ="
+                            " fingerprint, version, count, machines, until_count,"
+                            " until_machines, until_time FROM groups WHERE number ="
                             " " FOUND_GROUP("?1"),
                             NULL },
     [STORE_TRIAGE_NEWEST] = { "SELECT value FROM facets WHERE group_number = ?1"
@@ -191,7 +202,9 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                               NULL },
     [STORE_TRIAGE_SET] = { "UPDATE groups SET status = ?2, status_release = ?3,"
                            " status_time = CASE WHEN status = ?2 THEN status_time ELSE"
-                           " ?4 END, note = ?5, assignee = ?6 WHERE number = ?1",
+                           " ?4 END, note = ?5, assignee = ?6, until_count = ?7,"
+                           " until_machines = ?8, until_time = ?9,"
+                           " version = version + 1 WHERE number = ?1",
                            NULL },
 
     // In the next three ?1 is the number of the group that ends and ?2 of the one that

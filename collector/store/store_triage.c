@@ -6,6 +6,8 @@
 #include "collector/store/release_order.h"
 #include "collector/store/store_move.h"
 
+enum { HISTORY_DETAIL = 300 };
+
 // decided is a group as a decision finds it.
 struct decided {
     int64_t number; // 0: there is none
@@ -14,6 +16,12 @@ struct decided {
     char release[sizeof(((struct entry *)NULL)->release)];
     char note[STORE_NOTE_SIZE];
     char assignee[STORE_ASSIGNEE_SIZE];
+    int64_t version;
+    int64_t count;
+    int64_t machines;
+    int64_t until_count;
+    int64_t until_machines;
+    int64_t until_ms;
 };
 
 struct deciding {
@@ -32,6 +40,12 @@ static void take_triaged_group(void *context, const struct sql_row *row)
     entry_copy(group->note, sizeof(group->note), sql_row_text(row, 3));
     entry_copy(group->assignee, sizeof(group->assignee), sql_row_text(row, 4));
     entry_copy(group->id, sizeof(group->id), sql_row_text(row, 5));
+    group->version = sql_row_number(row, 6);
+    group->count = sql_row_number(row, 7);
+    group->machines = sql_row_number(row, 8);
+    group->until_count = sql_row_number(row, 9);
+    group->until_machines = sql_row_number(row, 10);
+    group->until_ms = sql_row_number(row, 11);
 }
 
 static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
@@ -64,11 +78,72 @@ static void apply_triage(struct deciding *deciding)
         entry_copy(group->assignee, sizeof(group->assignee), decision->assignee);
     if (decision->status == NULL)
         return;
-    const char *release = "";
-    if (strcmp(decision->status, "resolved") == 0)
-        release = decision->release != NULL ? decision->release : deciding->newest;
+    char release[sizeof(group->release) + 1] = "";
+    bool resolved = strcmp(decision->status, "resolved") == 0;
+    bool ignored = strcmp(decision->status, "ignored") == 0;
+    if (resolved && decision->release != NULL)
+        (void)snprintf(release, sizeof(release), "%c%s", STORE_RESOLVED_IN,
+                       decision->release);
+    else if (resolved)
+        entry_copy(release, sizeof(release), deciding->newest);
     entry_copy(group->release, sizeof(group->release), release);
     entry_copy(group->status, sizeof(group->status), decision->status);
+    group->until_count = ignored && decision->more_reports > 0
+                             ? group->count + decision->more_reports
+                             : 0;
+    group->until_machines = ignored && decision->more_machines > 0
+                                ? group->machines + decision->more_machines
+                                : 0;
+    group->until_ms = ignored ? decision->until_ms : 0;
+}
+
+// note_change adds a line to the history of the group, if there is anything to say.
+static void note_change(struct sql *sql, const struct deciding *deciding,
+                        const char *kind, const char *detail)
+{
+    const char *who = deciding->decision->who;
+    char cut[HISTORY_DETAIL];
+    if (detail == NULL)
+        return;
+    entry_copy(cut, sizeof(cut), detail);
+    struct sql_value values[] = { sql_text(deciding->group.id),
+                                  sql_number(moment_now()),
+                                  sql_text(kind),
+                                  sql_text(who != NULL ? who : ""),
+                                  sql_text(cut),
+                                  sql_number(1) };
+    sql_queue(sql, STORE_HISTORY_ADD, values, 6, NULL, NULL);
+}
+
+// note_changes adds what differs from the group as it was.
+static void note_changes(struct sql *sql, const struct deciding *deciding,
+                         const struct decided *before)
+{
+    const struct decided *group = &deciding->group;
+    bool itself = group->release[0] == STORE_RESOLVED_IN;
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
+    text_append_string(&status, group->status);
+    if (group->release[itself] != 0)
+        text_appendf(&status, " %s %s", itself ? "in" : "after",
+                     group->release + itself);
+    if (group->until_count != 0)
+        text_appendf(&status, " until report %lld", (long long)group->until_count);
+    if (group->until_machines != 0)
+        text_appendf(&status, " until machine %lld", (long long)group->until_machines);
+    if (group->until_ms != 0)
+        text_append_string(&status, " for a time");
+    if (deciding->decision->status != NULL)
+        note_change(sql, deciding, "status", text_ok(&status) ? status.bytes : NULL);
+    if (strcmp(group->assignee, before->assignee) != 0)
+        note_change(sql, deciding, "assignee", group->assignee);
+    if (strcmp(group->note, before->note) != 0)
+        note_change(sql, deciding, "note", group->note);
+}
+
+static bool changes_nothing(const struct store_decision *decision)
+{
+    return decision->status == NULL && decision->note == NULL &&
+           decision->assignee == NULL;
 }
 
 static enum ch_status decide_status(struct sql *sql, void *context)
@@ -84,14 +159,23 @@ static enum ch_status decide_status(struct sql *sql, void *context)
     status = sql_flush(sql);
     if (status != CH_OK)
         return status;
+    const struct decided before = *group;
+    if (deciding->decision->versioned && deciding->decision->version != group->version)
+        return CH_ERR_MALFORMED;
+    if (changes_nothing(deciding->decision))
+        return CH_OK;
     apply_triage(deciding);
     struct sql_value values[] = { number,
                                   sql_text(group->status),
                                   sql_text(group->release),
                                   sql_number(moment_now()),
                                   sql_text(group->note),
-                                  sql_text(group->assignee) };
-    sql_queue(sql, STORE_TRIAGE_SET, values, 6, NULL, NULL);
+                                  sql_text(group->assignee),
+                                  sql_number(group->until_count),
+                                  sql_number(group->until_machines),
+                                  sql_number(group->until_ms) };
+    sql_queue(sql, STORE_TRIAGE_SET, values, 9, NULL, NULL);
+    note_changes(sql, deciding, &before);
     return sql_flush(sql);
 }
 

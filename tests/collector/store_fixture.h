@@ -127,6 +127,7 @@ struct seen {
     char release[2][16];
     char status[16];
     char status_release[32];
+    char resolved_in[32];
     char note[64];
     char assignee[16];
     char body[64];
@@ -150,6 +151,8 @@ static inline void see_group(void *context, const struct store_group *group)
     (void)snprintf(seen->status, sizeof(seen->status), "%s", group->status);
     (void)snprintf(seen->status_release, sizeof(seen->status_release), "%s",
                    group->status_release);
+    (void)snprintf(seen->resolved_in, sizeof(seen->resolved_in), "%s",
+                   group->resolved_in);
     (void)snprintf(seen->note, sizeof(seen->note), "%s", group->note);
     (void)snprintf(seen->assignee, sizeof(seen->assignee), "%s", group->assignee);
     for (size_t i = 0; i < 2 && i < group->release_count; i++)

@@ -330,7 +330,7 @@ class Pages(unittest.TestCase):
             self.browser.type("[name=assignee]", "kim")
             self.browser.click("[value=resolved]")
             text = self.browser.evaluate("document.body.innerText")
-            for expected in ("resolved", "in release 1.0", "see <b>#12</b>\nsecond line",
+            for expected in ("resolved", "after release 1.0", "see <b>#12</b>\nsecond line",
                              "Assigned to kim", "Reopen"):
                 self.assertIn(expected, text)
             self.browser.screenshot(os.path.join(FOLDER, "resolved.png"))

@@ -112,6 +112,82 @@ static void a_group_resolved_in_a_release_to_come_waits_for_a_newer_one(void **s
     assert_string_equal(find_group(fixture, "aaaaaaaa").status, "regressed");
 }
 
+static void a_group_resolved_in_a_release_regresses_in_that_one_too(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1.4.2"), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa",
+               (struct store_decision){ .status = "resolved", .release = "1.4.3" }),
+        CH_OK);
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.status_release, "1.4.3");
+    assert_true(seen.group.resolved_in_it);
+    // A crash of that release from before the decision says nothing.
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1.4.3"), STORE_ADDED);
+    fixture->now_ms = moment_now() + 60000;
+    assert_int_equal(add_release(fixture, 3, "aaaaaaaa", "1.4.2"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "resolved");
+    assert_int_equal(add_release(fixture, 4, "aaaaaaaa", "1.4.3"), STORE_ADDED);
+    seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.status, "regressed");
+    assert_string_equal(seen.status_release, "1.4.3");
+    assert_string_equal(seen.resolved_in, "1.4.3");
+}
+
+static void an_ignored_group_is_open_again_when_enough_came(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_int_equal(
+        decide(fixture, "aaaaaaaa",
+               (struct store_decision){ .status = "ignored", .more_reports = 2 }),
+        CH_OK);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "ignored");
+    assert_int_equal(add_release(fixture, 3, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "open");
+}
+
+static void
+an_ignored_group_is_open_again_on_enough_machines_or_after_its_time(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1"), STORE_ADDED);
+    struct store_decision decision = { .status = "ignored", .more_machines = 1 };
+    assert_int_equal(decide(fixture, "aaaaaaaa", decision), CH_OK);
+    assert_int_equal(add_release(fixture, 2, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "ignored");
+    struct entry entry = make_entry(fixture, 3, "aaaaaaaa", 0);
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "another");
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "open");
+
+    decision = (struct store_decision){ .status = "ignored",
+                                        .until_ms = fixture->now_ms + 500 };
+    assert_int_equal(decide(fixture, "aaaaaaaa", decision), CH_OK);
+    assert_int_equal(add_release(fixture, 4, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "ignored");
+    fixture->now_ms += 1000;
+    assert_int_equal(add_release(fixture, 5, "aaaaaaaa", "1"), STORE_ADDED);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").status, "open");
+}
+
+static void a_decision_about_an_older_version_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(add_release(fixture, 1, "aaaaaaaa", "1"), STORE_ADDED);
+    struct store_decision first = { .note = "mine", .versioned = true, .who = "kim" };
+    struct store_decision second = { .note = "other", .versioned = true };
+    assert_int_equal(decide(fixture, "aaaaaaaa", first), CH_OK);
+    assert_int_equal(decide(fixture, "aaaaaaaa", second), CH_ERR_MALFORMED);
+    struct seen seen = find_group(fixture, "aaaaaaaa");
+    assert_string_equal(seen.note, "mine");
+    second.version = seen.group.version;
+    assert_int_equal(decide(fixture, "aaaaaaaa", second), CH_OK);
+    assert_string_equal(find_group(fixture, "aaaaaaaa").note, "other");
+}
+
 static void without_releases_a_later_crash_regresses(void **state)
 {
     struct fixture *fixture = *state;
@@ -453,6 +529,10 @@ int main(void)
         STORE_TEST(lists_are_narrowed_by_status),
         STORE_TEST(a_resolved_group_regresses_in_a_newer_release_alone),
         STORE_TEST(a_group_resolved_in_a_release_to_come_waits_for_a_newer_one),
+        STORE_TEST(a_group_resolved_in_a_release_regresses_in_that_one_too),
+        STORE_TEST(an_ignored_group_is_open_again_when_enough_came),
+        STORE_TEST(an_ignored_group_is_open_again_on_enough_machines_or_after_its_time),
+        STORE_TEST(a_decision_about_an_older_version_is_refused),
         STORE_TEST(without_releases_a_later_crash_regresses),
         STORE_TEST(ignored_groups_stay_ignored),
         STORE_TEST(merging_moves_reports_and_figures),

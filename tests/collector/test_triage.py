@@ -57,6 +57,47 @@ class Deciding(unittest.TestCase):
         _, listed = self.collector.json("GET", "/api/v1/groups?status=regressed")
         self.assertEqual([g["id"] for g in listed["groups"]], ["aaaaaaa1"])
 
+    def test_a_form_of_an_old_page_is_refused_with_both_versions(self):
+        send(self.collector, 41, "cccccc01")
+        page = self.collector.request("GET", "/groups/cccccc01")[2].decode()
+        version = re.search(r'name="version" value="(\d+)"', page).group(1)
+        status, _, _ = form(self.collector, "/groups/cccccc01", version=version,
+                            note="of a colleague", assignee="lee")
+        self.assertEqual(status, 303)
+        status, _, page = form(self.collector, "/groups/cccccc01", version=version,
+                               note="my own", assignee="kim", status="ignored")
+        self.assertEqual(status, 409)
+        for words in ("of a colleague", "lee", "my own", "kim", "ignored"):
+            self.assertIn(words, page.decode())
+        self.assertEqual(self.group("cccccc01")["note"], "of a colleague")
+        status, answer = self.ask("cccccc01", version=0, note="x")
+        self.assertEqual(status, 409, answer)
+        status, answer = self.ask("cccccc01", version=self.group("cccccc01")["version"],
+                                  note="x")
+        self.assertEqual((status, answer["note"]), (200, "x"))
+
+    def test_what_was_done_is_in_the_history(self):
+        send(self.collector, 42, "cccccc02", release="1.0")
+        self.ask("cccccc02", status="resolved", release="1.1", assignee="kim")
+        self.ask("cccccc02", status="ignored", until="20 reports")
+        kinds = [(line["kind"], line["detail"]) for line in
+                 self.group("cccccc02")["history"]]
+        self.assertEqual(sorted(kinds), [("assignee", "kim"),
+                                         ("status", "ignored until report 21"),
+                                         ("status", "resolved in 1.1")])
+        page = self.collector.request("GET", "/groups/cccccc02")[2].decode()
+        self.assertIn("Now resolved in 1.1", page)
+
+    def test_how_long_a_group_is_ignored_is_understood_or_refused(self):
+        send(self.collector, 43, "cccccc03")
+        for until in ("20 reports", "1 machine", "14d", "2099-01-01"):
+            status, answer = self.ask("cccccc03", status="ignored", until=until)
+            self.assertEqual(status, 200, answer)
+        for until in ("soon", "-1 reports", "20", "20 hours"):
+            status, answer = self.ask("cccccc03", status="ignored", until=until)
+            self.assertEqual(status, 400, answer)
+            self.assertIn("until is not", answer["error"])
+
     def test_groups_are_merged_and_split(self):
         send(self.collector, 11, "bbbbbbb1")
         send(self.collector, 12, "bbbbbbb2")
