@@ -240,7 +240,7 @@ static void write_crashed_thread(const struct render *render)
     pen_set(&render->pen, PEN_PLAIN);
     render_frames_write(&frames, thread);
     if (render->preset == PRESET_FRIENDLY && frame != NULL)
-        render_source_write(&render->pen, frame);
+        render_source_write(&render->pen, render->report, frame);
 }
 
 // register_padding is the space that fills a register's value up to its column.

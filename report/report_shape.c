@@ -87,6 +87,7 @@ const struct report_shape_member report_shape_frame[] = {
     { "raw_name", REPORT_SHAPE_STRING, false },
     { "function_offset", REPORT_SHAPE_INTEGER, false },
     { "file", REPORT_SHAPE_STRING, false },
+    { "file_md5", REPORT_SHAPE_STRING, false },
     { "line", REPORT_SHAPE_INTEGER, false },
     { "column", REPORT_SHAPE_INTEGER, false },
     { "inline", REPORT_SHAPE_FLAG, false },

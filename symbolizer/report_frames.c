@@ -9,10 +9,10 @@
 #include "formats/cbf.h"
 
 // The keys that naming adds to a frame, and removes again when it starts over.
-static const char *const named_keys[] = { "function",     "raw_name", "function_offset",
-                                          "file",         "line",     "column",
-                                          "inline",       "system",   "rule",
-                                          "symbol_status" };
+static const char *const named_keys[] = { "function", "raw_name",     "function_offset",
+                                          "file",     "file_md5",     "line",
+                                          "column",   "inline",       "system",
+                                          "rule",     "symbol_status" };
 
 // set_hex sets a member to a number in the form of addresses.
 static enum ch_status set_hex(json_t *object, const char *key, uint64_t value)

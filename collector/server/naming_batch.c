@@ -137,8 +137,8 @@ static void name_places(struct batch_naming *naming)
 static void append_named(json_t *out, const json_t *frame, const json_t *names)
 {
     static const char *const members[] = { "function", "raw_name", "function_offset",
-                                           "file",     "line",     "column",
-                                           "inline" };
+                                           "file",     "file_md5", "line",
+                                           "column",   "inline" };
     for (size_t i = 0; i < json_array_size(names); i++) {
         const json_t *name = json_array_get(names, i);
         json_t *copy = json_copy((json_t *)(uintptr_t)frame);

@@ -22,6 +22,7 @@ struct access {
     const json_t *registers; // of the crashed thread
     uint64_t pc;
     struct instruction instruction;
+    bool before_trap;                          // ud2 follows the instruction
     const struct instruction_operand *operand; // NULL: none is to blame
     uint64_t address;                          // of the operand
 };
@@ -139,13 +140,14 @@ static void note_jump_target(const struct access *access, const char *by,
 }
 
 // is_null says whether the operand's pointer was null: its base register, or the
-// constant 0 where it has none.
+// constant 0 where it has none. Where gcc finds that a pointer is null on some path, it
+// leaves the access to a member at a constant address, and a ud2 after it.
 static bool is_null(const struct access *access)
 {
     const struct instruction_operand *operand = access->operand;
     uint64_t base;
     if (operand->base[0] == 0)
-        return operand->displacement == 0;
+        return operand->displacement == 0 || access->before_trap;
     return instruction_register(access->registers, operand->base, &base) && base == 0;
 }
 
@@ -334,7 +336,11 @@ static enum ch_status access_decode(const json_t *from, struct access *access)
     enum ch_status status = hex_decode(hex, digits, bytes, sizeof(bytes), &size);
     if (status != CH_OK)
         return status;
-    return instruction_decode_guarded(bytes, size, &access->instruction);
+    status = instruction_decode_guarded(bytes, size, &access->instruction);
+    size_t length = access->instruction.length;
+    access->before_trap = status == CH_OK && length + 2 <= size &&
+                          bytes[length] == 0x0f && bytes[length + 1] == 0x0b;
+    return status;
 }
 
 bool diagnosis_access(json_t *report, json_t *crash)

@@ -62,10 +62,10 @@ static void name_place(char out[static INSTRUCTION_NAME_MAX], const char *name)
     (void)snprintf(out, INSTRUCTION_NAME_MAX, "%s", name);
 }
 
-// read_place reads what follows ModRM: the operand's address. A displacement of one
-// byte counts in units of the operand's size.
-static void read_place(struct cursor *c, const struct evex *evex, uint8_t modrm,
-                       struct instruction_operand *out)
+// read_compare_operand reads what follows ModRM: the operand's address. A displacement
+// of one byte counts in units of the operand's size.
+static void read_compare_operand(struct cursor *c, const struct evex *evex,
+                                 uint8_t modrm, struct instruction_operand *out)
 {
     enum { HAS_SIB = 4, NO_BASE = 5, NO_INDEX = 4 };
     unsigned mod = modrm >> 6;
@@ -108,7 +108,7 @@ enum ch_status instruction_compare_decode(const uint8_t *bytes, size_t size,
     struct instruction_operand memory = { .memory = true,
                                           .access = OPERAND_READ,
                                           .size = (uint16_t)bytes_read };
-    read_place(&c, &evex, modrm, &memory);
+    read_compare_operand(&c, &evex, modrm, &memory);
     uint8_t predicate = cursor_u8(&c);
     if (!cursor_ok(&c))
         return CH_ERR_MALFORMED;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+#include "base/md5.h"
 #include "base/text.h"
 #include "report/sanitize.h"
 #include "report/system_image.h"
@@ -41,6 +43,11 @@ static int set_position(json_t *object, const struct symbol_frame *frame,
     int failed = 0;
     if (frame->file != NULL)
         failed |= set_file(object, frame->file, home);
+    if (frame->file != NULL && frame->file_md5 != NULL) {
+        char hex[2 * MD5_SIZE + 1];
+        hex_encode(frame->file_md5, MD5_SIZE, hex);
+        failed |= json_object_set_new(object, "file_md5", json_string(hex));
+    }
     if (frame->file != NULL && frame->line != 0)
         failed |= json_object_set_new(object, "line", json_integer(frame->line));
     if (frame->file != NULL && frame->line != 0 && frame->column != 0)

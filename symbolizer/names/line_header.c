@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/md5.h"
 
 enum { FORMATS_MAX = 32 };
 
@@ -32,13 +33,13 @@ static enum ch_status add_directory(struct line_files *files, const char *name)
 }
 
 static enum ch_status line_header_add_file(struct line_files *files, const char *name,
-                                           uint64_t directory)
+                                           uint64_t directory, const uint8_t *md5)
 {
     if (!array_reserve(&files->items, &files->capacity, files->count,
                        sizeof(files->items[0])))
         return CH_ERR_NO_MEMORY;
     files->items[files->count++] =
-        (struct line_file){ .name = name, .directory = directory };
+        (struct line_file){ .name = name, .directory = directory, .md5 = md5 };
     return CH_OK;
 }
 
@@ -121,8 +122,11 @@ static enum ch_status read_row(struct reading *reading, const struct column *col
 {
     const char *name = "";
     uint64_t directory = 0;
+    const uint8_t *md5 = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (columns[i].content == DW_LNCT_path)
+        if (columns[i].content == DW_LNCT_MD5 && columns[i].form == DW_FORM_data16)
+            md5 = cursor_take(&reading->input, MD5_SIZE);
+        else if (columns[i].content == DW_LNCT_path)
             name = read_header_string(reading, columns[i].form);
         else if (columns[i].content == DW_LNCT_directory_index)
             directory = line_header_read_number(reading, columns[i].form);
@@ -131,7 +135,7 @@ static enum ch_status read_row(struct reading *reading, const struct column *col
     }
     if (!cursor_ok(&reading->input))
         return CH_ERR_TRUNCATED;
-    return is_file ? line_header_add_file(reading->files, name, directory)
+    return is_file ? line_header_add_file(reading->files, name, directory, md5)
                    : add_directory(reading->files, name);
 }
 
@@ -166,7 +170,7 @@ static enum ch_status read_lists(struct reading *reading)
         (void)cursor_uleb128(input); // its time of modification
         (void)cursor_uleb128(input); // its size
         if (cursor_ok(input))
-            status = line_header_add_file(reading->files, name, directory);
+            status = line_header_add_file(reading->files, name, directory, NULL);
     }
     if (status == CH_OK && !cursor_ok(input))
         status = CH_ERR_TRUNCATED;

@@ -25,7 +25,8 @@ struct line_source {
 struct line_file {
     const char *name;
     uint64_t directory;
-    char *path; // with its directory; NULL: not made yet
+    char *path;         // with its directory; NULL: not made yet
+    const uint8_t *md5; // of its contents, MD5_SIZE bytes; NULL: not known
 };
 
 // line_files are the directories and files that rows refer to by number.

@@ -249,14 +249,34 @@ static char *line_join(const char *directory, char *path)
     return size < 0 ? NULL : joined;
 }
 
+// first_number is what files and directories are numbered from: up to DWARF 4, where
+// directory 0 is the unit's own, from 1, in version 5 from 0.
+static uint64_t first_number(const struct line_table *table)
+{
+    return table->files.version < 5 ? 1 : 0;
+}
+
+// file_of_number gives the file of that number, or NULL.
+static struct line_file *file_of_number(const struct line_table *table, uint64_t number)
+{
+    uint64_t first = first_number(table);
+    return number < first || number - first >= table->files.count
+               ? NULL
+               : &table->files.items[number - first];
+}
+
+const uint8_t *line_table_md5(const struct line_table *table, uint64_t number)
+{
+    const struct line_file *file = file_of_number(table, number);
+    return file != NULL ? file->md5 : NULL;
+}
+
 const char *line_table_file(struct line_table *table, uint64_t number)
 {
-    // Up to DWARF 4 files and directories are numbered from 1, and directory 0 is the
-    // unit's own; in version 5 both are numbered from 0.
-    uint64_t first = table->files.version < 5 ? 1 : 0;
-    if (number < first || number - first >= table->files.count)
+    uint64_t first = first_number(table);
+    struct line_file *file = file_of_number(table, number);
+    if (file == NULL)
         return NULL;
-    struct line_file *file = &table->files.items[number - first];
     if (file->path != NULL)
         return file->path;
     char *path = strdup(file->name);

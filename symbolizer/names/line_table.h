@@ -48,3 +48,7 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
 // line_table_file gives the path of the file of that number, or NULL. It lives as long
 // as table.
 const char *line_table_file(struct line_table *table, uint64_t number);
+
+// line_table_md5 gives the MD5 of the contents of the file of that number, MD5_SIZE
+// bytes, or NULL. It lives as long as what the table was read from.
+const uint8_t *line_table_md5(const struct line_table *table, uint64_t number);

@@ -8,11 +8,12 @@
 
 #include "base/crc32c.h"
 #include "base/cursor.h"
+#include "base/md5.h"
 
 enum {
     PAGE_CHECKSUM_SIZE = 4,
     FUNCTION_SIZE = 8,
-    FILE_SIZE = 4,
+    FILE_SIZE = 20,
     NODE_SIZE_MAX = 64,
     STRING_MAX = 32 << 20, // more than any name
 };
@@ -263,11 +264,15 @@ static enum ch_status symbol_cache_find_row(struct symbol_cache *cache, uint32_t
     return found ? CH_OK : CH_ERR_MALFORMED;
 }
 
-// symbol_cache_find_file gives the name of file number, counted from 1; 0 is none.
+// symbol_cache_find_file stores the name and sum of file number, counted from 1, in
+// frame; 0 is none.
 static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
-                                             uint64_t number, const char **out)
+                                             uint64_t number,
+                                             struct symbol_frame *frame)
 {
-    *out = NULL;
+    static const uint8_t unknown[MD5_SIZE];
+    frame->file = NULL;
+    frame->file_md5 = NULL;
     if (number == 0)
         return CH_OK;
     if (number > cache->sections[SYMBOL_CACHE_FILES].size / FILE_SIZE)
@@ -275,9 +280,11 @@ static enum ch_status symbol_cache_find_file(struct symbol_cache *cache,
     struct cursor c =
         checked_bytes(cache, SYMBOL_CACHE_FILES, (number - 1) * FILE_SIZE, FILE_SIZE);
     uint32_t name = cursor_u32(&c);
+    const uint8_t *md5 = cursor_take(&c, MD5_SIZE);
     if (!cursor_ok(&c))
         return CH_ERR_MALFORMED;
-    return find_string(cache, SYMBOL_CACHE_NAMES, name, out);
+    frame->file_md5 = memcmp(md5, unknown, MD5_SIZE) != 0 ? md5 : NULL;
+    return find_string(cache, SYMBOL_CACHE_NAMES, name, &frame->file);
 }
 
 // symbol_cache_find_function gives the name of function number, counted from 1; 0 is
@@ -335,8 +342,7 @@ static enum ch_status read_node(struct symbol_cache *cache, uint64_t *node,
     *caller =
         (struct symbol_frame){ .line = (uint32_t)line, .column = (uint32_t)column };
     enum ch_status status = symbol_cache_find_function(cache, function, frame);
-    return status == CH_OK ? symbol_cache_find_file(cache, file, &caller->file)
-                           : status;
+    return status == CH_OK ? symbol_cache_find_file(cache, file, caller) : status;
 }
 
 enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
@@ -353,7 +359,7 @@ enum ch_status symbol_cache_find(struct symbol_cache *cache, uint64_t vaddr,
     }
     struct symbol_frame next = { .line = (uint32_t)row.line,
                                  .column = (uint32_t)row.column };
-    enum ch_status status = symbol_cache_find_file(cache, row.file, &next.file);
+    enum ch_status status = symbol_cache_find_file(cache, row.file, &next);
     while (status == CH_OK && row.node != 0 && count < SYMBOL_FRAMES_MAX) {
         next.entry = next.start = vaddr;
         frames[count] = next;

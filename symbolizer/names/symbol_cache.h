@@ -17,7 +17,7 @@
 #include "symbolizer/names/symbol_frame.h"
 
 enum {
-    SYMBOL_CACHE_VERSION = 3,
+    SYMBOL_CACHE_VERSION = 4,
     SYMBOL_CACHE_HEADER_SIZE = 176,
     SYMBOL_CACHE_PAGE = 4096,
     SYMBOL_CACHE_BLOCK_ROWS = 32, // rows that are decoded in sequence
@@ -36,7 +36,7 @@ enum symbol_cache_section {
     SYMBOL_CACHE_ROWS,         // by address: node, file, line, column
     SYMBOL_CACHE_NODES,        // a frame, and the one that it was inlined into
     SYMBOL_CACHE_FUNCTIONS,    // name and linker's name
-    SYMBOL_CACHE_FILES,        // source files, as offsets of their names
+    SYMBOL_CACHE_FILES,        // source files, as offsets of their names, and MD5
     SYMBOL_CACHE_NAMES,        // NUL-terminated strings
     SYMBOL_CACHE_LINKER_NAMES, // separate: only JSON needs them
     SYMBOL_CACHE_SECTIONS,

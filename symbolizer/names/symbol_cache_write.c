@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/md5.h"
 #include "symbolizer/names/intern.h"
 #include "symbolizer/names/symbol_cache.h"
 
@@ -75,20 +76,24 @@ static enum ch_status add_string(struct writer *writer,
     return intern_add(&writer->sections[section], string, strlen(string) + 1, out);
 }
 
-// cache_add_file stores 1 + the number of file, 0 for none.
-static enum ch_status cache_add_file(struct writer *writer, const char *file,
-                                     uint32_t *out)
+// cache_add_file stores 1 + the number of frame's file, 0 for none.
+static enum ch_status cache_add_file(struct writer *writer,
+                                     const struct symbol_frame *frame, uint32_t *out)
 {
+    uint8_t file[sizeof(uint32_t) + MD5_SIZE] = { 0 };
     uint32_t name;
     *out = 0;
-    if (file == NULL)
+    if (frame->file == NULL)
         return CH_OK;
-    enum ch_status status = add_string(writer, SYMBOL_CACHE_NAMES, file, &name);
+    enum ch_status status = add_string(writer, SYMBOL_CACHE_NAMES, frame->file, &name);
     name = htole32(name);
+    memcpy(file, &name, sizeof(name));
+    if (frame->file_md5 != NULL)
+        memcpy(file + sizeof(name), frame->file_md5, MD5_SIZE);
     if (status == CH_OK)
         status =
-            intern_add(&writer->sections[SYMBOL_CACHE_FILES], &name, sizeof(name), out);
-    *out = *out / (uint32_t)sizeof(name) + 1;
+            intern_add(&writer->sections[SYMBOL_CACHE_FILES], file, sizeof(file), out);
+    *out = *out / (uint32_t)sizeof(file) + 1;
     return status;
 }
 
@@ -142,7 +147,7 @@ static enum ch_status add_node(struct writer *writer, const struct symbol_frame 
         put_uleb(&node, frame->entry - writer->text_low);
     }
     if (caller != NULL) {
-        status = cache_add_file(writer, caller->file, &file);
+        status = cache_add_file(writer, caller, &file);
         if (status != CH_OK)
             return status;
         node.at[0] |= SYMBOL_CACHE_NODE_PARENT;
@@ -223,7 +228,7 @@ static enum ch_status write_cache_answer(struct writer *writer,
     if (count != 0) {
         row.line = frames[0].line;
         row.column = frames[0].column;
-        status = cache_add_file(writer, frames[0].file, &row.file);
+        status = cache_add_file(writer, &frames[0], &row.file);
     }
     bool line_alone =
         count == 1 && frames[0].function == NULL && frames[0].file != NULL;

@@ -12,13 +12,14 @@ enum { SYMBOL_FRAMES_MAX = 128 };
 
 // A symbol_frame's strings live as long as its image is open.
 struct symbol_frame {
-    const char *function; // demangled; NULL: not known
-    const char *raw_name; // the linker's name; NULL: not known
-    const char *file;     // NULL: not known
-    uint32_t line;        // 0: not known
-    uint32_t column;      // 0: not known
-    uint64_t entry;       // of the function, not of an inlined call: its entry,
-    uint64_t start;       // and the start of the part that contains the address
+    const char *function;    // demangled; NULL: not known
+    const char *raw_name;    // the linker's name; NULL: not known
+    const char *file;        // NULL: not known
+    const uint8_t *file_md5; // of file, MD5_SIZE bytes; NULL: not known
+    uint32_t line;           // 0: not known
+    uint32_t column;         // 0: not known
+    uint64_t entry;          // of the function, not of an inlined call: its entry,
+    uint64_t start;          // and the start of the part that contains the address
     bool inlined;
     bool of_source; // raw_name is the source's, as no linker's name is known
 };

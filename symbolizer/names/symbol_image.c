@@ -221,6 +221,7 @@ static void set_frame_line(struct symbol_image *image, struct unit *unit,
     if (row == NULL)
         return;
     frame->file = line_table_file(&unit->lines, row->file);
+    frame->file_md5 = line_table_md5(&unit->lines, row->file);
     frame->line = row->line;
     frame->column = row->line != 0 ? row->column : 0;
 }
@@ -247,6 +248,7 @@ static bool name_scope(struct symbol_image *image, struct unit *unit, uint32_t s
     frame->function = site->name != NULL ? site->name : site->raw_name;
     frame->inlined = unit->scopes.scopes[scope].inlined;
     *out_caller = (struct symbol_frame){ .file = site->call_file,
+                                         .file_md5 = site->call_file_md5,
                                          .line = site->call_line,
                                          .column = site->call_column,
                                          .entry = frame->entry,

@@ -385,9 +385,11 @@ static struct unit_site read_site(struct unit_index *index, struct unit *unit,
     struct line_table *files =
         unit->split_files.files.count != 0 ? &unit->split_files : &unit->lines;
     Dwarf_Attribute attribute;
-    if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL)
-        site.call_file =
-            line_table_file(files, number_attribute(&die, DW_AT_call_file));
+    if (dwarf_attr(&die, DW_AT_call_file, &attribute) != NULL) {
+        uint32_t number = number_attribute(&die, DW_AT_call_file);
+        site.call_file = line_table_file(files, number);
+        site.call_file_md5 = line_table_md5(files, number);
+    }
     site.call_line = number_attribute(&die, DW_AT_call_line);
     site.call_column = number_attribute(&die, DW_AT_call_column);
     return site;

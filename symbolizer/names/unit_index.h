@@ -28,6 +28,7 @@ struct unit_site {
     bool of_source;        // raw_name is the source's name, not the linker's
     char *name;            // demangled, or with its scope; NULL: raw_name is the name
     const char *call_file; // where it was inlined; NULL: not known
+    const uint8_t *call_file_md5; // of that file; NULL: not known
     uint32_t call_line;
     uint32_t call_column;
 };

@@ -24,7 +24,7 @@ void unit_spaces_deinit(struct unit_spaces *spaces)
     *spaces = (struct unit_spaces){ 0 };
 }
 
-static bool is_space(Dwarf_Die *die)
+static bool is_scope_entry(Dwarf_Die *die)
 {
     switch (dwarf_tag(die)) {
     case DW_TAG_namespace:
@@ -78,7 +78,8 @@ static bool visit_entry(struct unit_spaces *spaces, struct open_spaces *open,
     *out_status = CH_OK;
     if (dwarf_tag(die) == DW_TAG_subprogram && of != UNIT_SPACE_NONE)
         *out_status = add_member(spaces, die, of);
-    if (!is_space(die) || open->depth == DEPTH_MAX || dwarf_child(die, &child) != 0)
+    if (!is_scope_entry(die) || open->depth == DEPTH_MAX ||
+        dwarf_child(die, &child) != 0)
         return false;
     *out_status = add_space(spaces, die, of);
     if (*out_status != CH_OK)
@@ -89,9 +90,9 @@ static bool visit_entry(struct unit_spaces *spaces, struct open_spaces *open,
     return true;
 }
 
-// next_entry moves die to the entry after it, of an enclosing scope if it was the last
-// of its own; false: there are no more.
-static bool next_entry(struct open_spaces *open, Dwarf_Die *die)
+// next_scope_entry moves die to the entry after it, of an enclosing scope if it was the
+// last of its own; false: there are no more.
+static bool next_scope_entry(struct open_spaces *open, Dwarf_Die *die)
 {
     Dwarf_Die next;
     while (dwarf_siblingof(die, &next) != 0) {
@@ -111,7 +112,7 @@ enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
     *out = (struct unit_spaces){ 0 };
     bool more = dwarf_child(unit, &die) == 0;
     while (more && status == CH_OK)
-        more = visit_entry(out, &open, &die, &status) || next_entry(&open, &die);
+        more = visit_entry(out, &open, &die, &status) || next_scope_entry(&open, &die);
     if (status != CH_OK)
         unit_spaces_deinit(out);
     return status;

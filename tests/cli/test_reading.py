@@ -84,6 +84,7 @@ class Show(unittest.TestCase):
         with Scene() as scene:
             with open(os.path.join(scene.folder, "x.c"), "w", encoding="utf-8") as file:
                 file.write("one\ntwo\nthree\x1b[2J\nfour\n")
+            os.utime(file.name, (0, 0))  # before the build
             with open(case("named.json"), encoding="utf-8") as file:
                 report = json.load(file)
             frame = report["threads"][0]["backtrace"]["frames"][0]

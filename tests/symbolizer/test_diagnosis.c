@@ -82,6 +82,12 @@ static const struct {
     { "SIGSEGV", "non-canonical-address", "0fb111", "0x0", "non-canonical-address",
       "Write to 0x4141414141414141, an address that no memory can have (write 4 "
       "bytes at rcx, rcx = 0x4141414141414141)" },
+    // mov [8], rax; ud2: what gcc makes of a pointer that it knows to be null; without
+    // the ud2, anything
+    { "SIGSEGV", "null-dereference", "48890425080000000f0b", "0x8", "null-dereference",
+      "Write to 0x8, through a null pointer (write 8 bytes at 0x8)" },
+    { "SIGSEGV", "null-dereference", "48890425080000009090", "0x8", "unknown",
+      "Write to 0x8, a small number and not an address (write 8 bytes at 0x8)" },
     // mov rcx, [rsi - 0xfff0]: small, but not by a null pointer
     { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "unknown",
       "Read from 0x10, a small number and not an address (read 8 bytes at "
