@@ -145,8 +145,32 @@ static void append_elements(const json_t *array, struct text *out)
     text_append_string(out, "]");
 }
 
+// append_begin writes the first members of a structure that does not fit on a line:
+// {id = 42, name = "alice", prices = {...}, ...}.
+static void append_begin(const json_t *value, struct text *out)
+{
+    const char *key;
+    json_t *member;
+    size_t count = 0;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (count == SMALL_MEMBERS)
+            break;
+        text_append_string(out, count++ == 0 ? "{" : ", ");
+        pen_escape(key, out);
+        text_append_string(out, " = ");
+        if (is_scalar(member))
+            append_scalar(member, out);
+        else if (report_string(member, "address") != NULL)
+            append_pointer(member, out);
+        else
+            text_append_string(out, json_is_array(member) ? "[...]" : "{...}");
+    }
+    text_append_string(out, count < json_object_size(value) ? ", ...}" : "}");
+}
+
 // render_values_append_inline appends a value in one line: scalars as they are,
-// pointers as their address, anything larger as {...}.
+// pointers as their address, of larger structures the first members.
 static void render_values_append_inline(const json_t *value, struct text *out)
 {
     const char *error = report_string(value, "error");
@@ -162,8 +186,10 @@ static void render_values_append_inline(const json_t *value, struct text *out)
         text_append_string(out, ")");
     } else if (is_small(value)) {
         append_small(value, out);
+    } else if (json_is_object(value)) {
+        append_begin(value, out);
     } else {
-        text_append_string(out, json_is_array(value) ? "[...]" : "{...}");
+        text_append_string(out, "[...]");
     }
 }
 
