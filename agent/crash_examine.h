@@ -8,6 +8,7 @@
 #include "agent/capture.h"
 #include "agent/exception.h"
 #include "agent/origins.h"
+#include "agent/thrown_stack.h"
 #include "agent/waits.h"
 #include "report/crash_facts.h"
 
@@ -26,6 +27,7 @@ struct crash_examination {
     bool has_stack_top;
     const struct waits *waits; // of the process's threads
     struct origins origins;
+    struct thrown_stack thrown; // of the exception
 };
 
 // crash_examine examines the crash of capture, which must outlive out, as must waits.

@@ -123,6 +123,7 @@ enum ch_status exception_read(const struct memory_reader *reader,
     // That a bad_alloc is "std::bad_alloc" says nothing twice.
     if (strcmp(found.what, found.type) == 0)
         found.what[0] = 0;
+    found.object = thrown.object;
     *out = found;
     return CH_OK;
 }

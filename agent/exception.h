@@ -16,6 +16,7 @@
 struct exception {
     char type[EXCEPTION_TYPE_MAX]; // demangled where that is easy, else as mangled
     char what[EXCEPTION_WHAT_MAX]; // empty: not known
+    uint64_t object;               // address of what was thrown
 };
 
 // An exception_place is where to look, as the handler prepared it; 0: not known.

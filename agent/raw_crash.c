@@ -10,15 +10,32 @@
 #include "report/signal_name.h"
 #include "report/system_call_name.h"
 
-static void write_exception(struct json_writer *w, const struct capture *capture,
-                            const struct crash_facts *facts)
+// write_thrown writes the stack that the exception was thrown with.
+static void write_thrown(struct json_writer *w, const struct thrown_stack *thrown)
 {
+    char base64[BASE64_SIZE(THROW_CBF_BYTES)];
+    if (thrown->size == 0)
+        return;
+    base64_encode(thrown->cbf, thrown->size, base64);
+    json_write_key(w, "backtrace");
+    json_write_object(w);
+    raw_write_count(w, "thread", (uint64_t)thrown->tid);
+    json_write_key(w, "cbf");
+    json_write_plain(w, base64);
+    json_write_end(w, '}');
+}
+
+static void write_exception(struct json_writer *w, const struct capture *capture,
+                            const struct crash_examination *crash)
+{
+    const struct crash_facts *facts = &crash->facts;
     if (facts->message != NULL || facts->exception_type == NULL)
         return;
     json_write_key(w, "exception");
     json_write_object(w);
     raw_write_string(w, "type", facts->exception_type);
     raw_write_words(w, capture, "what", facts->exception_what);
+    write_thrown(w, &crash->thrown);
     json_write_end(w, '}');
 }
 
@@ -190,7 +207,7 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
     raw_write_string(w, "kind", crash_kind(facts));
     raw_write_words(w, capture, "message", facts->message);
-    write_exception(w, capture, facts);
+    write_exception(w, capture, crash);
     write_sender(w, facts);
     write_memory(w, &facts->memory);
     write_operation(w, facts);

@@ -284,6 +284,8 @@ enum ch_status raw_report_write(struct capture *capture,
     trap_place_correct(capture);
     if (capture->crash != NULL) {
         crash_examine(capture, &waits, &crash);
+        if (crash.facts.exception_type != NULL)
+            thrown_stack_find(capture, crash.exception.object, &crash.thrown);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,
                          crash_kind(&crash.facts));
     }

@@ -187,9 +187,9 @@ static void read_counted(const struct memory_reader *reader, uint64_t address,
     abort_message_clean(out);
 }
 
-// read_string reads a libstdc++ string: a pointer and a length.
-static void read_string(const struct memory_reader *reader, uint64_t object,
-                        char out[static EXCEPTION_WHAT_MAX])
+// read_libstdcxx_string reads a libstdc++ string: a pointer and a length.
+static void read_libstdcxx_string(const struct memory_reader *reader, uint64_t object,
+                                  char out[static EXCEPTION_WHAT_MAX])
 {
     uint64_t text;
     uint64_t size;
@@ -296,7 +296,8 @@ void thrown_text_read(const struct memory_reader *reader,
     } texts[] = {
         { "PKc", read_text_pointer },
         { "Pc", read_text_pointer },
-        { "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", read_string },
+        { "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+          read_libstdcxx_string },
         { "NSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEEE",
           read_libcxx_string },
     };

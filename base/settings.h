@@ -70,6 +70,7 @@ struct settings {
     enum setting_preset preset;
     enum setting_switch arguments; // whether frames have their functions' arguments
     enum setting_switch sanitize;
+    enum setting_switch throws; // whether stacks of thrown exceptions are kept
     enum setting_switch memory; // whether memory around register values is shown
     const char *tags;           // k=v,k=v; NULL: none
     const char *release;

@@ -95,6 +95,9 @@
     ROW("CRASHHOOK_MEMORY", "memory", WORD, memory, \
         "no", "yes or no", "no yes", \
         "Put memory around what the registers point to in the report.") \
+    ROW("CRASHHOOK_THROWS", "throws", WORD, throws, \
+        "no", "yes or no", "no yes", \
+        "Keep the stacks that C++ exceptions are thrown with.") \
     ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
         "", "k=v,k=v", "", \
         "Tags put in each report.") \

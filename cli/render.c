@@ -469,6 +469,21 @@ static size_t flight_events(const struct render *render)
     return events[render->preset];
 }
 
+// render_throw writes the stack that the exception was thrown with.
+static void render_throw(const struct render *render)
+{
+    const json_t *exception =
+        json_object_get(json_object_get(render->report, "crash"), "exception");
+    const struct render_frames frames = rendered_frames_of(render);
+    if (json_array_size(report_frames(exception)) == 0)
+        return;
+    pen_set(&render->pen, PEN_BOLD);
+    pen_plain(&render->pen, "\nThrown here, by thread %" PRId64 ":\n",
+              report_integer(json_object_get(exception, "backtrace"), "thread", 0));
+    pen_set(&render->pen, PEN_PLAIN);
+    render_frames_write(&frames, exception);
+}
+
 void render_report(const json_t *report, const struct render_style *style, FILE *to)
 {
     const struct render render = {
@@ -486,6 +501,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
     render_data(&render);
     render_attachments(&render);
     write_crashed_thread(&render);
+    render_throw(&render);
     render_values_watches(&render.pen, report,
                           render.preset == PRESET_FULL ? FULL_LINES : MEDIUM_LINES);
     if (render.preset == PRESET_FULL)

@@ -116,9 +116,17 @@ static bool open_run_spool(struct session *session)
     return enabled;
 }
 
+// append_throws_library adds the library that keeps the stacks of throws, which is
+// installed beside the other one.
+static void append_throws_library(const char *path, struct text *value)
+{
+    const char *name = strrchr(path, '/');
+    text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
+}
+
 // preload_library puts the library before what is already preloaded, and after the
 // runtime of a sanitizer, which must come first.
-static int preload_library(const char *runtime)
+static int preload_library(const char *runtime, bool throws)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
@@ -134,6 +142,8 @@ static int preload_library(const char *runtime)
     if (runtime[0] != 0)
         text_appendf(&value, "%s:", runtime);
     text_append_string(&value, path);
+    if (throws)
+        append_throws_library(path, &value);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
     if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)
@@ -233,7 +243,8 @@ static int run_by_auto(const struct options *options, const struct session *sess
             options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result = preload_library(program.runtime);
+    int result =
+        preload_library(program.runtime, session->settings.throws == SETTING_YES);
     return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 
@@ -241,7 +252,8 @@ static int run_by_preload(const struct options *options, const struct session *s
 {
     struct program program;
     program_look(options->arguments[0], &program);
-    int result = preload_library(program.runtime);
+    int result =
+        preload_library(program.runtime, session->settings.throws == SETTING_YES);
     return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
 }
 

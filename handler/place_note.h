@@ -16,9 +16,10 @@
 #define PLACE_NOTE_NAME "crashhook"
 
 // The types of notes: the table of watched objects (watch_page.h), the recorder's state
-// (flight/flight_state.h).
+// (flight/flight_state.h), the stacks of throws (throw_ring.h).
 #define PLACE_WATCHES 1
 #define PLACE_FLIGHT 2
+#define PLACE_THROWS 3
 
 struct place_note {
     uint32_t version;

@@ -12,8 +12,8 @@ struct reason_words {
 
 #define REASON_COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static const char *find_words(const struct reason_words *list, size_t count,
-                              const char *name)
+static const char *find_reason_words(const struct reason_words *list, size_t count,
+                                     const char *name)
 {
     for (size_t i = 0; name != NULL && i < count; i++)
         if (strcmp(list[i].name, name) == 0)
@@ -55,7 +55,7 @@ static const char *reason_by_check(const char *name)
         { "alignment-assumption", "a pointer less aligned than was promised" },
         { "vla-bound-not-positive", "an array whose length is not positive" },
     };
-    return find_words(checks, REASON_COUNT(checks), name);
+    return find_reason_words(checks, REASON_COUNT(checks), name);
 }
 
 static bool is_check_by(const struct crash_facts *f, const char *by)
@@ -76,7 +76,7 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
         { "pure-virtual", "A pure virtual function was called" },
         { "terminate", "std::terminate was called, without an exception" },
     };
-    const char *words = find_words(reasons, REASON_COUNT(reasons), f->reason);
+    const char *words = find_reason_words(reasons, REASON_COUNT(reasons), f->reason);
     if (words == NULL && is_check_by(f, "ubsan")) {
         words = reason_by_check(f->check.name);
         text_append_string(out, "Undefined behaviour, stopped by a check of clang's: ");
@@ -91,7 +91,7 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
         return true;
     }
     if (words == NULL)
-        words = find_words(kinds, REASON_COUNT(kinds), kind);
+        words = find_reason_words(kinds, REASON_COUNT(kinds), kind);
     if (words != NULL)
         text_append_string(out, words);
     return words != NULL;

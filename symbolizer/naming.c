@@ -96,7 +96,10 @@ static enum ch_status list_backtrace(struct naming *naming, json_t *backtrace)
 static enum ch_status list_backtraces(struct naming *naming, json_t *report)
 {
     json_t *threads = json_object_get(report, "threads");
+    json_t *exception = json_object_get(json_object_get(report, "crash"), "exception");
     enum ch_status status = list_backtrace(naming, flight_names_functions(report));
+    if (status == CH_OK)
+        status = list_backtrace(naming, json_object_get(exception, "backtrace"));
     for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
         status = list_backtrace(
             naming, json_object_get(json_array_get(threads, i), "backtrace"));

@@ -51,9 +51,9 @@ static bool is_variable_at(const GElf_Sym *symbol, uint64_t vaddr)
                                           vaddr - symbol->st_value < symbol->st_size));
 }
 
-// find_variable finds the variable that is at vaddr by the symbols of a section.
-static const char *find_variable(const struct debug_elf *file, Elf_Scn *section,
-                                 const GElf_Shdr *header, uint64_t vaddr)
+// wait_find_variable finds the variable that is at vaddr by the symbols of a section.
+static const char *wait_find_variable(const struct debug_elf *file, Elf_Scn *section,
+                                      const GElf_Shdr *header, uint64_t vaddr)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count =
@@ -76,7 +76,7 @@ static const char *variable_in_file(const struct debug_elf *file, uint64_t vaddr
         GElf_Shdr header;
         if (gelf_getshdr(scn, &header) != NULL &&
             (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-            found = find_variable(file, scn, &header, vaddr);
+            found = wait_find_variable(file, scn, &header, vaddr);
     }
     return found;
 }

@@ -208,6 +208,22 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     html_write(out, "</section>\n");
 }
 
+// write_throw_section shows the stack that the exception was thrown with.
+static void write_throw_section(struct text *out, const json_t *report)
+{
+    const json_t *exception =
+        json_object_get(json_object_get(report, "crash"), "exception");
+    if (json_array_size(report_frames(exception)) == 0)
+        return;
+    html_write(out,
+               "<section class=\"card\" id=\"thrown\"><h2>Thrown here <small>by thread"
+               " %lld</small></h2>\n",
+               (long long)report_integer(json_object_get(exception, "backtrace"),
+                                         "thread", 0));
+    page_frames_write(out, report, exception, NULL);
+    html_write(out, "</section>\n");
+}
+
 // write_wait_list says who waits for whom.
 static void write_wait_list(struct text *out, const json_t *report)
 {
@@ -380,6 +396,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     page_missing_write(out, report, address);
     page_watches_write(out, report);
     page_flight_write(out, report);
+    write_throw_section(out, report);
     write_wait_list(out, report);
     page_threads_write_others(out, report);
     page_memory_write(out, report);

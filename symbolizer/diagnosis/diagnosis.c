@@ -30,6 +30,7 @@ void diagnosis_refine(json_t *report)
     bool changed = diagnosis_access(report, crash);
     changed = diagnosis_trap(report, crash) || changed;
     changed = diagnosis_words(report, crash) || changed;
+    changed = diagnosis_throw(report, crash) || changed;
     changed = diagnosis_runtime(report, crash) || changed;
     changed = diagnosis_origin(report, crash) || changed;
     // A sentence of version 1 described the kind that the crash had then.

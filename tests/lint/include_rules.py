@@ -48,6 +48,9 @@ EXTRA_EDGES = {
     ("agent", "handler/record_file.h"),  # the same, as the handler writes it to disk
     ("agent", "flight/flight_state.h"),  # the rings that recorder and agent share
     ("agent", "flight/counter.h"),  # and the clock of what is in them
+    ("backtrace", "handler/place_note.h"),  # how the stacks of throws are found
+    ("backtrace", "handler/throw_ring.h"),  # and their layout
+    ("agent", "handler/throw_ring.h"),
     ("flight", "base/settings.h"),  # as the handler
     ("flight", "handler/flight_place.h"),  # what the recorder tells the handler
     ("flight", "handler/place_note.h"),  # and what it tells without one
