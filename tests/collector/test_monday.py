@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# test_monday COLLECTOR FOLDER [STORE]: what a team asks on Monday morning, about the fleet
+# test_monday COLLECTOR FOLDER: what a team asks on Monday morning, about the fleet
 # of monday_reports.py. Each question is answered in Chromium without JavaScript within
 # three clicks, and by one request to the API. Screenshots are left in FOLDER. All 6,000
-# reports with CRASHHOOK_FULL=1, else 1,200.
+# reports with CRASHHOOK_FULL=1, else 1,200. Where CRASHHOOK_TEST_POSTGRESQL names a database,
+# that is the store.
 
 import gzip
 import json
@@ -28,7 +29,8 @@ SIZES = ((1440, 1100), (768, 1100), (360, 740))
 class Monday(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.collector = cls.enterClassContext(Collector(BINARY))
+        store = os.environ.get("CRASHHOOK_TEST_POSTGRESQL")
+        cls.collector = cls.enterClassContext(Collector(BINARY, store=store))
         cls.browser = cls.enterClassContext(Browser())
         cls.monday = monday_reports.Monday(COUNT)
         print(f"{len(cls.monday.reports)} reports, seed {monday_reports.SEED}")
