@@ -148,6 +148,11 @@ static uint32_t keep_row(struct rule_cache *cache)
     return offset;
 }
 
+bool rule_cache_has_sframe(const struct rule_cache *cache)
+{
+    return image_sframe_any(cache->sframe);
+}
+
 enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source,
                                uint64_t pc, const struct unwind_row **out)
 {

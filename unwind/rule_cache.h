@@ -30,6 +30,9 @@ void rule_cache_destroy(struct rule_cache *cache);
 void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
                                  void *context);
 
+// rule_cache_has_sframe is whether any image has SFrame.
+bool rule_cache_has_sframe(const struct rule_cache *cache);
+
 // rule_cache_find gives source's row for pc, valid until the next call.
 // CH_ERR_NOT_FOUND: it has none for pc. CH_ERR_UNSUPPORTED: it has none for the whole
 // image.

@@ -406,6 +406,14 @@ static bool is_outermost(const struct walk *w)
            code_begins(w, pc, exit_thread, sizeof(exit_thread));
 }
 
+// skips_sframe is whether SFrame need not be tried, because no image has any: DWARF is
+// tried as well, and would do the rest of what a step by SFrame does.
+static bool skips_sframe(const struct walk *w)
+{
+    bool dwarf_too = w->how == SETTING_UNWIND_AUTO || w->how == SETTING_UNWIND_PRECISE;
+    return dwarf_too && !rule_cache_has_sframe(w->space->rules);
+}
+
 // walk_to_caller moves to the caller by the first method that leads there. Otherwise it
 // gives the error of the first method that had rules.
 static enum ch_status walk_to_caller(struct walk *w)
@@ -418,6 +426,8 @@ static enum ch_status walk_to_caller(struct walk *w)
 
     for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
         step_fn *way = means[w->how][i];
+        if (way == step_by_sframe && skips_sframe(w))
+            continue;
         bool had_rule = w->had_rule;
         enum ch_status status = unwind_try_step(w, way);
         if (status == CH_ERR_UNSUPPORTED && w->lost && w->how == SETTING_UNWIND_AUTO &&

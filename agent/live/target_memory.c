@@ -249,7 +249,10 @@ static size_t copy_from(const struct target_piece *piece, uint64_t address, void
     if (skip >= piece->size)
         return 0;
     size_t count = piece->size - skip < length ? piece->size - skip : length;
-    memcpy(to, piece->bytes + skip, count);
+    if (count == sizeof(uint64_t)) // nearly all are words of stacks
+        memcpy(to, piece->bytes + skip, sizeof(uint64_t));
+    else
+        memcpy(to, piece->bytes + skip, count);
     return count;
 }
 
