@@ -207,6 +207,18 @@ ROWS += [
         prepare=compiled("rustc", "-g", "-O", "-Clink-arg=-Wl,-u,crashhook_install",
                          "-Clink-arg={build}/lib/libcrashhook.a", "-o", "{folder}/overflow",
                          "{programs}/overflow.rs")),
+    # Its runtime calls a sigaction that it has not found, in an empty program too, unless it
+    # is to handle no signal.
+    Row("clang with undefined, static", ["{folder}/sanitized"], needs=["clang"], ways=TRACE,
+        prepare=compiled("clang", "-static", "-g", "-O1", "-fsanitize=undefined", "-o",
+                         "{folder}/sanitized", "{programs}/null_pointer.c"), frame="^ in $"),
+    Row("clang with undefined, static, linked", ["{folder}/sanitized"], needs=["clang"],
+        ways=("linked",),
+        variables={"UBSAN_OPTIONS": ":".join(f"handle_{name}=0" for name in (
+            "segv", "sigbus", "abort", "sigill", "sigfpe", "sigtrap"))},
+        prepare=compiled("clang", "-static", "-g", "-O1", "-fsanitize=undefined", "-o",
+                         "{folder}/sanitized", "{programs}/null_pointer.c",
+                         "-Wl,-u,crashhook_install", "{build}/lib/libcrashhook.a")),
     # setpriv is the program itself after its exec, so that it can be killed.
     Row("postgres", ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
                      "{postgres}/postgres", "--single", "-D", "{folder}/data", "postgres"],
