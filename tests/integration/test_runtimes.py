@@ -41,7 +41,7 @@ WAYS = ("preload", "trace")
 PRELOAD = ("preload",) # what `run --via auto` does not trace
 TRACE = ("trace",)
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
-BOUND_S = 60
+BOUND_S = 600 if FULL else 60 # a traced fault takes two changes of process
 POSTGRES = max(glob.glob("/usr/lib/postgresql/*/bin"), default="")
 
 Row = collections.namedtuple("Row", "name command needs prepare frame signal says files "
