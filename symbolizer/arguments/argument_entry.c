@@ -228,3 +228,20 @@ enum ch_status argument_entry_find(const struct argument_stack *stack, size_t in
     *out = found;
     return CH_OK;
 }
+
+bool argument_entry_held(const struct argument_stack *stack, size_t index, uint8_t reg,
+                         uint64_t *out)
+{
+    struct argument_entry found = { .bytes = 8 };
+    struct code code;
+    uint8_t word[sizeof(*out)];
+    // What calls go through may overwrite other registers than those of arguments.
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !(ARGUMENTS >> reg & 1) ||
+        !entry_find_code(stack, index, &code) || !find_held_entry(&code, reg, &found) ||
+        found.bytes < sizeof(word) ||
+        argument_location_bytes(&found.location, &code.call->frame, stack->memory, word,
+                                sizeof(word)) != CH_OK)
+        return false;
+    memcpy(out, word, sizeof(word));
+    return true;
+}

@@ -28,3 +28,8 @@ bool argument_entry_symbol(const struct argument_call *call,
 CH_CHECKED enum ch_status argument_entry_find(const struct argument_stack *stack,
                                               size_t index, uint8_t reg,
                                               struct argument_entry *out);
+
+// argument_entry_held gives the value that register reg had when call index was
+// entered, if the function still has it, as its code proves. It was the caller's then.
+bool argument_entry_held(const struct argument_stack *stack, size_t index, uint8_t reg,
+                         uint64_t *out);

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_start.h"
 
 enum {
@@ -114,6 +115,30 @@ static bool is_origin(Dwarf_Die *origin, Dwarf_Die *function)
            own != NULL && strcmp(name, own) == 0;
 }
 
+// site_frame_before gives the caller's frame as it was at the call, with the registers
+// that what needs and that the called function still has from its entry. False: there
+// are none of these.
+static bool site_frame_before(const struct argument_site *site,
+                              const struct argument_passed *what,
+                              struct argument_frame *out)
+{
+    bool more = false;
+    *out = site->stack->calls[site->index + 1].frame;
+    for (size_t i = 0; i < what->count; i++) {
+        uint8_t atom = what->ops[i].atom;
+        uint8_t reg =
+            (uint8_t)(atom >= DW_OP_breg0 ? atom - DW_OP_breg0 : atom - DW_OP_reg0);
+        bool named = atom >= DW_OP_reg0 && atom <= DW_OP_breg31;
+        if (!named || argument_frame_knows(out, reg) ||
+            !argument_entry_held(site->stack, site->index, reg,
+                                 &out->registers.value[reg & 31]))
+            continue;
+        out->known |= UINT64_C(1) << reg;
+        more = true;
+    }
+    return more;
+}
+
 // evaluate_site_value evaluates an expression of a call site in the caller's frame.
 static enum ch_status evaluate_site_value(const struct argument_site *site,
                                           const struct argument_passed *what,
@@ -135,6 +160,12 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
         argument_stack_frame_base(site->stack, caller, &context.frame_base);
     enum ch_status status =
         argument_expression_evaluate(&context, what->ops, what->count, &location);
+    struct argument_frame before;
+    if (status == CH_ERR_NOT_FOUND && site_frame_before(site, what, &before)) {
+        context.frame = &before;
+        status =
+            argument_expression_evaluate(&context, what->ops, what->count, &location);
+    }
     if (status != CH_OK)
         return status;
     // A bare expression is the value itself, not a location.
@@ -143,7 +174,7 @@ static enum ch_status evaluate_site_value(const struct argument_site *site,
         return CH_OK;
     }
     uint8_t word[sizeof(*out)];
-    status = argument_location_bytes(&location, &caller->frame, site->stack->memory,
+    status = argument_location_bytes(&location, context.frame, site->stack->memory,
                                      word, sizeof(word));
     if (status == CH_OK)
         memcpy(out, word, sizeof(word));

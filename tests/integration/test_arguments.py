@@ -172,6 +172,16 @@ class Arguments(unittest.TestCase):
             # This one it passed on to a function that has it still.
             self.assertEqual(found["middle"][2]["entry_value"], found["leaf"][1]["value"])
 
+    def test_a_parameter_that_the_compiler_removed_is_what_the_caller_says(self):
+        with Scene() as scene:
+            path = compile_program(scene, "-g", "-O2", name="removed")
+            found, report = arguments(scene, path)
+            self.assertEqual({a["name"]: a.get("value") for a in found["kept"]},
+                             {"number": 1, "removed": 41})
+            frames = harness.frames_of(harness.crashed_thread(report))
+            self.assertEqual([(v["name"], v["value"]) for v in frames[0]["locals"]],
+                             [("twice", 83)])
+
     def test_ctf_shows_what_the_code_proves_and_no_more(self):
         for strip in False, True:
             with Scene() as scene:
