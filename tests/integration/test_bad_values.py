@@ -16,26 +16,26 @@ ADDRESS = "0x[0-9a-f]+"
 
 # How the program crashes: crash.provenance's kind, its confidence, and its words.
 ORIGINS = {
-    "freed-last": ("freed-chunk", "proved",
+    "freed_last": ("freed-chunk", "proved",
                    rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
-    "freed-linked": ("freed-chunk", "proved",
+    "freed_linked": ("freed-chunk", "proved",
                      rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
-    "freed-fast": ("freed-chunk", "proved",
+    "freed_fast": ("freed-chunk", "proved",
                    rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
-    "freed-call": ("freed-chunk", "proved",
+    "freed_call": ("freed-chunk", "proved",
                    rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
-    "text": ("text", "likely", r'\w+ holds text, "ers, Lon"'),
+    "overrun_by_text": ("text", "likely", r'\w+ holds text, "ers, Lon"'),
     "filled": ("fill", "likely",
                r"\w+ holds a pattern that memory is filled with \(jemalloc, freed memory\)"),
     "dead": ("fill", "likely", r"\w+ holds a pattern that memory is filled with"),
     "cut": ("truncated", "likely", rf"\w+ is the lower half of a pointer, {ADDRESS}, which .*"),
-    "cut-signed": ("truncated", "likely",
+    "cut_signed": ("truncated", "likely",
                    r"\w+ is the lower half of a pointer, 0x2000f0000000, which .*"),
     "flipped": ("bit-flip", "guess",
                 rf"\w+ differs by bit 41 alone from {ADDRESS}, which .*"),
-    "map-failed": ("map-failed", "likely",
+    "map_failed": ("map-failed", "likely",
                    r"\w+ is -1, which mmap returns when it fails \(MAP_FAILED\)"),
-    "other-guard": ("guard-page", "proved",
+    "other_guard": ("guard-page", "proved",
                     r"the address is in the guard page of thread \d+'s stack"),
 }
 WILD = 300 if harness.FULL else 30
@@ -80,12 +80,12 @@ class BadValues(unittest.TestCase):
                 self.expect(self.core(harness.program("bad_values_O2"), how), how)
 
     def test_a_failed_mapping_is_no_null_pointer(self):
-        crash = self.live(harness.program("bad_values_O2"), "map-failed")
+        crash = self.live(harness.program("bad_values_O2"), "map_failed")
         self.assertNotEqual(crash["kind"], "null-dereference")
         self.assertNotIn("null", crash["summary"])
 
     def test_an_offset_from_null_is_a_fact(self):
-        crash = self.live(harness.program("bad_values_O2"), "null-member")
+        crash = self.live(harness.program("bad_values_O2"), "null_member")
         self.assertEqual(crash["kind"], "null-dereference")
         self.assertEqual(crash["provenance"]["kind"], "null-offset")
         self.assertEqual(crash["provenance"]["offset"], 8)

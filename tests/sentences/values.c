@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bad_values HOW: crashes through a pointer whose value tells where it came from.
+//
+// all kind: unknown|non-canonical-address|null-dereference|use-after-unmap|wild-jump
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -37,16 +42,28 @@ __attribute__((noinline)) static void follow_freed(int lists)
     total = entries[lists - 1]->next->cents;
 }
 
+// case freed_last
+//   cause: freed-chunk
+//   says: .*is the link that malloc put into freed memory at 0x
+//   in: follow_freed
 static void freed_last(void)
 {
     follow_freed(1);
 }
 
+// case freed_linked
+//   cause: freed-chunk
+//   says: .*is the link that malloc put into freed memory at 0x
+//   in: follow_freed
 static void freed_linked(void)
 {
     follow_freed(3);
 }
 
+// case freed_fast
+//   cause: freed-chunk
+//   says: .*is the link that malloc put into freed memory at 0x
+//   in: follow_freed
 static void freed_fast(void)
 {
     follow_freed(9); // past the seven that a thread keeps for itself
@@ -57,6 +74,9 @@ struct action {
     long count;
 };
 
+// case freed_call
+//   cause: freed-chunk
+//   says: Jump to .*is the link that malloc put into freed memory at 0x
 __attribute__((noinline)) static void freed_call(void)
 {
     struct action *volatile first = malloc(sizeof(*first));
@@ -67,6 +87,9 @@ __attribute__((noinline)) static void freed_call(void)
     total = 1;
 }
 
+// case overrun_by_text
+//   cause: text
+//   says: .* holds text, "ers, Lon"
 __attribute__((noinline)) static void overrun_by_text(void)
 {
     struct {
@@ -78,6 +101,9 @@ __attribute__((noinline)) static void overrun_by_text(void)
     total = line.entry->cents;
 }
 
+// case filled
+//   cause: fill
+//   says: .* holds a pattern that memory is filled with .jemalloc, freed memory
 __attribute__((noinline)) static void filled(void)
 {
     struct entry *entry = make_entry();
@@ -86,6 +112,9 @@ __attribute__((noinline)) static void filled(void)
     total = kept->next->cents;
 }
 
+// case dead
+//   cause: fill
+//   says: .* holds a pattern that memory is filled with
 __attribute__((noinline)) static void dead(void)
 {
     struct entry *entry = make_entry();
@@ -94,6 +123,9 @@ __attribute__((noinline)) static void dead(void)
     total = kept->next->cents;
 }
 
+// case cut
+//   cause: truncated
+//   says: .* is the lower half of a pointer, 0x
 __attribute__((noinline)) static void cut(void)
 {
     struct entry *entry = make_entry();
@@ -102,6 +134,9 @@ __attribute__((noinline)) static void cut(void)
     free(entry);
 }
 
+// case cut_signed
+//   cause: truncated
+//   says: .* is the lower half of a pointer, 0x2000f0000000
 __attribute__((noinline)) static void cut_signed(void)
 {
     // A mapping of which bit 31 is set, as an int's sign.
@@ -113,6 +148,9 @@ __attribute__((noinline)) static void cut_signed(void)
     total = kept->cents;
 }
 
+// case flipped
+//   cause: bit-flip
+//   says: .* differs by bit 41 alone from 0x
 __attribute__((noinline)) static void flipped(void)
 {
     struct entry *volatile entry = make_entry();
@@ -120,12 +158,18 @@ __attribute__((noinline)) static void flipped(void)
     total = kept->cents;
 }
 
+// case map_failed
+//   cause: map-failed
+//   says: .* is -1, which mmap returns when it fails
 __attribute__((noinline)) static void map_failed(void)
 {
     kept = mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     total = kept->cents;
 }
 
+// case null_member
+//   cause: null-offset
+//   says: Read from 0x8, through a null pointer
 __attribute__((noinline)) static void null_member(void)
 {
     kept = NULL;
@@ -148,6 +192,9 @@ static void *note_stack(void *unused)
     return unused;
 }
 
+// case other_guard
+//   cause: guard-page
+//   says: .*the address is in the guard page of thread \d+'s stack
 __attribute__((noinline)) static void other_guard(void)
 {
     pthread_t thread;
@@ -170,19 +217,19 @@ int main(int argc, char **argv)
         const char *how;
         void (*crash)(void);
     } ways[] = {
-        { "freed-last", freed_last },
-        { "freed-linked", freed_linked },
-        { "freed-fast", freed_fast },
-        { "freed-call", freed_call },
-        { "text", overrun_by_text },
+        { "freed_last", freed_last },
+        { "freed_linked", freed_linked },
+        { "freed_fast", freed_fast },
+        { "freed_call", freed_call },
+        { "overrun_by_text", overrun_by_text },
         { "filled", filled },
         { "dead", dead },
         { "cut", cut },
-        { "cut-signed", cut_signed },
+        { "cut_signed", cut_signed },
         { "flipped", flipped },
-        { "map-failed", map_failed },
-        { "null-member", null_member },
-        { "other-guard", other_guard },
+        { "map_failed", map_failed },
+        { "null_member", null_member },
+        { "other_guard", other_guard },
         { "wild", wild },
     };
     for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
