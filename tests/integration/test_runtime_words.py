@@ -21,10 +21,10 @@ TEXTS = {
     "texted": ("ledger::texted", "the sum of column 4 is wrong"),
     "buffered": ("ledger::buffered", "line 12 is blank"),
     "chosen": ("ledger::chosen", "the auditor has it"),
-    "chosen-nothing": ("ledger::chosen", "nothing is known"),
+    "chosen_nothing": ("ledger::chosen", "nothing is known"),
     "far": ("ledger::far", "a virtual base"),
     "computing": ("ledger::computing", None),
-    "bad-alloc": ("std::bad_alloc", None),
+    "bad_alloc": ("std::bad_alloc", None),
     "optional": ("std::bad_optional_access", "bad optional access"),
     "variant": ("std::bad_variant_access", "std::get: wrong index for variant"),
     "filesystem": ("std::filesystem::__cxx11::filesystem_error",
@@ -32,12 +32,12 @@ TEXTS = {
                    "[/nowhere/at/all]"),
     "system": ("std::system_error", "the ledger: No such file or directory"),
     "int": ("int", "42"),
-    "unsigned long": ("unsigned long", "18446744073709551615"),
+    "unsigned_long": ("unsigned long", "18446744073709551615"),
     "double": ("double", "2.5"),
     "bool": ("bool", "true"),
     "text": ("char const*", "no such page"),
     "string": ("std::string", "a page that is longer than fits"),
-    "short-string": ("std::string", "short"),
+    "short_string": ("std::string", "short"),
 }
 # Ended by std::terminate without an exception: the kind and the sentence.
 TERMINATED = {

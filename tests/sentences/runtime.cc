@@ -2,6 +2,109 @@
 //
 // says_little HOW: ends by an exception whose text no base class keeps, or by
 // std::terminate, which does not say why.
+//
+// all signal: ABRT
+// all flags: -std=c++17
+//
+// case literal
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::literal: a page is missing
+//   in: main
+// case texted
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::texted: the sum of column 4 is wrong
+//   in: main
+// case buffered
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::buffered: line 12 is blank
+//   in: main
+// case chosen
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::chosen: the auditor has it
+//   in: main
+// case chosen_nothing
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::chosen: nothing is known
+//   in: main
+// case far
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::far: a virtual base
+//   in: main
+// case computing
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::computing,
+//   in: main
+// case bad_alloc
+//   kind: uncaught-exception
+//   says: Uncaught exception std::bad_alloc
+//   in: main
+// case optional
+//   kind: uncaught-exception
+//   says: Uncaught exception std::bad_optional_access: bad optional access
+//   in: main
+// case variant
+//   kind: uncaught-exception
+//   says: Uncaught exception std::bad_variant_access: std::get: wrong index for variant
+//   in: main
+// case filesystem
+//   kind: uncaught-exception
+//   says: Uncaught exception .*filesystem_error: filesystem error: cannot get file
+//     size: No such file or directory .*/nowhere/at/all
+//   in: main
+// case system
+//   kind: uncaught-exception
+//   says: Uncaught exception std::system_error: the ledger: No such file or directory
+//   in: main
+// case int
+//   kind: uncaught-exception
+//   says: Uncaught exception int: 42
+//   in: main
+// case unsigned_long
+//   kind: uncaught-exception
+//   says: Uncaught exception unsigned long: 18446744073709551615
+//   in: main
+// case double
+//   kind: uncaught-exception
+//   says: Uncaught exception double: 2.5
+//   in: main
+// case bool
+//   kind: uncaught-exception
+//   says: Uncaught exception bool: true
+//   in: main
+// case text
+//   kind: uncaught-exception
+//   says: Uncaught exception char const\*: no such page
+//   in: main
+// case string
+//   kind: uncaught-exception
+//   says: Uncaught exception std::string: a page that is longer than fits
+//   in: main
+// case short_string
+//   kind: uncaught-exception
+//   says: Uncaught exception std::string: short
+//   in: main
+// case pure
+//   kind: pure-virtual
+//   says: A pure virtual function was called, in ledger::shape::
+//   in: -
+// case noexcept
+//   kind: uncaught-exception
+//   says: Uncaught exception ledger::literal: a page is missing; it was leaving a
+//     noexcept function
+//   in: -
+// case joinable
+//   kind: terminate
+//   says: A std::thread was destroyed, or assigned to, before its thread was joined
+//   true: std::terminate was called, without an exception
+//   in: -
+// case rethrow
+//   kind: terminate
+//   says: `throw;` was executed while no exception was handled
+//   in: -
+// case terminate
+//   kind: terminate
+//   says: std::terminate was called, without an exception
+//   in: main
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -147,13 +250,13 @@ int main(int, char **argv)
         throw ledger::buffered();
     if (how == "chosen")
         throw ledger::chosen("the auditor has it");
-    if (how == "chosen-nothing")
+    if (how == "chosen_nothing")
         throw ledger::chosen(nullptr);
     if (how == "far")
         throw ledger::far();
     if (how == "computing")
         throw ledger::computing();
-    if (how == "bad-alloc")
+    if (how == "bad_alloc")
         throw std::bad_alloc();
     if (how == "optional")
         return std::optional<int>().value();
@@ -165,7 +268,7 @@ int main(int, char **argv)
         throw std::system_error(2, std::generic_category(), "the ledger");
     if (how == "int")
         throw 42;
-    if (how == "unsigned long")
+    if (how == "unsigned_long")
         throw 18446744073709551615ul;
     if (how == "double")
         throw 2.5;
@@ -175,7 +278,7 @@ int main(int, char **argv)
         throw "no such page";
     if (how == "string")
         throw std::string("a page that is longer than fits");
-    if (how == "short-string")
+    if (how == "short_string")
         throw std::string("short");
     if (how == "pure")
         ledger::circle().area();
