@@ -134,13 +134,6 @@ struct argument_stack *argument_stack_create(void)
     return stack;
 }
 
-void argument_stack_destroy(struct argument_stack *stack)
-{
-    if (stack != NULL)
-        free(stack->calls);
-    free(stack);
-}
-
 static bool find_frame_base(const struct argument_stack *stack,
                             const struct argument_call *call, uint64_t *out)
 {

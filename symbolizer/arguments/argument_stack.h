@@ -48,9 +48,9 @@ struct argument_stack {
     const struct symbolizer_options *options;
 };
 
-// argument_stack_create allocates an empty stack; NULL: out of memory.
+// argument_stack_create allocates an empty stack, which the process keeps to its end;
+// NULL: out of memory.
 struct argument_stack *argument_stack_create(void);
-void argument_stack_destroy(struct argument_stack *stack);
 
 // argument_stack_read fills stack with the calls of a held thread of a report, as far
 // as registers can be recovered and the walk agrees with the report's frames.
