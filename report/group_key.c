@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "report/own.h"
 #include "report/readable_name.h"
 #include "report/report_own.h"
@@ -31,6 +32,7 @@ struct keying {
     const json_t *crash;
     struct key_frame *frames;
     size_t count;
+    size_t inner; // of these, how many come before frames that were left out
     struct group_key *key;
 };
 
@@ -71,15 +73,71 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
         scoped_name(function, &to->name);
 }
 
+// lambda_in finds the scope of a lambda among the template arguments of a function that
+// calls it: `gw::serve()::{lambda(int)#1}` of `std::_Function_handler<void (int),
+// gw::serve()::{lambda(int)#1}>::_M_invoke`. False: there is none.
+static bool lambda_in(const char *function, struct text *out)
+{
+    const char *lambda = function != NULL ? strstr(function, "::{lambda(") : NULL;
+    const char *end = lambda != NULL ? strchr(lambda, '}') : NULL;
+    const char *begin = lambda;
+    int depth = 0;
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    if (end == NULL)
+        return false;
+    for (; begin > function; begin--) {
+        if (depth == 0 && strchr("<, (", begin[-1]) != NULL)
+            break;
+        depth += (begin[-1] == ')') - (begin[-1] == '(');
+    }
+    text_append(&name, begin, (size_t)(end + 1 - begin));
+    if (text_ok(&name))
+        scoped_name(name.bytes, out);
+    return out->size != 0;
+}
+
+// scope_lambda completes the name of a lambda that was inlined: debug information then
+// calls it `operator()` alone. Its scope is in the name of the library's function that
+// called it, or else it is the function that it was inlined into.
+static void scope_lambda(struct keying *keying, size_t index)
+{
+    struct key_frame *frame = &keying->frames[index];
+    struct text scope = { 0 };
+    if (frame->name.size == 0 || strcmp(frame->name.bytes, "operator()") != 0)
+        return;
+    for (size_t i = index + 1; i < keying->count && scope.size == 0; i++) {
+        const struct key_frame *caller = &keying->frames[i];
+        if (lambda_in(report_string(caller->frame, "function"), &scope) ||
+            caller->name.size == 0)
+            break;
+        if (!caller->verdict.own)
+            continue;
+        text_append(&scope, caller->name.bytes, caller->name.size);
+        text_append_string(&scope, "::{lambda}");
+    }
+    if (scope.size == 0 || !text_ok(&scope)) {
+        text_deinit(&scope);
+        return;
+    }
+    text_deinit(&frame->name);
+    frame->name = scope;
+}
+
 static void read_key_frames(struct keying *keying)
 {
     const json_t *frames = report_frames(report_crashed_thread(keying->report));
     for (size_t i = first_frame(keying, frames);
          i < json_array_size(frames) && keying->count < FRAMES_READ; i++) {
         const json_t *frame = json_array_get(frames, i);
+        if (!report_frame_is_code(frame) && keying->inner == 0)
+            keying->inner = keying->count;
         if (report_frame_is_code(frame) && key_frame_has_place(keying, frame))
             take_key_frame(keying, frame);
     }
+    if (keying->inner == 0)
+        keying->inner = keying->count;
+    for (size_t i = 0; i < keying->count; i++)
+        scope_lambda(keying, i);
 }
 
 static bool same_key_name(const struct key_frame *a, const struct key_frame *b)
@@ -151,6 +209,7 @@ static void append_key_place(const struct keying *keying, const struct key_frame
     const json_t *image = report_image(keying->report, frame->frame);
     const char *name = report_string(image, "name");
     const char *offset = report_string(frame->frame, "image_offset");
+    const char *file = report_string(frame->frame, "file");
     if (frame->name.size == 0)
         text_appendf(out, "%s+%s", name != NULL ? name : "an unknown image",
                      offset != NULL ? offset : "?");
@@ -158,6 +217,8 @@ static void append_key_place(const struct keying *keying, const struct key_frame
         text_append(out, frame->name.bytes + 13, frame->name.size - 13);
     else
         text_append(out, frame->name.bytes, frame->name.size);
+    if (is_one_word(&frame->name) && file != NULL)
+        text_appendf(out, " (%s)", file_name(file));
 }
 
 static void choose_key_frame(struct keying *keying, size_t index)
@@ -175,7 +236,7 @@ static void choose_key_frame(struct keying *keying, size_t index)
 static size_t count_key_name(const struct keying *keying, size_t index)
 {
     size_t count = 0;
-    for (size_t i = 0; i < keying->count; i++)
+    for (size_t i = 0; i < keying->inner; i++)
         count += same_key_name(&keying->frames[i], &keying->frames[index]);
     return count;
 }
@@ -185,7 +246,7 @@ static size_t count_key_name(const struct keying *keying, size_t index)
 static size_t cycle_place(const struct keying *keying)
 {
     size_t place = keying->count;
-    for (size_t i = 0; i < keying->count; i++) {
+    for (size_t i = 0; i < keying->inner; i++) {
         const struct key_frame *frame = &keying->frames[i];
         if (!frame->verdict.own || frame->name.size == 0 ||
             count_key_name(keying, i) < CYCLE_LEAST)

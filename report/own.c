@@ -204,9 +204,17 @@ static bool own_word_is(const char *word, size_t length, const char *wanted)
            memcmp(word + 1, wanted + 1, length - 1) == 0;
 }
 
+// own_fails_first: a verb says so at the beginning of a name alone: `throw_error`, but
+// not `no_throw`.
+static bool own_fails_first(const char *word)
+{
+    return strcmp(word, "throw") == 0 || strcmp(word, "raise") == 0;
+}
+
 bool own_is_failing(const char *name)
 {
-    const char *at = scoped_name_last(name);
+    const char *last = scoped_name_last(name);
+    const char *at = last;
     while (*at != 0) {
         size_t length = 1;
         if (!isalpha((unsigned char)*at)) {
@@ -216,7 +224,8 @@ bool own_is_failing(const char *name)
         while (islower((unsigned char)at[length]))
             length++;
         for (size_t i = 0; own_failing_words[i] != NULL; i++) {
-            if (own_word_is(at, length, own_failing_words[i]))
+            if (own_word_is(at, length, own_failing_words[i]) &&
+                (at == last || !own_fails_first(own_failing_words[i])))
                 return true;
         }
         at += length;

@@ -132,6 +132,8 @@ static void append_what(const json_t *crash, const struct group_key *key,
     const char *kind = report_string(crash, "kind");
     const char *words = words_of_kind(kind);
     const char *name = report_string(crash, "name");
+    if (words == NULL && name != NULL && strcmp(name, "SIGSEGV") == 0)
+        words = "bad pointer";
     const char *message = report_string(crash, "message");
     const json_t *exception = json_object_get(crash, "exception");
     if (report_string(exception, "type") != NULL) {

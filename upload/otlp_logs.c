@@ -283,6 +283,7 @@ static json_t *attributes_json(const json_t *report, bool all_threads)
     otlp_value_add_member(to, "crashhook.report.id", report, "id");
     otlp_value_add_member(to, "crashhook.report.revision", report, "revision");
     otlp_value_add_member(to, "crashhook.fingerprint", report, "fingerprint");
+    otlp_value_add_member(to, "crashhook.fingerprint2", report, "fingerprint2");
     otlp_value_add_member(to, "crashhook.held_back", spool, "held_back");
     otlp_value_add_member(to, "crashhook.dropped", spool, "dropped");
     otlp_value_add(to, "crashhook.image_map",

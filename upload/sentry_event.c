@@ -250,7 +250,9 @@ static void describe_event(json_t *event, const json_t *report,
                            const struct extent *extent)
 {
     bool crashed = json_is_object(json_object_get(report, "crash"));
-    const char *fingerprint = report_string(report, "fingerprint");
+    const char *fingerprint = report_string(report, "fingerprint2");
+    if (fingerprint == NULL)
+        fingerprint = report_string(report, "fingerprint");
     (void)json_object_set_new(event, "level", json_string(crashed ? "fatal" : "info"));
     if (!crashed) {
         struct text CH_CLEANUP(text_deinit) deadlock = { 0 };
@@ -262,10 +264,11 @@ static void describe_event(json_t *event, const json_t *report,
         return;
     }
     (void)json_object_set_new(event, "exception", exception_json(report, extent));
-    // Without names our fingerprint differs from build to build; Sentry may have the
-    // symbols.
+    // Sentry's own grouping goes on by its rules, of which our key is one component.
+    // Without names it differs from build to build; Sentry may have the symbols.
     if (fingerprint != NULL && report_integer(report, "revision", 0) > 0)
-        (void)json_object_set_new(event, "fingerprint", json_pack("[s]", fingerprint));
+        (void)json_object_set_new(event, "fingerprint",
+                                  json_pack("[s, s]", "{{ default }}", fingerprint));
 }
 
 static json_t *event_json(const json_t *report, const struct extent *extent)

@@ -132,6 +132,20 @@ static void a_name_of_one_word_has_its_file_as_scope(void **state)
                 of(11, "unknown", "parse_ini@y.c"));
 }
 
+static void an_inlined_lambda_has_the_scope_of_its_caller(void **state)
+{
+    (void)state;
+    static const char library[] =
+        "std::_Function_handler<void (int), gw::run(int)::{lambda(int)#1}>::_M_invoke";
+    char stack[256];
+    (void)snprintf(stack, sizeof(stack), "operator()|%s|gw::each|main@s.c", library);
+    expect_same(
+        of(11, "unknown", "gw::run(int)::{lambda(int)#1}::operator()(int) const"),
+        of(11, "unknown", stack));
+    expect_same(of(11, "unknown", "gw::run(int)::$_0::operator()(int) const"),
+                of(11, "unknown", "operator()|gw::run(int)|main@s.c"));
+}
+
 static void a_frame_without_a_name_is_its_build_and_offset(void **state)
 {
     (void)state;
@@ -200,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
         cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
         cmocka_unit_test(a_name_of_one_word_has_its_file_as_scope),
+        cmocka_unit_test(an_inlined_lambda_has_the_scope_of_its_caller),
         cmocka_unit_test(a_frame_without_a_name_is_its_build_and_offset),
         cmocka_unit_test(messages_keep_assertions_apart_but_not_their_numbers),
         cmocka_unit_test(a_title_says_what_where_and_in_which_program),

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_naming COLLECTOR: reports without names, then their debug files: titles, groups and
+# search follow, while reports go on coming, and also where the collector is killed at
+# random moments. A reduced number of reports; CRASHHOOK_FULL=1: 10,000.
+
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import sample_reports
+from running import Collector
+
+BINARY = None
+FULL = os.environ.get("CRASHHOOK_FULL") == "1"
+SEED = int(os.environ.get("CRASHHOOK_SEED", "18"))
+REPORTS = 10000 if FULL else 600
+LIMIT_S = 60
+FUNCTIONS = 20
+SENDERS = 2
+KILLS = 12 if FULL else 3
+
+
+def build(folder):
+    """A program of many functions: its debug file, build ID, and where they begin."""
+    source, program, debug = (os.path.join(folder, name)
+                              for name in ("named.c", "named", "named.debug"))
+    with open(source, "w", encoding="utf-8") as file:
+        for i in range(FUNCTIONS):
+            file.write(f"int step_{i:02d}(volatile int *p)\n{{\n    return *p + {i};\n}}\n")
+        file.write("int main(int argc, char **argv)\n{\n    (void)argv;\n"
+                   "    volatile int x = argc;\n    return step_00(&x);\n}\n")
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    notes = subprocess.run(["readelf", "-n", program], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
+    symbols = subprocess.run(["nm", program], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    found = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines()
+             if len(line.split()) == 3}
+    return debug, notes.split("Build ID:")[1].split()[0], found
+
+
+def nameless(number, build_id, symbols):
+    """Report number: a crash in one of the functions, without any name."""
+    report = sample_reports.raw(number)
+    base = 0x555500000000
+    report["images"][0] = {"name": "named", "path": "/nowhere/named", "build_id": build_id,
+                           "base": hex(base), "end_of_text": hex(base + 0x10000),
+                           "has_sframe": False}
+    thread = [thread for thread in report["threads"] if thread.get("crashed")][0]
+    offsets = [symbols[f"step_{number % FUNCTIONS:02d}"] + 8, symbols["main"] + 20]
+    thread["backtrace"]["frames"] = [
+        {"kind": "ra" if i else "pc", "address": hex(base + offset), "trust": "cfi",
+         "image": 0, "image_offset": hex(offset)} for i, offset in enumerate(offsets)]
+    report["process"]["executable"] = "/nowhere/named"
+    report.pop("fingerprint", None)
+    return report
+
+
+class Sender(threading.Thread):
+    """Sends reports until it is told to stop, or the list ends; counts those taken."""
+
+    def __init__(self, collector, reports):
+        super().__init__()
+        self.collector = collector
+        self.reports = reports
+        self.taken = 0
+        self.stopping = False
+
+    def run(self):
+        connection = self.send_reports()
+        if connection is not None:
+            connection.close()
+
+    def send_reports(self):
+        connection = None
+        for body in self.reports:
+            while not self.stopping:
+                try:
+                    connection = connection or http.client.HTTPConnection(
+                        self.collector.host, self.collector.port, timeout=30)
+                    connection.request("POST", "/api/v1/reports", body,
+                                       {"Content-Type": "application/json"})
+                    answer = connection.getresponse()
+                    answer.read()
+                    if answer.status in (200, 201):
+                        self.taken += 1
+                        break
+                except (OSError, http.client.HTTPException):
+                    connection = None
+                time.sleep(0.02)
+            if self.stopping:
+                break
+        return connection
+
+
+def send_all(collector, bodies):
+    """Sends all, and says how many a second were taken."""
+    senders = [Sender(collector, bodies[i::SENDERS]) for i in range(SENDERS)]
+    began = time.monotonic()
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    return sum(sender.taken for sender in senders) / (time.monotonic() - began)
+
+
+def groups_of(collector):
+    """Every group, by title; a collector that is down is asked again."""
+    while True:
+        try:
+            status, answer = collector.json("GET", "/api/v1/groups?limit=200")
+            assert status == 200
+            return {group["title"]: group for group in answer["groups"]}
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.05)
+
+
+def all_named(collector, total):
+    groups = groups_of(collector)
+    named = sum(group["count"] for title, group in groups.items() if "step_" in title)
+    return named == total and len(groups) == FUNCTIONS
+
+
+def metric(collector, name):
+    text = collector.request("GET", "/metrics")[-1]
+    text = text.decode() if isinstance(text, bytes) else text
+    for line in text.splitlines():
+        if line.startswith(name + " "):
+            return float(line.split()[1])
+    raise AssertionError(f"no {name} in /metrics")
+
+
+class Naming(unittest.TestCase):
+    def prepare(self, collector, count):
+        self.debug, self.build_id, self.symbols = build(collector.folder)
+        bodies = [json.dumps(nameless(i + 1, self.build_id, self.symbols))
+                  for i in range(count)]
+        return bodies
+
+    def put_debug_file(self, collector):
+        with open(self.debug, "rb") as file:
+            status, _ = collector.json("PUT", f"/api/v1/symbols/{self.build_id}", file.read())
+        self.assertIn(status, (200, 201))
+
+    def wait_for_names(self, collector, total, seconds):
+        began = time.monotonic()
+        while not all_named(collector, total):
+            self.assertLess(time.monotonic() - began, seconds,
+                            sorted(groups_of(collector))[:4])
+            time.sleep(0.1)
+        return time.monotonic() - began
+
+    def test_names_follow_a_debug_file_while_reports_come(self):
+        with Collector(BINARY) as collector:
+            bodies = self.prepare(collector, REPORTS)
+            alone = send_all(collector, bodies)
+            self.assertEqual(len([t for t in groups_of(collector) if "named+0x" in t]),
+                             FUNCTIONS)
+            bodies = [json.dumps(nameless(REPORTS + 1 + i, self.build_id, self.symbols))
+                      for i in range(REPORTS)]
+            more = [Sender(collector, bodies[i::SENDERS]) for i in range(SENDERS)]
+            self.put_debug_file(collector)
+            began = time.monotonic()
+            for sender in more:
+                sender.start()
+            while metric(collector, "crashhook_reports_named_total") < REPORTS:
+                self.assertLess(time.monotonic() - began, LIMIT_S)
+                time.sleep(0.05)
+            took = time.monotonic() - began
+            beside = sum(sender.taken for sender in more) / took
+            for sender in more:
+                sender.stopping = True
+            for sender in more:
+                sender.join()
+            taken = sum(sender.taken for sender in more)
+            rest = self.wait_for_names(collector, REPORTS + taken, LIMIT_S)
+            print(f"\n{REPORTS} reports named in {took:.1f} s, all {REPORTS + taken} after"
+                  f" {took + rest:.1f} s; reports taken a second: {alone:.0f} alone,"
+                  f" {beside:.0f} beside", file=sys.stderr)
+            self.assertLess(took + rest, LIMIT_S)
+            self.assertGreater(beside, alone / 2)
+            self.check_what_follows(collector)
+
+    def check_what_follows(self, collector):
+        status, found = collector.json("GET", "/api/v1/groups?q=step_07")
+        self.assertEqual((status, len(found["groups"])), (200, 1))
+        group = found["groups"][0]
+        self.assertIn("in step_07 \u00b7 named", group["title"])
+        status, reports = collector.json("GET", f"/api/v1/reports?group={group['id']}")
+        self.assertTrue(all("step_07" in report["title"] for report in reports["reports"]))
+        self.assertEqual(metric(collector, "crashhook_naming_jobs"), 0)
+        self.assertEqual(metric(collector, "crashhook_naming_lag_seconds"), 0)
+
+    def test_nothing_is_lost_or_twice_where_the_collector_is_killed(self):
+        chance = random.Random(SEED)
+        with Collector(BINARY) as collector:
+            bodies = self.prepare(collector, REPORTS)
+            send_all(collector, bodies)
+            decided = groups_of(collector)
+            ignored = next(group["id"] for title, group in decided.items()
+                           if f"+{hex(self.symbols['step_03'] + 8)}" in title)
+            collector.json("POST", f"/api/v1/groups/{ignored}",
+                           json.dumps({"status": "ignored", "note": "known"}).encode())
+            self.put_debug_file(collector)
+            for _ in range(KILLS):
+                time.sleep(chance.uniform(0.02, 0.4))
+                collector.kill()
+                collector.start()
+            self.wait_for_names(collector, REPORTS, LIMIT_S + 60)
+            groups = groups_of(collector)
+            per_function = REPORTS // FUNCTIONS
+            for title, group in groups.items():
+                self.assertEqual((group["count"], group["kept"]),
+                                 (per_function, per_function), title)
+            kept = [group for title, group in groups.items() if "step_03" in title][0]
+            self.assertEqual((kept["status"], kept["note"]), ("ignored", "known"))
+            _, old = collector.json("GET", f"/api/v1/groups/{ignored}")
+            self.assertEqual(old["id"], kept["id"])
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
