@@ -7,6 +7,7 @@
 #include "collector/server/filter.h"
 #include "collector/server/group_copy.h"
 #include "collector/server/group_facts.h"
+#include "collector/server/near_groups.h"
 #include "collector/server/viewed_report.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_naming.h"
@@ -124,6 +125,22 @@ static void append_merged(void *context, const struct store_merged *merged)
     json_array_append_new(context, json_string(merged->fingerprint));
 }
 
+// near_json lists the groups whose stacks are nearest.
+static json_t *near_json(struct store *store, const struct store_group *group)
+{
+    struct near_group near[NEAR_GROUPS];
+    size_t count = 0;
+    json_t *list = json_array();
+    if (near_groups_find(store, group, near, &count) != CH_OK)
+        return list;
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:I}", "id", near[i].id,
+                                              "title", near[i].title, "percent",
+                                              near[i].percent, "count",
+                                              (json_int_t)near[i].count));
+    return list;
+}
+
 // common_json is what the reports of a group have in common.
 static json_t *common_json(struct store *store, const struct store_group *group)
 {
@@ -166,8 +183,9 @@ static json_t *facets_json(struct store *store, const char *id)
 
 static void append_past(void *context, const struct store_past *past)
 {
-    json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o}", "kind", past->kind,
+    json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", past->kind,
                                              "who", past->other, "detail", past->detail,
+                                             "count", (json_int_t)past->count,
                                              "time", moment_json(past->time_ms)));
 }
 
@@ -198,6 +216,7 @@ void api_get_group(struct http_request *request)
     json_object_set_new(json, "summary", json_string(group->summary));
     json_object_set_new(json, "merged", merged);
     json_object_set_new(json, "common", common_json(store, group));
+    json_object_set_new(json, "near", near_json(store, group));
     json_object_set_new(json, "history", history_json(store, group->id));
     json_object_set_new(json, "facets", facets_json(store, group->id));
     api_answer_json(request, 200, json);

@@ -158,6 +158,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
     html_write(out, "</div>\n");
     page_common_write(out, page->store, group);
     page_facets_write(out, page->store, group->id);
+    page_near_write(out, page->store, group);
     page_triage_write(out, page->store, group);
     page_history_write(out, page->store, group->id);
     write_newest(page, group);

@@ -28,6 +28,7 @@ static void copy_group(void *context, const struct store_group *group)
     out->note = copy_string(copy, group->note);
     out->assignee = copy_string(copy, group->assignee);
     out->first_release = copy_string(copy, group->first_release);
+    out->stack = copy_string(copy, group->stack);
     for (size_t i = 0; i < group->release_count; i++)
         out->releases[i] = copy_string(copy, group->releases[i]);
     for (size_t i = 0; i < group->program_count; i++)

@@ -225,6 +225,28 @@ class Naming(unittest.TestCase):
             self.assertEqual((kept["status"], kept["note"]), ("ignored", "known"))
             _, old = collector.json("GET", f"/api/v1/groups/{ignored}")
             self.assertEqual(old["id"], kept["id"])
+            moved = [past for past in old["history"] if past["kind"] == "moved"]
+            self.assertEqual([(past["group"], past["count"]) for past in moved],
+                             [(ignored, per_function)])
+
+    def test_near_groups_are_listed_to_compare_and_merge(self):
+        with Collector(BINARY) as collector:
+            ids = []
+            for number, function in enumerate(("ledger::set", "ledger::get")):
+                report = sample_reports.null_write(number + 1)
+                report.pop("fingerprint", None)
+                thread = [t for t in report["threads"] if t.get("crashed")][0]
+                frames = thread["backtrace"]["frames"]
+                own = next(i for i, f in enumerate(frames) if not f["system"])
+                if number:
+                    frames.insert(0, dict(frames[own], function=function))
+                ids.append(collector.post(report)[1]["group"])
+            self.assertNotEqual(*ids)
+            _, group = collector.json("GET", f"/api/v1/groups/{ids[0]}")
+            self.assertEqual([near["id"] for near in group["near"]], [ids[1]])
+            page = collector.request("GET", f"/groups/{ids[0]}")[-1].decode()
+            self.assertIn(f'name="merge_into" value="{ids[1]}"', page)
+            self.assertIn('<a href="/compare?r=', page)
 
 
 if __name__ == "__main__":

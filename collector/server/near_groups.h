@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The groups whose stacks are nearest to that of a group, which may be the same bug.
+//
+// Of the groups that were seen last, STORE_KIN at most, each is compared (near.h);
+// those that are alike enough are listed, the nearest first. Users: pages, api.
+#pragma once
+#include "collector/store/store.h"
+
+enum { NEAR_GROUPS = 6 };
+
+struct near_group {
+    char id[ENTRY_GROUP_SIZE];
+    char title[sizeof(((struct entry *)NULL)->title)];
+    char newest[REPORT_ID_SIZE]; // its latest report; empty: it has none
+    int64_t count;
+    int percent;
+};
+
+// near_groups_find writes at most NEAR_GROUPS groups to out and their number to
+// out_count.
+CH_CHECKED enum ch_status near_groups_find(struct store *store,
+                                           const struct store_group *group,
+                                           struct near_group out[NEAR_GROUPS],
+                                           size_t *out_count);
+
+// near_groups_newest writes the id of the latest report of a group: empty if it has
+// none.
+void near_groups_newest(struct store *store, const char *group,
+                        char out[REPORT_ID_SIZE]);
