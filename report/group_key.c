@@ -68,8 +68,7 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
     const char *trust = report_string(frame, "trust");
     to->frame = frame;
     // After a jump to where no code is, the stack begins with where it came from.
-    to->weak =
-        keying->count > 1 && trust != NULL && strcmp(trust, "scan") == 0;
+    to->weak = keying->count > 1 && trust != NULL && strcmp(trust, "scan") == 0;
     report_own_judge(keying->report, frame, &to->verdict);
     if (function != NULL)
         scoped_name(function, &to->name);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/server/opened_report.h"
@@ -13,7 +14,7 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/symbolizer.h"
 
-enum { NAMING_MS = 15000 };
+enum { NAMING_MS = 15000, NICENESS = 10 };
 
 // batch_naming is a batch with what its reports have in common.
 struct batch_naming {
@@ -277,6 +278,8 @@ enum ch_status naming_batch_run(void *batch, int to_parent)
                                    .names = json_array() };
     struct naming_answer *answer = calloc(1, sizeof(*answer));
     enum ch_status status = answer != NULL ? CH_OK : CH_ERR_NO_MEMORY;
+    // Uploads go first, also at the processor.
+    (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     // Nothing is freed: the process ends here.
     open_batch(&naming);
     name_places(&naming);

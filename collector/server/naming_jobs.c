@@ -192,8 +192,13 @@ static void *naming_main(void *context)
     batch->jobs = context;
     batch->answers = calloc(NAMING_BATCH, sizeof(*batch->answers));
     int wait_ms = 0;
-    while (batch->answers != NULL && naming_pause(batch->jobs, wait_ms))
+    while (batch->answers != NULL && naming_pause(batch->jobs, wait_ms)) {
+        int64_t began_ms = guarded_child_now_ms();
         wait_ms = work_once(batch);
+        // As long as a batch took, uploads have the store and the processor.
+        if (wait_ms == 0)
+            wait_ms = (int)(guarded_child_now_ms() - began_ms);
+    }
     clear_batch(batch);
     free(batch->answers);
     free(batch);
