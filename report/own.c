@@ -204,8 +204,8 @@ static bool own_word_is(const char *word, size_t length, const char *wanted)
            memcmp(word + 1, wanted + 1, length - 1) == 0;
 }
 
-// own_fails_first: a verb says so at the beginning of a name alone: `throw_error`, but
-// not `no_throw`.
+// own_fails_first is true for a verb that says so at the beginning of a name alone: a
+// function that begins with "throw" throws, one that ends with it may not.
 static bool own_fails_first(const char *word)
 {
     return strcmp(word, "throw") == 0 || strcmp(word, "raise") == 0;
