@@ -227,7 +227,7 @@ class Naming(unittest.TestCase):
             _, old = collector.json("GET", f"/api/v1/groups/{ignored}")
             self.assertEqual(old["id"], kept["id"])
             moved = [past for past in old["history"] if past["kind"] == "moved"]
-            self.assertEqual([(past["group"], past["count"]) for past in moved],
+            self.assertEqual([(past["who"], past["count"]) for past in moved],
                              [(ignored, per_function)])
 
     def test_near_groups_are_listed_to_compare_and_merge(self):
