@@ -183,10 +183,11 @@ static json_t *facets_json(struct store *store, const char *id)
 
 static void append_past(void *context, const struct store_past *past)
 {
-    json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", past->kind,
-                                             "who", past->other, "detail", past->detail,
-                                             "count", (json_int_t)past->count,
-                                             "time", moment_json(past->time_ms)));
+    json_array_append_new(context,
+                          json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", past->kind,
+                                    "who", past->other, "detail", past->detail, "count",
+                                    (json_int_t)past->count, "time",
+                                    moment_json(past->time_ms)));
 }
 
 static json_t *history_json(struct store *store, const char *id)
