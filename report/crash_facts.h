@@ -86,14 +86,16 @@ struct crash_facts {
     bool trap;                    // compilers emit it where control must never arrive
     bool sent;                    // by a process, not by a fault; sender is its pid
     bool deadlock;                // threads wait for one another in a circle
-    const char *deadlock_words;   // that in words; NULL: there is none
     bool signal_only;             // only the signal is known, neither code nor address
+    bool rethrown;                // thrown_in threw an exception that was thrown before
+    const char *deadlock_words;   // of deadlock; NULL: there is none
     int32_t sender;
     uint32_t sender_user;
     const char *sender_name; // NULL: not known
     int32_t pid;
     int32_t system_call;          // SIGSYS: the number that was refused
     uint32_t system_call_machine; // its architecture (system_call_name.h)
+    uint32_t protection_key;      // of a fault of kind protection-key
     struct crash_place address_place;
     struct crash_place pc_place;
     struct crash_place sp_place;
@@ -104,14 +106,12 @@ struct crash_facts {
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
-    bool rethrown;              // thrown_in threw an exception that was thrown before
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_origin origin; // of the bad value
     struct crash_variable variable; // that held the bad value
     const char *reason;             // why a runtime gave up; NULL: not known
     struct crash_check check;
-    uint32_t protection_key; // of a fault of kind protection-key
-    const char *worded;      // how version 1 began the sentence; NULL: facts tell
+    const char *worded; // how version 1 began the sentence; NULL: facts tell
 };
 
 // crash_has_address is true if the signal's address is the address of the fault.
