@@ -55,7 +55,8 @@ void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms)
     html_write(out, "<time datetime=\"%s\" title=\"%s\">%s</time>", exact, exact, ago);
 }
 
-void page_write_age(struct text *out, int64_t moment_ms, int64_t now_ms)
+void page_write_age(struct text *out, const char *what, int64_t moment_ms,
+                    int64_t now_ms)
 {
     enum { DAY_END = 10, MINUTE_END = 16 };
     char exact[MOMENT_SIZE];
@@ -64,7 +65,7 @@ void page_write_age(struct text *out, int64_t moment_ms, int64_t now_ms)
     moment_write_ago(moment_ms, now_ms, ago);
     exact[DAY_END] = ' ';
     exact[MINUTE_END] = 0;
-    html_write(out, "<span title=\"%s UTC\">%s</span>", exact, ago);
+    html_write(out, "<span title=\"%s UTC\">%s%s</span>", exact, what, ago);
 }
 
 void page_begin_link(struct text *out, const char *class, const char *key,
@@ -142,9 +143,7 @@ static void write_bar(struct text *out, const struct store_group *group, size_t 
 static void write_bars(struct text *out, const struct store_group *group, int64_t most,
                        int height)
 {
-    html_write(
-        out, "<path class=\"none\" d=\"M0 %dh%dv1h-%d\"/><path class=\"some\" d=\"",
-        height - 1, STORE_TREND_DAYS * (BAR + GAP), STORE_TREND_DAYS * (BAR + GAP));
+    html_write(out, "<path d=\"");
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
         if (group->trend[i] != 0)
             html_write(out, "M%d %dV%d", (int)i * (BAR + GAP) + BAR / 2, height,

@@ -29,8 +29,9 @@ bool page_is_full(const struct text *out);
 // page_write_time writes how long ago moment_ms was, with the exact time as its hint.
 void page_write_time(struct text *out, int64_t moment_ms, int64_t now_ms);
 
-// page_write_age does so in fewer bytes, for lists.
-void page_write_age(struct text *out, int64_t moment_ms, int64_t now_ms);
+// page_write_age does so in fewer bytes, for lists, after a word or two about what.
+void page_write_age(struct text *out, const char *what, int64_t moment_ms,
+                    int64_t now_ms);
 
 // page_write_trend draws a group's reports a day as bars; large ones say their day.
 void page_write_trend(struct text *out, const struct store_group *group, bool large);

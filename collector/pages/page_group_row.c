@@ -13,8 +13,8 @@ static void write_row_programs(struct text *out, const struct store_group *group
     for (size_t i = 0; i < group->program_count; i++) {
         char name[CHIP_BYTES];
         entry_copy(name, sizeof(name), page_base_name(group->programs[i]));
-        page_write_link(out, "chip program", "program",
-                        page_base_name(group->programs[i]), name);
+        page_write_link(out, "chip", "program", page_base_name(group->programs[i]),
+                        name);
     }
 }
 
@@ -54,11 +54,8 @@ static void write_row_meta(const struct page_group_rows *rows,
     html_write(out, "<div class=\"meta\"><span class=\"status %s\">%s</span>",
                group->status, group->status);
     write_row_programs(out, group);
-    html_write(out, "<span>last seen ");
-    page_write_age(out, group->last_seen_ms, rows->now_ms);
-    html_write(out, "</span><span>first ");
-    page_write_age(out, group->first_seen_ms, rows->now_ms);
-    html_write(out, "</span>");
+    page_write_age(out, "last seen ", group->last_seen_ms, rows->now_ms);
+    page_write_age(out, "first ", group->first_seen_ms, rows->now_ms);
     if (group->held_back != 0) {
         html_write(out, "<span>");
         page_write_number(out, group->held_back);
@@ -80,7 +77,7 @@ void page_group_row_write(void *context, const struct store_group *group)
     if (rows->choosing)
         html_write(out,
                    "<input type=\"checkbox\" name=\"id\" value=\"%s\""
-                   " aria-label=\"Choose this group\">",
+                   " aria-label=\"Choose\">",
                    group->id);
     html_write(out, "<div class=\"what\"><a class=\"title\" href=\"/groups/%s\">",
                group->id);

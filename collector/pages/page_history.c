@@ -40,9 +40,9 @@ static void write_past(void *context, const struct store_past *past)
     if (history->count++ == 0)
         html_write(out, "<details class=\"card facets\" id=\"history\"><summary>"
                         "<h2>History</h2></summary><ol class=\"crumbs\">");
-    html_write(out, "<li><span>");
-    page_write_age(out, past->time_ms, history->now_ms);
-    html_write(out, "</span><span>%s %.*s", words, PAGE_SHORT, past->detail);
+    html_write(out, "<li>");
+    page_write_age(out, "", past->time_ms, history->now_ms);
+    html_write(out, "<span>%s %.*s", words, PAGE_SHORT, past->detail);
     if (strcmp(past->kind, "assignee") == 0 && past->detail[0] == 0)
         html_write(out, "nobody");
     if (past->other[0] != 0)

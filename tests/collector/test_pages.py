@@ -100,7 +100,7 @@ class Pages(unittest.TestCase):
         for expected in ("null pointer in ledger::entry::set_amount", "31",
                          "in string_pool_drop", "2.14.1", "open", "ago"):
             self.assertIn(expected, text)
-        bars = self.browser.evaluate("[...document.querySelectorAll('.trend .some')]"
+        bars = self.browser.evaluate("[...document.querySelectorAll('.trend path')]"
                                      ".map(e => e.getAttribute('d').split('M').length - 1)"
                                      ".reduce((a, b) => a + b)")
         self.assertGreater(bars, 10)
