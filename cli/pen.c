@@ -59,10 +59,26 @@ static bool steers(uint32_t character)
     return false;
 }
 
+// plain_length is the number of printable ASCII characters that text begins with: they
+// are most of all that is printed, and are copied together.
+static size_t plain_length(const char *text, size_t size)
+{
+    size_t length = 0;
+    while (length < size && text[length] >= 0x20 && text[length] < 0x7f)
+        length++;
+    return length;
+}
+
 static void pen_escape_bytes(const char *text, size_t left, struct text *out)
 {
     while (left != 0) {
         uint32_t character;
+        size_t plain = plain_length(text, left);
+        text_append(out, text, plain);
+        text += plain;
+        left -= plain;
+        if (left == 0)
+            return;
         size_t size = decode_character(text, left, &character);
         if (!steers(character))
             text_append(out, text, size);
