@@ -77,18 +77,18 @@ struct crash_facts {
     uint64_t pc;
     uint64_t sp;
     enum crash_access access;
-    bool general_protection; // x86-64: not a page fault, so the address is not known
-    enum crash_way way;      // to an address without code
-    uint64_t way_address;    // that address
+    enum crash_way way;   // to an address without code
+    uint64_t way_address; // that address
     struct crash_operand operand;
     struct crash_register blamed; // holds the bad value: a target, a divisor
     const char *instruction;      // its text; NULL: not decoded
-    bool trap;                    // compilers emit it where control must never arrive
-    bool sent;                    // by a process, not by a fault; sender is its pid
-    bool deadlock;                // threads wait for one another in a circle
-    bool signal_only;             // only the signal is known, neither code nor address
-    bool rethrown;                // thrown_in threw an exception that was thrown before
-    const char *deadlock_words;   // of deadlock; NULL: there is none
+    bool general_protection;    // x86-64: not a page fault, so the address is not known
+    bool trap;                  // compilers emit it where control must never arrive
+    bool sent;                  // by a process, not by a fault; sender is its pid
+    bool deadlock;              // threads wait for one another in a circle
+    bool signal_only;           // only the signal is known, neither code nor address
+    bool rethrown;              // thrown_in threw an exception that was thrown before
+    const char *deadlock_words; // of deadlock; NULL: there is none
     int32_t sender;
     uint32_t sender_user;
     const char *sender_name; // NULL: not known
