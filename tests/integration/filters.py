@@ -179,10 +179,11 @@ class Runner:
 
     def __init__(self):
         self.events = ProcessEvents()
-        # Where the user that the seatbelt makes of the program may enter, as it may not in a
-        # tree below a home.
+        # Where the user that the seatbelt makes of root's program may enter, as it may not in
+        # a tree below a home.
         self.public = Scene()
-        self.public.admit_nobody()
+        if os.geteuid() == 0:
+            self.public.admit_nobody()
         self.program = self.public.copy(PROGRAM)
 
     def crash(self, scene, belt, row):

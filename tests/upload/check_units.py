@@ -40,6 +40,9 @@ for whose in ("system", "user"):
 
 for tool, name in (("systemd-sysusers", "crashhook-collector.sysusers"),
                    ("systemd-tmpfiles", "crashhook.tmpfiles")):
+    if tool == "systemd-tmpfiles" and os.geteuid() != 0:
+        print("skipped: crashhook.tmpfiles: needs root, which its folders belong to")
+        continue
     with tempfile.TemporaryDirectory() as root:
         # The files with secrets can be read by root alone, and can as well be made.
         os.mkdir(root + "/etc")
