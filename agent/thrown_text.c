@@ -249,7 +249,7 @@ static void write_number(char type, const uint8_t bytes[static 8],
         return;
     case 'c':
     case 'a':
-        value = (int8_t)bytes[0];
+        value = bytes[0] - (bytes[0] > INT8_MAX ? 1 + UINT8_MAX : 0);
         break;
     case 'h':
         value = bytes[0];

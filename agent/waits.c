@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,12 +48,15 @@ static bool wait_make_call(const uint64_t arguments[static 4], struct wait_call 
 
 bool waits_parse_call(const char *line, struct wait_call *out)
 {
-    int64_t number;
+    char *end;
     uint64_t arguments[4];
-    if (sscanf(line, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
-               &number, &arguments[0], &arguments[1], &arguments[2],
-               &arguments[3]) != 5)
-        return false;
+    long number = strtol(line, &end, 10);
+    for (size_t i = 0; i < 4; i++) {
+        const char *argument = end;
+        arguments[i] = strtoull(argument, &end, 16);
+        if (end == argument)
+            return false;
+    }
     return number == SYS_futex && wait_make_call(arguments, out);
 }
 

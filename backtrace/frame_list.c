@@ -166,8 +166,8 @@ enum ch_status frame_list_decode(const struct crashhook_backtrace *backtrace,
     size_t capacity = 0;
     struct crashhook_frames position = crashhook_backtrace_frames(backtrace);
     do {
-        if (!array_reserve_many(&frames, &capacity, count, extra + 1,
-                                sizeof(*frames))) {
+        if (extra == SIZE_MAX || !array_reserve_many(&frames, &capacity, count,
+                                                     extra + 1, sizeof(*frames))) {
             free(frames);
             return CH_ERR_NO_MEMORY;
         }

@@ -10,15 +10,22 @@ enum {
     NESTING_MAX = 8,       // of names within names
 };
 
+// naming_level is a name within which another one is being walked.
+struct naming_level {
+    const char *at; // where it goes on
+    const char *end;
+    size_t begin; // of this name in out
+};
+
 // naming_walk is a name on its way to its scoped form.
 struct naming_walk {
     const char *at;
+    const char *end;
     struct text *out;
-    size_t begin; // of this name in out
-    unsigned depth;
+    size_t begin;
+    size_t depth;
+    struct naming_level outer[NESTING_MAX];
 };
-
-static void walk_name(struct naming_walk *walk, const char *end);
 
 static bool is_word(char c)
 {
@@ -115,13 +122,28 @@ static bool is_generic(const char *at, const char *end)
            (end - at > 4 && memcmp(at, "dyn ", 4) == 0);
 }
 
+// walk_within walks another name before what is left of this one.
 static void walk_within(struct naming_walk *walk, const char *at, const char *end)
 {
-    struct naming_walk inner = {
-        .at = at, .out = walk->out, .begin = walk->out->size, .depth = walk->depth + 1
-    };
-    if (inner.depth < NESTING_MAX)
-        walk_name(&inner, end);
+    if (walk->depth == NESTING_MAX)
+        return;
+    walk->outer[walk->depth++] =
+        (struct naming_level){ .at = walk->at, .end = walk->end, .begin = walk->begin };
+    walk->at = at;
+    walk->end = end;
+    walk->begin = walk->out->size;
+}
+
+// walk_more says whether anything is left, of this name or of those around it.
+static bool walk_more(struct naming_walk *walk)
+{
+    while (walk->at >= walk->end && walk->depth != 0) {
+        const struct naming_level *outer = &walk->outer[--walk->depth];
+        walk->at = outer->at;
+        walk->end = outer->end;
+        walk->begin = outer->begin;
+    }
+    return walk->at < walk->end;
 }
 
 // walk_angle handles what stands in angle brackets: a type with its trait, where a
@@ -205,9 +227,10 @@ static bool at_operator(const struct naming_walk *walk, const char *end)
            (walk->at + length == end || !is_word(walk->at[length]));
 }
 
-static void walk_name(struct naming_walk *walk, const char *end)
+static void walk_name(struct naming_walk *walk)
 {
-    while (walk->at < end) {
+    while (walk_more(walk)) {
+        const char *end = walk->end;
         char c = *walk->at;
         if (at_operator(walk, end))
             walk_operator(walk, end);
@@ -273,7 +296,8 @@ void scoped_name(const char *function, struct text *out)
         if (strncmp(walk.at, thunks[i], strlen(thunks[i])) == 0)
             walk.at += strlen(thunks[i]);
     }
-    walk_name(&walk, plain_end(walk.at));
+    walk.end = plain_end(walk.at);
+    walk_name(&walk);
     if (!text_ok(out))
         return;
     if (written(&walk) == 0)

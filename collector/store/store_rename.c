@@ -124,12 +124,14 @@ static enum ch_status choose_moving(struct sql *sql, struct renaming *renaming)
     for (size_t i = 0; i < renaming->count; i++) {
         struct renamed *renamed = &renaming->all[i];
         enum ch_status status = CH_OK;
-        if (renamed->found && strcmp(renamed->old_key, renamed->old_id) != 0 &&
+        if (renamed->entry == NULL || !renamed->found)
+            continue;
+        if (strcmp(renamed->old_key, renamed->old_id) != 0 &&
             strcmp(renamed->old_key, renamed->entry->group) != 0)
             status = keep_merged(sql, renamed);
         if (status != CH_OK)
             return status;
-        if (!renamed->found || renamed->waits)
+        if (renamed->waits)
             continue;
         renaming->order[renaming->moving++] = renamed;
         store_list_append(&renaming->numbers, renamed->named->report);

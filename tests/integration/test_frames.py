@@ -15,6 +15,7 @@ import unittest
 import gdb_compare
 import harness
 from harness import Scene, crashed_thread, names_of, physical_frames
+from place import rust_compiler
 from test_core import CoreScene
 
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "frames")
@@ -25,7 +26,7 @@ BUILDS = {
     "gcc .zdebug_frame": ["gcc", *C, "-Wl,--compress-debug-sections=zlib-gnu", "chain.c"],
     "gcc static": ["gcc", *C, "-static", "chain.c"],
     "clang": ["clang", *C, "chain.c"],
-    "rust": ["rustc", "-g", "-O", "-C", "panic=abort", "-C", "force-unwind-tables=no",
+    "rust": [rust_compiler(), "-g", "-O", "-C", "panic=abort", "-C", "force-unwind-tables=no",
              "chain.rs"],
     "go": ["go", "build", "chain.go"],
     "go, plain": ["go", "build", "-ldflags=-compressdwarf=false", "chain.go"],

@@ -23,6 +23,7 @@ import tempfile
 import unittest
 
 import harness
+from place import no_rust, rust_compiler
 
 SOURCES = os.path.join(harness.SOURCE, "tests", "integration", "programs", "grouping")
 SEED = int(os.environ.get("CRASHHOOK_SEED", "18"))
@@ -78,8 +79,8 @@ def moved(text):
 def command_of(language, build, sources, out):
     flags = BUILDS[build][language]
     if language == RUST:
-        return ["rustc", "-g", "-Cpanic=abort", "--crate-name=stock", *flags, "-o", out,
-                sources[0]]
+        return [rust_compiler(), "-g", "-Cpanic=abort", "--crate-name=stock", *flags, "-o",
+                out, sources[0]]
     standard = ["-std=c++17"] if language == CXX else ["-std=gnu17"]
     return [*flags, *standard, "-g", "-w", "-pthread", "-o", out, *sources]
 
@@ -99,10 +100,10 @@ class Family:
     def __init__(self, folder):
         self.folder = folder
         self.languages = [C, CXX]
-        if shutil.which("rustc"):
+        if not no_rust():
             self.languages.append(RUST)
         else:
-            print("rustc is not here: the bugs in Rust are left out", file=sys.stderr)
+            print("skipped: the bugs in Rust: " + no_rust())
 
     def path(self, language, build, file="{}"):
         return os.path.join(self.folder, build, file.format(PROGRAMS[language][0]))

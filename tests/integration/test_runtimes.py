@@ -35,7 +35,7 @@ import unittest
 
 import harness
 from harness import AGENT, BUILD, CRASHHOOK, FULL, SOURCE, Scene, crashed_thread, frames_of, names_of
-from place import no_rust, no_sys_ptrace, not_for_others
+from place import no_rust, no_sys_ptrace, not_for_others, rust_compiler
 
 WAYS = ("preload", "trace")
 PRELOAD = ("preload",) # what `run --via auto` does not trace
@@ -68,6 +68,7 @@ def filled(text, folder):
     """text with the places that rows speak of."""
     for name, place in (("{programs}", PROGRAMS), ("{build}", BUILD), ("{folder}", folder),
                         ("{postgres}", POSTGRES),
+                        ("{rustc}", rust_compiler()),
                         ("{faulty}", os.path.join(BUILD, "tests", "programs",
                                                   "libfaulty_thread.so"))):
         text = text.replace(name, place)
@@ -128,19 +129,19 @@ ROWS += [
         frame="boom", says=["recovered from 1000", "SIGSEGV: segmentation violation",
                             r"goroutine \d+"]),
     Row("Rust, a stack overflow of a thread", ["{folder}/overflow", "thread"], needs=["rustc"],
-        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+        prepare=compiled("{rustc}", "-g", "-O", "-o", "{folder}/overflow",
                          "{programs}/overflow.rs"),
         frame="overflow|black_box", says=["has overflowed its stack"]),
     Row("Rust, a stack overflow of main", ["{folder}/overflow", "main"], needs=["rustc"],
-        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+        prepare=compiled("{rustc}", "-g", "-O", "-o", "{folder}/overflow",
                          "{programs}/overflow.rs"),
         frame="overflow|black_box", says=["has overflowed its stack"]),
     Row("Rust, an abort", ["{folder}/overflow", "abort"], needs=["rustc"],
-        prepare=compiled("rustc", "-g", "-O", "-o", "{folder}/overflow",
+        prepare=compiled("{rustc}", "-g", "-O", "-o", "{folder}/overflow",
                          "{programs}/overflow.rs"),
         frame="pthread_kill|raise|abort", signal="SIGABRT"),
     Row("Rust, a panic that aborts", ["{folder}/panics", "index"], needs=["rustc"],
-        prepare=compiled("rustc", "-g", "-Cpanic=abort", "-o", "{folder}/panics",
+        prepare=compiled("{rustc}", "-g", "-Cpanic=abort", "-o", "{folder}/panics",
                          "{programs}/panics.rs"),
         frame="pthread_kill|raise|abort", signal="SIGABRT", says=["panicked at"]),
     Row("python", ["/usr/bin/python3", "-c", "import ctypes; ctypes.string_at(8)"],
@@ -204,9 +205,9 @@ ROWS += [
     Row("Rust, a stack overflow of a thread, linked", ["{folder}/overflow", "thread"],
         needs=["rustc"], frame="overflow|black_box", says=["has overflowed its stack"],
         ways=("linked",),
-        prepare=compiled("rustc", "-g", "-O", "-Clink-arg=-Wl,-u,crashhook_install",
-                         "-Clink-arg={build}/lib/libcrashhook.a", "-o", "{folder}/overflow",
-                         "{programs}/overflow.rs")),
+        prepare=compiled("{rustc}", "-g", "-O", "-Clink-arg=-Wl,-u,crashhook_install",
+                         "-Clink-arg={build}/lib/libcrashhook.a", "-Clink-arg=-lc",
+                         "-o", "{folder}/overflow", "{programs}/overflow.rs")),
     # Its runtime calls a sigaction that it has not found, in an empty program too, unless it
     # is to handle no signal.
     Row("clang with undefined, static", ["{folder}/sanitized"], needs=["clang"], ways=TRACE,

@@ -22,7 +22,7 @@ AT_ONCE = 0.5
 
 BEFORE_ATTACH = "process_vm_readv:when=1"  # it reads the request page first of all
 WHILE_ATTACHING = "ptrace:when=5"
-AFTER_ATTACH = "process_vm_readv:when=3"
+AFTER_ATTACH = "process_vm_readv:when=2"
 WHILE_WRITING = "write:when=1"
 BEFORE_PUBLISHING = "renameat,renameat2,rename,linkat:when=1"
 STAGES = (BEFORE_ATTACH, WHILE_ATTACHING, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING)

@@ -30,6 +30,10 @@
 
 import os
 import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+from place import rust_compiler
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 KEYS = {"signal", "kind", "says", "true", "access", "variable", "cause", "in", "live", "core",
@@ -41,7 +45,7 @@ BUILDS = {
            for cc in ("gcc", "clang") for level in ("O0", "O2")],
     ".cc": [(f"{cc} {level}", [cc, f"-{level}", "-g", "-pthread", "-w"])
             for cc in ("g++", "clang++") for level in ("O0", "O2")],
-    ".rs": [(f"rustc {level}", ["rustc", "-g", "-A", "warnings", "-C",
+    ".rs": [(f"rustc {level}", [rust_compiler(), "-g", "-A", "warnings", "-C",
                                 f"opt-level={level[1]}"])
             for level in ("O0", "O2")],
     ".go": [("go O0", ["go", "build", "-gcflags=all=-N -l"]), ("go O2", ["go", "build"])],

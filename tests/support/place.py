@@ -59,16 +59,22 @@ def not_for_others(folder):
                    "ls", folder)
 
 
-def no_rust():
-    # Its version manager has a rustc without a compiler where HOME is another.
-    return refusal("rustc", "--version")
-
-
+@functools.cache
 def rust_compilers():
-    """rustc, and the distribution's own where that is another."""
-    first = shutil.which("rustc")
-    return list(dict.fromkeys(path for path in (first, "/usr/bin/rustc")
-                              if path and os.path.exists(path)))
+    """rustc, and the distribution's own where that is another. The first may be that of a
+    version manager, which has no compiler where HOME is another."""
+    found = (shutil.which("rustc"), "/usr/bin/rustc")
+    return [path for path in dict.fromkeys(found)
+            if path and os.path.exists(path) and not refusal(path, "--version")]
+
+
+def no_rust():
+    return "" if rust_compilers() else "no rustc works here"
+
+
+def rust_compiler():
+    """The first that works, else a name that nothing has."""
+    return (*rust_compilers(), "rustc-that-works")[0]
 
 
 def rust_minor(compiler):

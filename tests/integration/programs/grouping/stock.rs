@@ -4,7 +4,6 @@
 // with panic=abort.
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::hint::black_box;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 static BAD: AtomicUsize = AtomicUsize::new(0);
@@ -249,6 +248,13 @@ fn descend(depth: usize, run: fn()) {
         run();
     }
     note(depth as i64);
+}
+
+// What is passed, of which the compiler knows no more; Debian 12's rustc has none.
+#[inline(always)]
+fn black_box<T>(mut value: T) -> T {
+    unsafe { std::arch::asm!("/* {0} */", in(reg) &mut value, options(nostack)) };
+    value
 }
 
 fn main() {
