@@ -256,7 +256,8 @@ static bool reaches_closed(struct area *area, const struct form *form, unsigned 
 }
 
 // is_for_size leaves out instructions whose operands may be more or less: the state of
-// the processor, and what loads segment registers, which the child needs.
+// the processor, bits that a register counts, which may be anywhere, and what loads
+// segment registers, which the child needs.
 static bool is_for_size(const struct form *form)
 {
     // Where the processor refuses sgdt and its kin, the kernel executes them itself. A
@@ -264,7 +265,7 @@ static bool is_for_size(const struct form *form)
     static const char *const others[] = { "xsave",  "xrstor", "mov fs", "mov gs",
                                           "lfs",    "lgs",    "mov ss", "lss",
                                           "mov ds", "mov es", "sgdt",   "sidt",
-                                          "sldt",   "smsw",   "str " };
+                                          "sldt",   "smsw",   "str ",   "bt" };
     bool is_jump = form->bytes[form->bytes[0] == 0x66] == 0xff;
     if (form->bytes[0] == 0x66 && (is_jump || form->bytes[1] == 0x48))
         return false;
