@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
+#include "symbolizer/names/symbol_cache.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/symbolizer.h"
 
@@ -58,6 +59,7 @@ struct naming {
     struct naming_lookup *lookups; // by image and offset, each once
     size_t lookup_count;
     size_t lookup_capacity;
+    struct symbol_cache cache; // open while places are looked up in it
 };
 
 // naming_init lists the places of report, which must outlive naming. naming has to be

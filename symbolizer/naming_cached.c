@@ -37,8 +37,8 @@ static void forget_names(struct naming_lookup *lookups, size_t count)
 }
 
 // name_cached_image looks up the places of one image, all or none.
-static void name_cached_image(const struct naming *naming,
-                              struct naming_lookup *lookups, size_t count)
+static void name_cached_image(struct naming *naming, struct naming_lookup *lookups,
+                              size_t count)
 {
     const struct symbolizer_options *options = naming->options;
     const struct report_image *from = &naming->images.items[lookups->place.image];
@@ -46,15 +46,15 @@ static void name_cached_image(const struct naming *naming,
                                        .status = DEBUG_FOUND,
                                        .home =
                                            options->sanitize ? options->home : NULL };
-    struct symbol_cache cache;
-    if (symbol_cache_folder_find(&cache, options->cache_folder, &from->id) != CH_OK)
+    struct symbol_cache *cache = &naming->cache;
+    if (symbol_cache_folder_find(cache, options->cache_folder, &from->id) != CH_OK)
         return;
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < count; i++)
-        status = name_cached_place(&cache, &lookups[i], &image);
+        status = name_cached_place(cache, &lookups[i], &image);
     if (status != CH_OK)
         forget_names(lookups, count); // the child removes a damaged cache
-    symbol_cache_deinit(&cache);
+    symbol_cache_deinit(cache);
 }
 
 // name_outside handles places that are in no image.
@@ -93,6 +93,8 @@ bool naming_look_up_cached(struct naming *naming)
         return false;
     if (sigsetjmp(page_fault, 1) == 0)
         look_up_cached(naming);
+    else
+        symbol_cache_deinit(&naming->cache); // it was left open
     (void)sigaction(SIGBUS, &before, NULL);
     bool all = true;
     for (size_t i = 0; i < naming->lookup_count; i++)

@@ -163,9 +163,11 @@ static void name_null(const struct access *access)
     bool null = is_null(access) && access->address < FAR_MEMBER_BYTES && !is_mapped;
     if (kind == NULL)
         return;
-    if (strcmp(kind, "unknown") == 0 && null)
+    bool was_unknown = strcmp(kind, "unknown") == 0;
+    bool was_null = strcmp(kind, "null-dereference") == 0;
+    if (was_unknown && null)
         set_kind(access, "null-dereference");
-    if (strcmp(kind, "null-dereference") == 0 && !is_null(access))
+    else if (was_null && !is_null(access))
         set_kind(access, "unknown");
 }
 
