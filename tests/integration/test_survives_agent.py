@@ -10,6 +10,7 @@
 import os
 import shlex
 import signal
+import time
 import unittest
 
 import harness
@@ -22,7 +23,7 @@ AT_ONCE = 0.5
 
 BEFORE_ATTACH = "process_vm_readv:when=1"  # it reads the request page first of all
 WHILE_ATTACHING = "ptrace:when=5"
-AFTER_ATTACH = "process_vm_readv:when=2"
+AFTER_ATTACH = "process_vm_readv:when=3"
 WHILE_WRITING = "write:when=1"
 BEFORE_PUBLISHING = "renameat,renameat2,rename,linkat:when=1"
 STAGES = (BEFORE_ATTACH, WHILE_ATTACHING, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING)
@@ -44,9 +45,15 @@ class SurvivesTheAgent(unittest.TestCase):
                    f"-e inject={call}:signal={name}:{when} {shlex.quote(harness.AGENT)} \"$@\"")
 
     def was_injected(self, scene, name):
+        """Whether strace says so, which may end after the program whose agent it killed."""
         path = os.path.join(scene.folder, "strace.log")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return f"{name} " in file.read().replace("---", "").replace("+++ killed by", "")
+        deadline = time.monotonic() + 10
+        said = ""
+        while f"{name} " not in said and time.monotonic() < deadline:
+            time.sleep(0.01)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                said = file.read().replace("---", "").replace("+++ killed by", "")
+        return f"{name} " in said
 
     def dies(self, agent, at_least, at_most, injected=None):
         """The program dies of its signal in the time, and leaves its core file."""
