@@ -54,6 +54,7 @@ AWAIT_WORKER = ("nginx -p . -c nginx.conf & for i in $(seq 400); do "
                 "kill $!; wait $!; cat log; exit 1")
 
 HANDLERS = "{build}/tests/programs/own_handlers"
+FAULTY = harness.without_blanks(harness.program("libfaulty_thread.so"))
 
 
 def compiled(*command):
@@ -69,8 +70,7 @@ def filled(text, folder):
     for name, place in (("{programs}", PROGRAMS), ("{build}", BUILD), ("{folder}", folder),
                         ("{postgres}", POSTGRES),
                         ("{rustc}", rust_compiler()),
-                        ("{faulty}", os.path.join(BUILD, "tests", "programs",
-                                                  "libfaulty_thread.so"))):
+                        ("{faulty}", FAULTY)):
         text = text.replace(name, place)
     return text
 

@@ -29,7 +29,7 @@ static struct crash_facts fault(uint64_t address)
         .address = address,
         .pc = 0x401000,
         .sp = 0x7ffc00001000,
-        .stack = { 0x7ffc00001000, 0x7ffc00801000 },
+        .stack = { .start = 0x7ffc00001000, .end = 0x7ffc00801000 },
         .access = CRASH_ACCESS_WRITE,
         .pid = 42,
         .pc_place = code,
