@@ -4,12 +4,28 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: all deps runtimes demo check check-full bench packages check-packages install clean \
+# A build tree is set up once, without tests and without the optional libraries that are missing;
+# what needs them sets it up again.
+FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
+	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON)
+
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages check-packages install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
+# Says in one line what is missing, and the command that gets it.
 all:
-	cmake --preset release
+	@packaging/build-needs
+	cmake --preset release $(FIRST)
 	cmake --build --preset release -j $(JOBS)
+
+# Tests, benchmarks and every optional part too.
+everything: deps
+	cmake --preset release -DCRASHHOOK_TESTS=ON -DCRASHHOOK_LEAVE_OUT_MISSING=OFF
+	cmake --build --preset release -j $(JOBS)
+
+# Root gets what is missing; any other user is told.
+build-needs:
+	@packaging/build-needs --install
 
 deps:
 	packaging/install-packages packaging/debian-packages.txt
@@ -18,9 +34,11 @@ deps:
 runtimes:
 	packaging/install-packages packaging/runtime-packages.txt
 
-# Crashes the example programs and shows what becomes of it.
-demo: deps all
-	examples/demo
+# Crashes the example programs and shows what becomes of it. On a terminal the pages stay
+# until Enter is pressed.
+demo: build-needs
+	@$(MAKE) --no-print-directory all
+	examples/demo --keep
 
 # Every test, the long ones at a reduced count.
 check: deps runtimes
@@ -53,13 +71,13 @@ valgrind coverage aarch64 trixie: deps
 	tests/check-$@ $(JOBS)
 
 # Receivers of Sentry's and OpenTelemetry's that others wrote, from npm.
-receivers: deps all
+receivers: everything
 	packaging/install-packages packaging/more-packages.txt
 	command -v npm || echo npm | packaging/install-packages /dev/stdin
 	tests/check-receivers
 
 # Measures what docs/performance.md quotes; BENCH=--quick takes fewer turns.
-bench: deps all
+bench: everything
 	packaging/install-packages packaging/more-packages.txt
 	bench/run $(BENCH)
 
@@ -74,6 +92,8 @@ check-packages: packages
 	packaging/smoke-test build/packages
 
 install: all
+	cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
+	cmake --build --preset release -j $(JOBS)
 	cmake --install build/release --prefix $(PREFIX)
 
 clean:

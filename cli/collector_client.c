@@ -103,7 +103,9 @@ enum ch_status collector_get(const struct session *session, const char *base,
     bool known = is_configured(session, base);
     const struct http_request request = { .url = url.bytes,
                                           .token = known ? token.bytes : NULL,
-                                          .timeout_ms = COLLECTOR_ANSWER_MAX_MS };
+                                          .timeout_ms = COLLECTOR_ANSWER_MAX_MS,
+                                          .reply_max_bytes =
+                                              REPORT_EXPANDED_MAX_BYTES };
     if (http_send(&request, &reply) != CH_OK) {
         (void)command_fail("cannot read '%s': %s", url.bytes, reply.error);
         return CH_ERR_IO;

@@ -3,16 +3,28 @@
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-if(CRASHHOOK_WITH_LIBUNWIND)
-    pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-ptrace) # unwind/
-endif()
+
+# ch_optional_module(SWITCH PREFIX MODULE): a library that CRASHHOOK_WITH_SWITCH asks for.
+macro(ch_optional_module switch prefix module)
+    if(CRASHHOOK_WITH_${switch} AND CRASHHOOK_LEAVE_OUT_MISSING)
+        pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+        if(NOT ${prefix}_FOUND)
+            message(STATUS "left out: ${module} is missing (CRASHHOOK_WITH_${switch})")
+            set(CRASHHOOK_WITH_${switch} OFF)
+        endif()
+    elseif(CRASHHOOK_WITH_${switch})
+        pkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${module})
+    endif()
+endmacro()
+
+ch_optional_module(LIBUNWIND UNWIND libunwind-ptrace)                   # unwind/
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw libelf)             # symbolizer/
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)                # upload/
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)             # above formats/
 if(CRASHHOOK_WITH_COLLECTOR)
     pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd) # collector/
     pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)          # collector/
-    pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)                # collector/
+    ch_optional_module(POSTGRESQL PQ libpq)                             # collector/
 endif()
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)

@@ -5,11 +5,14 @@
 # work, and packages and symbol versions carry it.
 set(CRASHHOOK_ABI 1)
 
-option(CRASHHOOK_TESTS "build tests, benchmarks and examples" ON)
+option(CRASHHOOK_TESTS "build tests and benchmarks" ON)
+option(CRASHHOOK_EXAMPLES "build the examples, which the demo and tests crash" ON)
+option(CRASHHOOK_LEAVE_OUT_MISSING "build without optional libraries that are missing" OFF)
 option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone" OFF)
 option(CRASHHOOK_WITH_COLLECTOR "build crashhook-collector" ON)
 option(CRASHHOOK_WITH_CAPSTONE "decode the instruction that failed" ON)
 option(CRASHHOOK_WITH_LIBUNWIND "unwind by libunwind where CRASHHOOK_UNWIND asks for it" ON)
+option(CRASHHOOK_WITH_POSTGRESQL "let the collector keep reports in PostgreSQL" ON)
 option(CRASHHOOK_WITH_LZMA "read symbols in .gnu_debugdata, which are packed by xz" ON)
 option(CRASHHOOK_WITH_MUSL "build the agent with musl, which starts sooner, where it is installed" ON)
 option(CRASHHOOK_COVERAGE "count which lines tests run (gcc)" OFF)

@@ -35,7 +35,9 @@ struct transfer {
 static size_t take_answer_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
-    if (size * count > REPLY_MAX_BYTES - transfer->reply->body.size) {
+    size_t most = transfer->request->reply_max_bytes;
+    most = most != 0 ? most : REPLY_MAX_BYTES;
+    if (size * count > most - transfer->reply->body.size) {
         transfer->refused = "its answer is too long";
         return 0;
     }

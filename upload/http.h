@@ -24,6 +24,7 @@ struct http_request {
     const char *content_type; // of the body
     const char *encoding;     // of the body; NULL: it is not encoded
     const char *headers;      // more lines, as in "X-A: b\nX-C: d"; NULL: none
+    size_t reply_max_bytes;   // the longest answer that is taken; 0: 64 KiB
     const char *keep;         // a header of the answer to keep: "x-b"; NULL: none
     const void *body;         // NULL: none
     FILE *file;               // the body, read from its position, instead; NULL: none
