@@ -8,7 +8,7 @@
 
 #include "backtrace/image_list.h"
 #include "backtrace/stored.h"
-#include "report/system_image.h"
+#include "report/own.h"
 #include "symbolizer/names/demangle.h"
 
 static bool symbol_starts_with(const char *string, const char *prefix)
@@ -59,6 +59,20 @@ static bool copy_names(struct crashhook_symbol *symbol,
            (from->location.path == NULL || symbol->location.path != NULL);
 }
 
+// is_not_own asks the rule that reports are grouped and shown by.
+static bool is_not_own(const struct crashhook_symbol *symbol)
+{
+    struct own_verdict verdict;
+    const struct own_frame frame = {
+        .image = symbol->image != NULL ? symbol->image->path : NULL,
+        .function = symbol->name,
+        .raw_name = symbol->raw_name,
+        .file = symbol->location.path,
+    };
+    own_judge(&frame, &verdict);
+    return !verdict.own;
+}
+
 enum ch_status symbol_create(const struct crashhook_symbol *from,
                              struct crashhook_symbol **out)
 {
@@ -75,8 +89,7 @@ enum ch_status symbol_create(const struct crashhook_symbol *from,
     }
     made->is_runtime_failure = is_runtime_failure(made->raw_name);
     made->is_thunk = is_thunk(made->raw_name);
-    made->is_system =
-        system_frame(made->image != NULL ? made->image->path : NULL, made->raw_name);
+    made->is_system = is_not_own(made);
     *out = made;
     return CH_OK;
 }

@@ -125,9 +125,11 @@ void api_put_symbols(struct http_request *request)
         return;
     }
     // The file is here; reports that lack its names are named in the background.
+    // Sources name nothing: a page reads them when it is opened.
     char error[STORE_ERROR_SIZE];
-    if (store_symbols_came(collector_of(request)->store, upload->build_id, error) !=
-        CH_OK) {
+    if (upload->kind == SYMBOL_DEBUG_FILE &&
+        store_symbols_came(collector_of(request)->store, upload->build_id, error) !=
+            CH_OK) {
         http_fail(request, 503,
                   "the %s is here, but the reports of its build could not"
                   " be queued, send it again",

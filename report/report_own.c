@@ -77,11 +77,9 @@ void report_own_mark(json_t *report)
 
 bool report_frame_is_system(const json_t *report, const json_t *frame)
 {
-    const json_t *said = json_object_get(frame, "system");
     struct own_verdict verdict;
-    if (json_is_boolean(said))
-        return json_is_true(said);
-    if (report_string(frame, "function") == NULL && report_image(report, frame) == NULL)
+    if (!report_frame_is_code(frame) || (report_string(frame, "function") == NULL &&
+                                         report_image(report, frame) == NULL))
         return false;
     report_own_judge(report, frame, &verdict);
     return !verdict.own;

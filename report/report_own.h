@@ -18,6 +18,7 @@ void report_own_judge(const json_t *report, const json_t *frame,
 // rule decided, so that all who show or send the report agree.
 void report_own_mark(json_t *report);
 
-// report_frame_is_system is true for a frame that is not the program's own (own.h),
-// according to the frame itself or to the rules.
+// report_frame_is_system is true for a frame that is not the program's own
+// (report_own_judge). A `system` that no rule came with was said by an older version,
+// which knew images alone, and decides nothing.
 bool report_frame_is_system(const json_t *report, const json_t *frame);

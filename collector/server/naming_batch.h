@@ -8,8 +8,8 @@
 #include "collector/store/store_naming.h"
 
 enum {
-    NAMING_BATCH = 64,            // most reports
-    NAMING_BATCH_BYTES = 2 << 20, // most bytes of their bodies, but for a single one
+    NAMING_BATCH = 256,           // most reports
+    NAMING_BATCH_BYTES = 4 << 20, // most bytes of their bodies, but for a single one
 };
 
 // naming_item is a report of a batch, with its body as it was received.

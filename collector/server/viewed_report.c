@@ -7,6 +7,7 @@
 
 #include "collector/server/api.h"
 #include "collector/server/late_names.h"
+#include "report/report_own.h"
 
 // BESIDE_A_GROUP is the largest body that is opened to show a group.
 enum { BESIDE_A_GROUP = 256 << 10 };
@@ -70,6 +71,7 @@ bool viewed_report_open(struct http_request *request, const char *id,
         return false;
     }
     out->renamed = late_names_add(out->opened.json, collector->symbols);
+    report_own_mark(out->opened.json);
     return true;
 }
 
@@ -101,6 +103,7 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
     if (opened_report_open(&out->opened, &body, &collector->large, &reason) != 0)
         return false;
     out->renamed = late_names_add(out->opened.json, collector->symbols);
+    report_own_mark(out->opened.json);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "collector/store/store_facet.h"
 #include "report/readable_name.h"
 #include "report/report.h"
+#include "report/report_own.h"
 
 enum {
     MARK_VALUE_SIZE = 160,
@@ -105,7 +106,8 @@ static bool is_nothing(const json_t *value)
 
 // mark_arguments marks the arguments of own frames that are null or zero: other values
 // differ from crash to crash.
-static void mark_arguments(const json_t *frames, struct entry *entry)
+static void mark_arguments(const json_t *report, const json_t *frames,
+                           struct entry *entry)
 {
     size_t i;
     json_t *frame;
@@ -114,7 +116,7 @@ static void mark_arguments(const json_t *frames, struct entry *entry)
     {
         const char *function = report_string(frame, "function");
         const json_t *arguments = json_object_get(frame, "arguments");
-        if (function == NULL || json_is_true(json_object_get(frame, "system")))
+        if (function == NULL || report_frame_is_system(report, frame))
             continue;
         if (own++ == ARGUMENTS_FROM)
             return;
@@ -264,6 +266,6 @@ void entry_marks_from_report(const json_t *report, struct entry *entry)
     mark_address(crash, entry);
     mark_depth(frames, entry);
     mark_registers(thread, entry);
-    mark_arguments(frames, entry);
+    mark_arguments(report, frames, entry);
     mark_frames(report, frames, entry);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/readable_name.h"
 #include "report/report.h"
 #include "report/report_own.h"
 #include "symbolizer/diagnosis/diagnosis.h"
@@ -97,34 +96,6 @@ static enum runtime_call call_of(const char *function)
     return CALL_NONE;
 }
 
-// is_library_file recognizes the sources of Rust's libraries, as its project and Debian
-// build them, and headers of C++ libraries, libstdc++'s and libc++'s wherever they are.
-static bool is_library_file(const char *file)
-{
-    return words_begins(file, "/rustc/") || words_begins(file, "/usr/src/rustc-") ||
-           words_begins(file, "/usr/include/") || strstr(file, "/include/c++/") != NULL;
-}
-
-// is_of_library says whether the frame is of a language's own library, compiled into
-// the program.
-static bool is_of_library(const json_t *frame)
-{
-    static const char *const spaces[] = { "core::",    "std::",       "alloc::",
-                                          "__rustc::", "__gnu_cxx::", "__cxxabiv1::" };
-    struct text CH_CLEANUP(text_deinit) name = { 0 };
-    const char *function = report_string(frame, "function");
-    const char *file = report_string(frame, "file");
-    if (file != NULL)
-        return is_library_file(file);
-    if (function != NULL) // a template's name begins with the type that it returns
-        readable_name_short(function, &name);
-    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-        if (text_ok(&name) && name.size != 0 && words_begins(name.bytes, spaces[i]))
-            return true;
-    }
-    return false;
-}
-
 // find_caller finds the program's frame that called into a runtime, through functions
 // of the kind call. NULL: no such function is on the stack, or it has no caller in the
 // program.
@@ -137,7 +108,7 @@ static const json_t *find_caller(const json_t *report, enum runtime_call call)
         const char *function = report_string(frame, "function");
         bool runtime = function != NULL && call_of(function) == call;
         inside = inside || runtime;
-        if (inside && !runtime && function != NULL && !is_of_library(frame) &&
+        if (inside && !runtime && function != NULL &&
             !report_frame_is_system(report, frame))
             return frame;
     }

@@ -30,7 +30,12 @@ static void a_symbols_name_and_flags_follow_from_its_raw_name(void **state)
         { "_ZThn16_N1A1fEv", "non-virtual thunk to A::f()", false, true, false },
         { "puts@plt", "puts@plt", false, true, false },
         { "__ubsan_handle_add_overflow", "__ubsan_handle_add_overflow", true, false,
-          false },
+          true },
+        { "_ZNSt6vectorIiSaIiEE2atEm",
+          "std::vector<int, std::allocator<int> >::at(unsigned long)", false, false,
+          true },
+        { "_ZN4core9panicking5panic17h0123456789abcdefE", "core::panicking::panic",
+          false, false, true },
         { "Swift runtime failure: Division by zero",
           "Swift runtime failure: Division by zero", true, false, false },
     };
