@@ -33,6 +33,11 @@ static const char *rule_part_of(const struct variable_rule *rule, enum rule_part
     return *text != 0 ? text : NULL;
 }
 
+const char *settings_name_at(size_t position)
+{
+    return rules[position].text;
+}
+
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
 // word_index gives the position of value among the words of list, or -1.

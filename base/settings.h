@@ -121,6 +121,9 @@ struct settings_variable {
 // settings_variables gives the table, in the order in which documents list it.
 const struct settings_variable *settings_variables(size_t *out_count);
 
+// settings_name_at is the name of the variable at a position (base/settings_table.h).
+const char *settings_name_at(size_t position);
+
 // settings_is_path is whether value, given to this variable, names a file or a folder.
 bool settings_is_path(const struct settings_variable *variable, const char *value);
 

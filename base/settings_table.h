@@ -121,3 +121,8 @@
         "", "a file, or stderr", "", \
         "Where the agent's own messages go.")
 // clang-format on
+
+// SETTING_AT_member is the position of a row in the table.
+#define SETTING_POSITION(name, option, kind, member, fallback, accepted, words, help)  \
+    SETTING_AT_##member,
+enum setting_position { SETTINGS(SETTING_POSITION) SETTING_POSITIONS };

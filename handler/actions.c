@@ -137,6 +137,15 @@ void actions_take(int signal)
         tell_kernel(signal, &theirs);
 }
 
+void actions_give_back(int signal)
+{
+    struct crash_action theirs;
+    struct sigaction action = { 0 };
+    crash_action_read(signal, &theirs);
+    action_to_libc(&theirs, &action);
+    (void)next_sigaction(signal, &action, NULL);
+}
+
 // is_shared is whether this is a child that runs in its parent's memory until it
 // executes a program, as vfork's does. The kernel keeps the child's actions apart, and
 // so must we.

@@ -15,6 +15,9 @@
 // program's.
 void actions_take(int signal);
 
+// actions_give_back leaves signal to the program, with the action that it set.
+void actions_give_back(int signal);
+
 // actions_exchange is sigaction for every signal: -1, with errno set, where it fails.
 int actions_exchange(int signal, const struct sigaction *action, struct sigaction *old);
 

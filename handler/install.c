@@ -91,15 +91,20 @@ static bool is_enabled(const struct settings *settings)
            (settings->enable == SETTING_TTY && isatty(STDERR_FILENO));
 }
 
-// put_in_force makes plan the one for the next crash. Signals are taken the first time
-// only; if the program takes one from us later, that is on purpose.
+// put_in_force makes plan the one for the next crash. A signal is taken when a plan
+// first has it; if the program takes one from us later, that is on purpose.
 static void put_in_force(struct crash_plan *plan)
 {
     struct crash_plan *old = crash_plan;
+    uint64_t changed = plan->signals ^ (old != NULL ? old->signals : 0);
     __atomic_store_n(&crash_plan, plan, __ATOMIC_RELEASE);
-    for (int signal = 1; old == NULL && signal < SIGNALS_END; signal++) {
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        if (!signal_in(changed, signal))
+            continue;
         if (signal_in(plan->signals, signal))
             actions_take(signal);
+        else
+            actions_give_back(signal);
     }
     flight_place_tell();
     plan_seal(plan);
@@ -209,7 +214,7 @@ static int install_once(char *const *environment,
 
 int crashhook_install(const struct crashhook_options *options)
 {
-    if (options != NULL && options->size != sizeof(*options))
+    if (options != NULL && !variables_options_ok(options))
         return EINVAL;
     return install_once(environ, options);
 }

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/settings.h"
+#include "base/settings_table.h"
+
 // What the agent is given beside CRASHHOOK_*: where its files are, how it prints, and
 // how it reaches a server. LD_PRELOAD is never passed on: what the program was forced
 // to load is not for the agent. The list is one string, which needs no relocation; an
@@ -32,23 +35,50 @@ static const char passed_on[] = "HOME\0"
                                 "DEBUGINFOD_TIMEOUT\0"
                                 "DEBUGINFOD_CACHE_PATH\0";
 
-struct option_rule {
-    const char *name;
-    size_t member;
+// options_variables has the variable of each member of crashhook_options after size, in
+// their order. Positions of the settings' table need no relocations.
+static const unsigned char options_variables[] = {
+    SETTING_AT_url,
+    SETTING_AT_token_file,
+    SETTING_AT_spool,
+    SETTING_AT_agent,
+    SETTING_AT_timeout_ms,
+    SETTING_AT_print,
+    SETTING_AT_release,
+    SETTING_AT_environment,
+    SETTING_AT_tags,
+    SETTING_AT_token,
+    SETTING_AT_spool_max_reports,
+    SETTING_AT_signals,
+    SETTING_AT_unwind,
+    SETTING_AT_limit,
+    SETTING_AT_top,
+    SETTING_AT_threads,
+    SETTING_AT_images,
+    SETTING_AT_symbolize,
+    SETTING_AT_hold,
+    SETTING_AT_mode,
+    SETTING_AT_handlers,
+    SETTING_AT_preset,
+    SETTING_AT_arguments,
+    SETTING_AT_sanitize,
+    SETTING_AT_memory,
+    SETTING_AT_own,
+    SETTING_AT_rate_count,
+    SETTING_AT_log,
 };
+_Static_assert(sizeof(struct crashhook_options) ==
+                   offsetof(struct crashhook_options, url) +
+                       sizeof(options_variables) * sizeof(const char *),
+               "each member has its variable");
+_Static_assert(sizeof(options_variables) + 3 == SETTING_POSITIONS,
+               "each variable has a member, or crashhook.h says why not");
 
-#define OPTION(variable, member)                                                       \
-    {                                                                                  \
-        variable, offsetof(struct crashhook_options, member)                           \
-    }
-
-static const struct option_rule options_rules[] = {
-    OPTION("CRASHHOOK_URL", url),         OPTION("CRASHHOOK_TOKEN_FILE", token_file),
-    OPTION("CRASHHOOK_SPOOL", spool),     OPTION("CRASHHOOK_AGENT", agent),
-    OPTION("CRASHHOOK_TIMEOUT", timeout), OPTION("CRASHHOOK_PRINT", print),
-    OPTION("CRASHHOOK_RELEASE", release), OPTION("CRASHHOOK_ENVIRONMENT", environment),
-    OPTION("CRASHHOOK_TAGS", tags),
-};
+bool variables_options_ok(const struct crashhook_options *options)
+{
+    return options->size >= offsetof(struct crashhook_options, token) &&
+           options->size <= sizeof(*options) && options->size % sizeof(void *) == 0;
+}
 
 static bool variable_is_named(const struct plan_variable *variable, const char *name)
 {
@@ -101,13 +131,12 @@ void variables_collect(struct variables *out, char *const *environment,
         if (variable_is_wanted(&variable))
             variables_add(out, &variable);
     }
-    for (size_t i = 0;
-         options != NULL && i < sizeof(options_rules) / sizeof(*options_rules); i++) {
-        const char *name = options_rules[i].name;
-        const char *value =
-            *(const char *const *)((const char *)options + options_rules[i].member);
-        if (value != NULL && find_named_variable(out, name) == NULL)
-            variables_set(out, name, value);
+    const char *const *values = options != NULL ? &options->url : NULL;
+    size_t count = options != NULL ? options->size / sizeof(*values) - 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = settings_name_at(options_variables[i]);
+        if (values[i] != NULL && find_named_variable(out, name) == NULL)
+            variables_set(out, name, values[i]);
     }
 }
 

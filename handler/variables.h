@@ -18,6 +18,10 @@ struct variables {
     size_t count;
 };
 
+// variables_options_ok says whether options have a size that a header of this version
+// or an earlier one gave them.
+bool variables_options_ok(const struct crashhook_options *options);
+
 // variables_collect fills out from environment and options; options may be NULL. Of
 // duplicates the first counts, and the environment comes first.
 void variables_collect(struct variables *out, char *const *environment,

@@ -23,6 +23,14 @@ extern "C" {
 // the variable of the same name: .timeout is "30s" like CRASHHOOK_TIMEOUT. NULL: not
 // set. A variable that is set takes precedence, so that whoever runs the program has
 // the last word. The strings are copied.
+//
+// Three variables have no member. CRASHHOOK_ENABLE: the library is installed before
+// main, and a program that wants no reports does not link it. CRASHHOOK_FLIGHT is read
+// by the flight recorder, which crashhook_flight_start (crashhook/flight.h) starts.
+// CRASHHOOK_THROWS is read by a library that is loaded before the program is.
+//
+// Later versions add members at the end, so that a program that was built with an
+// earlier header goes on working: its size tells which members there are.
 struct crashhook_options {
     size_t size; // sizeof(struct crashhook_options), which CRASHHOOK_DEFAULTS sets
     const char *url;
@@ -34,12 +42,34 @@ struct crashhook_options {
     const char *release;
     const char *environment;
     const char *tags;
+    // The first version ended here.
+    const char *token;
+    const char *spool_max;
+    const char *signals;
+    const char *unwind;
+    const char *limit;
+    const char *top;
+    const char *threads;
+    const char *images;
+    const char *symbolize;
+    const char *hold;
+    const char *mode;
+    const char *handlers;
+    const char *preset;
+    const char *arguments;
+    const char *sanitize;
+    const char *memory;
+    const char *own;
+    const char *rate;
+    const char *log;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
 // clang-format off
 #define CRASHHOOK_DEFAULTS \
-    { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+      NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler or, if it is already installed, applies

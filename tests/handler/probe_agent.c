@@ -60,6 +60,10 @@ static void print_environment(FILE *to)
     fputs(" env=", to);
     for (char **variable = environ; *variable != NULL; variable++)
         fprintf(to, "%.*s,", (int)strcspn(*variable, "="), *variable);
+    for (char **variable = environ; *variable != NULL; variable++) {
+        if (strncmp(*variable, "CRASHHOOK_", strlen("CRASHHOOK_")) == 0)
+            fprintf(to, " %s", *variable);
+    }
     fprintf(to, " enable=%s", getenv("CRASHHOOK_ENABLE"));
     fprintf(to, " release=%s", getenv("CRASHHOOK_RELEASE"));
     fprintf(to, " tags=%s", getenv("CRASHHOOK_TAGS"));

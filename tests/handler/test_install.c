@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "crashhook/crashhook.h"
 #include "handler/crash_test.h"
 
 // crashes_with runs a program that crashes, with one variable more.
@@ -199,6 +200,87 @@ static void options_of_the_program_reach_the_agent(void **state)
     assert_true(real_crash_says(&run, "tags=a=b"));
 }
 
+static void every_option_reaches_the_agent_as_its_variable(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {
+        "URL=http://127.0.0.1:1",
+        "TOKEN_FILE=/t",
+        "TIMEOUT=29s",
+        "PRINT=no",
+        "RELEASE=1.2.3",
+        "ENVIRONMENT=e",
+        "TAGS=a=b",
+        "TOKEN=marigold",
+        "SPOOL_MAX=3,4K",
+        "SIGNALS=SEGV,QUIT",
+        "UNWIND=dwarf",
+        "LIMIT=65",
+        "TOP=17",
+        "THREADS=crashed",
+        "IMAGES=mentioned",
+        "SYMBOLIZE=fast",
+        "HOLD=report",
+        "MODE=spawn",
+        "HANDLERS=last",
+        "PRESET=full",
+        "ARGUMENTS=no",
+        "SANITIZE=no",
+        "MEMORY=yes",
+        "OWN=acme::",
+        "RATE=9/2m",
+        "LOG=/l",
+    };
+    run.program = LINKED_VICTIM;
+    run.way = "with-every-option";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    // CRASHHOOK_AGENT and CRASHHOOK_SPOOL are the test's own.
+    assert_int_equal(sizeof(pairs) / sizeof(pairs[0]) + 2,
+                     (sizeof(struct crashhook_options) - sizeof(size_t)) /
+                         sizeof(char *));
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof(wanted), "CRASHHOOK_%s", pairs[i]);
+        if (!real_crash_says(&run, wanted))
+            fail_msg("the agent was not given %s", wanted);
+    }
+}
+
+static void a_signal_that_options_leave_out_is_the_programs_again(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-fewer-signals";
+    run.bare = true;
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
+    assert_int_equal(run.record_count, 0);
+}
+
+static void a_signal_that_options_add_is_a_crash(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-another-signal";
+    run.bare = true;
+    real_crash(&run);
+    assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGQUIT);
+    assert_int_equal(run.record_count, 1);
+}
+
+static void a_program_of_an_earlier_header_is_served(void **state)
+{
+    (void)state;
+    run.program = LINKED_VICTIM;
+    run.way = "with-old-options";
+    run.bare = true;
+    real_crash(&run);
+    assert_int_equal(run.record_count, 1);
+    assert_true(real_crash_says(&run, "release=1.2.3"));
+}
+
 static void a_variable_overrules_an_option(void **state)
 {
     (void)state;
@@ -252,6 +334,10 @@ int main(void)
         CRASH_TEST(variables_of_a_setuid_program_are_not_read),
         CRASH_TEST(a_crash_of_a_librarys_constructor_is_reported),
         CRASH_TEST(options_of_the_program_reach_the_agent),
+        CRASH_TEST(every_option_reaches_the_agent_as_its_variable),
+        CRASH_TEST(a_signal_that_options_leave_out_is_the_programs_again),
+        CRASH_TEST(a_signal_that_options_add_is_a_crash),
+        CRASH_TEST(a_program_of_an_earlier_header_is_served),
         CRASH_TEST(a_variable_overrules_an_option),
         CRASH_TEST(installing_again_changes_nothing),
         CRASH_TEST(installing_does_not_use_the_heap),

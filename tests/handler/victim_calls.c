@@ -4,6 +4,7 @@
 // for from before the library's constructor on: the counter is the program's own, and
 // comes first.
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,70 @@ static void with_options(void)
         null_write();
 }
 
+// with_every_option gives each member a value of its own: what the variable that has
+// its name would have.
+static void with_every_option(void)
+{
+    struct crashhook_options options = CRASHHOOK_DEFAULTS;
+    options.url = "http://127.0.0.1:1";
+    options.token_file = "/t";
+    options.timeout = "29s";
+    options.print = "no";
+    options.release = "1.2.3";
+    options.environment = "e";
+    options.tags = "a=b";
+    options.token = "marigold";
+    options.spool_max = "3,4K";
+    options.signals = "SEGV,QUIT";
+    options.unwind = "dwarf";
+    options.limit = "65";
+    options.top = "17";
+    options.threads = "crashed";
+    options.images = "mentioned";
+    options.symbolize = "fast";
+    options.hold = "report";
+    options.mode = "spawn";
+    options.handlers = "last";
+    options.preset = "full";
+    options.arguments = "no";
+    options.sanitize = "no";
+    options.memory = "yes";
+    options.own = "acme::";
+    options.rate = "9/2m";
+    options.log = "/l";
+    if (crashhook_install(&options) == 0)
+        null_write();
+}
+
+// with_fewer_signals leaves SIGSEGV to itself and has SIGQUIT reported.
+static void with_fewer_signals(void)
+{
+    struct crashhook_options options = CRASHHOOK_DEFAULTS;
+    options.signals = "QUIT";
+    if (crashhook_install(&options) == 0)
+        null_write();
+}
+
+static void with_another_signal(void)
+{
+    struct crashhook_options options = CRASHHOOK_DEFAULTS;
+    options.signals = "QUIT";
+    if (crashhook_install(&options) == 0)
+        raise(SIGQUIT);
+}
+
+// with_old_options calls as a program does that was built with the first version's
+// header.
+static void with_old_options(void)
+{
+    struct crashhook_options options = CRASHHOOK_DEFAULTS;
+    options.size = offsetof(struct crashhook_options, token);
+    options.release = "1.2.3";
+    options.token = (const char *)1; // is beyond it
+    if (crashhook_install(&options) == 0)
+        null_write();
+}
+
 static void install_often(void)
 {
     struct crashhook_options options = CRASHHOOK_DEFAULTS;
@@ -43,9 +108,13 @@ static void install_often(void)
         if (crashhook_install(i % 2 == 0 ? NULL : &options) != 0)
             _exit(1);
     }
-    options.size = 3;
-    if (crashhook_install(&options) == 0)
-        _exit(2);
+    static const size_t wrong[] = { 0, 3, sizeof(size_t), sizeof(options) - 1,
+                                    sizeof(options) + sizeof(char *) };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        options.size = wrong[i];
+        if (crashhook_install(&options) == 0)
+            _exit(2);
+    }
     null_write();
 }
 
@@ -69,6 +138,10 @@ int main(int argc, char **argv)
     } ways[] = {
         { "null-write", null_write },
         { "with-options", with_options },
+        { "with-every-option", with_every_option },
+        { "with-fewer-signals", with_fewer_signals },
+        { "with-another-signal", with_another_signal },
+        { "with-old-options", with_old_options },
         { "install-often", install_often },
         { "watch-the-heap", watch_the_heap },
     };

@@ -27,6 +27,8 @@ EDITS = {
         "base/settings_table.h": [(r'(    ROW\("CRASHHOOK_RELEASE")',
                                    r'    ROW("CRASHHOOK_WARD", "ward", STRING, ward, \\\n'
                                    r'        "", "a text", "", "The ward.") \\\n\1')],
+        "include/crashhook/crashhook.h": [(r"(    const char \*log;\n)", r"\1    const char *ward;\n")],
+        "handler/variables.c": [(r"(    SETTING_AT_log,\n)", r"\1    SETTING_AT_ward,\n")],
     },
 }
 
@@ -83,7 +85,9 @@ def compile_and_run(copy):
     built = subprocess.run(["cc", *flags, "-o", program, *sources], cwd=copy, check=False)
     crash = subprocess.run(["cc", *flags, "-ffreestanding", "-c", "handler/crash_say.c",
                             "-o", os.path.join(copy, "crash_say.o")], cwd=copy, check=False)
-    if built.returncode != 0 or crash.returncode != 0:
+    options = subprocess.run(["cc", *flags, "-c", "handler/variables.c",
+                              "-o", os.path.join(copy, "variables.o")], cwd=copy, check=False)
+    if built.returncode != 0 or crash.returncode != 0 or options.returncode != 0:
         return ["CONTRIBUTING.md:1: a tree with one more of each does not compile"]
     if subprocess.run([program], check=False).returncode != 0:
         return ["CONTRIBUTING.md:1: what was added is not understood"]
