@@ -381,8 +381,11 @@ bool argument_site_is_tail(const struct argument_stack *stack, size_t index)
     Dwarf_Die origin;
     Dwarf_Addr called;
     Dwarf_Addr entry;
-    if (!site_may_follow(&site) || !argument_stack_resolve(stack, index + 1) ||
-        stack->calls[index].image != stack->calls[index + 1].image)
+    // The images are compared first: the caller of main or of a thread's function is in
+    // the C library, whose functions take long to list.
+    if (!site_may_follow(&site) ||
+        stack->calls[index].image != stack->calls[index + 1].image ||
+        !argument_stack_resolve(stack, index + 1))
         return false;
     const struct argument_call *caller = &stack->calls[index + 1];
     Dwarf_Die function = stack->calls[index].function;
