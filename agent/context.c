@@ -27,13 +27,57 @@ enum ch_status context_check(const struct context_page *page)
     return known ? CH_OK : CH_ERR_MALFORMED;
 }
 
+// context_read_table reads a table of the page unless it was never used. Writers take
+// the first free slot and leave its name when they give it up, so a table whose first
+// slot begins with zeros was never used. Reading less matters: each page of it would
+// be mapped in the crashed process, and be copied twice.
+static enum ch_status context_read_table(const struct memory_reader *memory,
+                                         uint64_t address, void *out, size_t size)
+{
+    static const uint8_t unused[CONTEXT_NAME_BYTES] = { 0 };
+    uint8_t begin[sizeof(unused)];
+    enum ch_status status = memory_read(memory, address, begin, sizeof(begin));
+    if (status != CH_OK || memcmp(begin, unused, sizeof(unused)) == 0)
+        return status;
+    return memory_read(memory, address, out, size);
+}
+
+// context_read_tables reads the tables that the program has used.
+static enum ch_status context_read_tables(const struct memory_reader *memory,
+                                          uint64_t address, struct context_page *out)
+{
+    const struct {
+        void *table;
+        size_t size;
+    } tables[] = {
+        { out->tags, sizeof(out->tags) },
+        { out->data, sizeof(out->data) },
+        { out->attachments, sizeof(out->attachments) },
+    };
+    size_t crumbs = out->breadcrumbs < CONTEXT_BREADCRUMBS ? (size_t)out->breadcrumbs
+                                                           : CONTEXT_BREADCRUMBS;
+    enum ch_status status = CH_OK;
+    for (size_t i = 0; status == CH_OK && i < sizeof(tables) / sizeof(tables[0]); i++) {
+        uint64_t at = (uint64_t)((char *)tables[i].table - (char *)out);
+        status =
+            context_read_table(memory, address + at, tables[i].table, tables[i].size);
+    }
+    if (status != CH_OK)
+        return status;
+    return memory_read(memory, address + offsetof(struct context_page, trail),
+                       out->trail, crumbs * sizeof(out->trail[0]));
+}
+
 enum ch_status context_read(const struct memory_reader *memory, uint64_t address,
                             struct context_page *out)
 {
     if (address == 0)
         return CH_ERR_NOT_FOUND;
-    enum ch_status status = memory_read(memory, address, out, sizeof(*out));
-    return status == CH_OK ? context_check(out) : status;
+    enum ch_status status =
+        memory_read(memory, address, out, offsetof(struct context_page, tags));
+    if (status == CH_OK)
+        status = context_check(out);
+    return status == CH_OK ? context_read_tables(memory, address, out) : status;
 }
 
 // Keys are written without escapes: other characters are replaced, and long keys cut.

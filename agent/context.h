@@ -10,8 +10,9 @@
 #include "handler/context_page.h"
 #include "report/json_writer.h"
 
-// context_read copies the page at address. CH_ERR_NOT_FOUND: the program has none.
-// CH_ERR_MALFORMED: it is not a page of this version.
+// context_read copies the used parts of the page at address to *out, which is all zero
+// before. CH_ERR_NOT_FOUND: the program has none. CH_ERR_MALFORMED: it is not a page of
+// this version.
 CH_CHECKED enum ch_status context_read(const struct memory_reader *memory,
                                        uint64_t address, struct context_page *out);
 

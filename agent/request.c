@@ -96,9 +96,7 @@ enum ch_status request_receive(int channel, struct agent_request *out)
 
     if (message.filtered != 0)
         permitted_expect_filter();
-    status = target_memory_init(&memory, message.tid);
-    if (status != CH_OK)
-        return status;
+    target_memory_init_uncached(&memory, message.tid);
     target_memory_set_server(&memory, channel);
     size_t size =
         target_memory_copy(&memory, message.page_address, &page, sizeof(page));

@@ -9,7 +9,8 @@
 
 enum ch_status read_file(const char *path, size_t limit_bytes, struct text *out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    // musl's open sets O_CLOEXEC a second time, by a call of its own.
+    int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return CH_ERR_IO;
     enum ch_status status = text_read(out, fd, limit_bytes);

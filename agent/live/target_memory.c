@@ -30,14 +30,19 @@ static size_t arena_bytes(void)
            TARGET_WINDOW_BYTES + (size_t)TARGET_ENDS * TARGET_END_BYTES;
 }
 
+void target_memory_init_uncached(struct target_memory *memory, pid_t pid)
+{
+    *memory = (struct target_memory){ .pid = pid, .mem_fd = -1 };
+    memory->way = permitted(PERMITTED_READV) ? TARGET_READV : TARGET_FILE;
+}
+
 enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
 {
     uint8_t *arena = map_anonymous(arena_bytes());
     if (arena == NULL)
         return CH_ERR_NO_MEMORY;
 
-    *memory = (struct target_memory){ .pid = pid, .mem_fd = -1 };
-    memory->way = permitted(PERMITTED_READV) ? TARGET_READV : TARGET_FILE;
+    target_memory_init_uncached(memory, pid);
     memory->pages = arena;
     memory->fill = memory->pages + (size_t)TARGET_CACHE_PAGES * TARGET_PAGE_BYTES;
     uint8_t *end = memory->fill + TARGET_WINDOW_BYTES;

@@ -73,6 +73,9 @@ struct target_memory {
 // target_memory_init prepares to read the process of pid, which the caller keeps
 // stopped. pid may be any of its threads that has not exited.
 CH_CHECKED enum ch_status target_memory_init(struct target_memory *memory, pid_t pid);
+
+// target_memory_init_uncached is for target_memory_copy alone, and cannot fail.
+void target_memory_init_uncached(struct target_memory *memory, pid_t pid);
 void target_memory_deinit(struct target_memory *memory);
 
 // target_memory_set_thread sets a stopped thread to peek at, in case nothing else is

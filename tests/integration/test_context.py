@@ -57,6 +57,14 @@ class Context(unittest.TestCase):
     def test_they_are_in_the_report_that_comes_of_a_record(self):
         self.said(CRASHHOOK_AGENT=MISSING)
 
+    def test_what_stands_after_a_slot_that_was_given_up_is_in_the_report(self):
+        with Scene() as scene:
+            report, _ = self.report(scene, "little", "segv")
+        self.assertEqual(report["tags"], {"shard": "7"})
+        self.assertEqual(report["user_data"], {"query": "select"})
+        self.assertEqual([crumb["message"] for crumb in report["breadcrumbs"]], ["only step"])
+        self.assertNotIn("attachments", report)
+
     def test_secrets_in_arguments_tags_and_the_release_are_masked(self):
         with Scene() as scene:
             report, _ = self.report(scene, "context", "/nonexistent", "-pmarigold77", "-uann:tulip77",

@@ -66,6 +66,19 @@ static void context(const char *how)
     end_by("segv");
 }
 
+// little uses the first slot of each table and gives it up again.
+static void little(const char *how)
+{
+    (void)crashhook_set_tag("gone", "x");
+    (void)crashhook_set_tag("shard", "7");
+    (void)crashhook_set_tag("gone", NULL);
+    (void)crashhook_set_data("gone", "x");
+    (void)crashhook_set_data("query", "select");
+    (void)crashhook_set_data("gone", NULL);
+    crashhook_breadcrumb("only step");
+    end_by(how);
+}
+
 static bool has_child(void)
 {
     int status;
@@ -186,6 +199,8 @@ int main(int argc, char **argv)
     callback_ends_by = argc > 3 ? argv[3] : "";
     if (strcmp(way, "context") == 0)
         context(how);
+    if (strcmp(way, "little") == 0)
+        little(how);
     if (strcmp(way, "now") == 0)
         report_now(how);
     if (strcmp(way, "hangs") == 0)
