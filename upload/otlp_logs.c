@@ -236,6 +236,41 @@ static json_t *variables_value(const json_t *thread)
     return NULL;
 }
 
+// thrown_value is the C++ exception that led to the crash, with the stack that it was
+// thrown with; NULL: no such stack was kept.
+static json_t *thrown_value(const json_t *report)
+{
+    const json_t *thrown =
+        json_object_get(json_object_get(report, "crash"), "exception");
+    const json_t *backtrace = json_object_get(thrown, "backtrace");
+    json_t *members = json_array();
+    if (json_array_size(report_frames(thrown)) == 0) {
+        json_decref(members);
+        return NULL;
+    }
+    otlp_value_add_member(members, "type", thrown, "type");
+    otlp_value_add_member(members, "message", thrown, "what");
+    otlp_value_add_member(members, "thread.id", backtrace, "thread");
+    otlp_value_add(members, "stacktrace",
+                   stack_value(report, thrown, OTHER_STACK_MAX_BYTES));
+    otlp_value_add(members, "cbf", cbf_value(thrown));
+    return otlp_value_map(members);
+}
+
+// add_crash_objects adds the parts of the crash that are maps.
+static void add_crash_objects(json_t *to, const json_t *crash)
+{
+    static const char *const objects[][2] = {
+        { "crashhook.crash.variable", "variable" },
+        { "crashhook.crash.provenance", "provenance" },
+    };
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        const json_t *object = json_object_get(crash, objects[i][1]);
+        if (json_is_object(object))
+            otlp_value_add(to, objects[i][0], members_value(object));
+    }
+}
+
 static void add_crash(json_t *to, const json_t *report)
 {
     struct text CH_CLEANUP(text_deinit) message = { 0 };
@@ -260,9 +295,8 @@ static void add_crash(json_t *to, const json_t *report)
     otlp_value_add_member(to, "crashhook.crash.code", crash, "code");
     otlp_value_add_member(to, "crashhook.crash.code_name", crash, "code_name");
     otlp_value_add_member(to, "crashhook.crash.address", crash, "address");
-    if (json_is_object(json_object_get(crash, "variable")))
-        otlp_value_add(to, "crashhook.crash.variable",
-                       members_value(json_object_get(crash, "variable")));
+    add_crash_objects(to, crash);
+    otlp_value_add(to, "crashhook.crash.thrown", thrown_value(report));
     otlp_value_add(to, "crashhook.variables", variables_value(thread));
     otlp_value_add(to, "crashhook.cbf", cbf_value(thread));
     if (json_object_size(json_object_get(thread, "registers")) != 0)

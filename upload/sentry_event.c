@@ -127,6 +127,25 @@ static const json_t *find_crashed(const json_t *report)
     return crashed;
 }
 
+// thrown_json is the C++ exception that led to the crash, with the stack that it was
+// thrown with; NULL: no such stack was kept. Sentry shows it as the crash's cause,
+// which stands before the crash and refers to it by its number.
+static json_t *thrown_json(const json_t *report, const struct extent *extent)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const json_t *thrown = json_object_get(crash, "exception");
+    const json_t *backtrace = json_object_get(thrown, "backtrace");
+    const char *what = report_string(thrown, "what");
+    json_t *stack = sentry_stack_make(report, thrown, extent->crashed_frames);
+    if (stack == NULL)
+        return NULL;
+    return json_pack("{s:s?, s:s, s:I, s:o, s:{s:s, s:s, s:b, s:i, s:i}}", "type",
+                     report_string(thrown, "type"), "value", what != NULL ? what : "",
+                     "thread_id", (json_int_t)report_integer(backtrace, "thread", 0),
+                     "stacktrace", stack, "mechanism", "type", "chained", "source",
+                     "thrown", "handled", 0, "exception_id", 1, "parent_id", 0);
+}
+
 static json_t *exception_json(const json_t *report, const struct extent *extent)
 {
     struct text CH_CLEANUP(text_deinit) value = { 0 };
@@ -136,12 +155,17 @@ static json_t *exception_json(const json_t *report, const struct extent *extent)
     text_append_string(&value, summary != NULL ? summary : "");
     if (message != NULL)
         text_appendf(&value, "%s%s", value.size != 0 ? ": " : "", message);
-    return json_pack(
-        "{s:[{s:s?, s:s, s:I, s:o, s:o*}]}", "values", "type",
-        report_string(crash, "name"), "value", value.bytes != NULL ? value.bytes : "",
-        "thread_id", (json_int_t)crashed_tid(report), "mechanism",
-        mechanism_json(crash), "stacktrace",
+    json_t *thrown = thrown_json(report, extent);
+    json_t *mechanism = mechanism_json(crash);
+    if (thrown != NULL)
+        (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
+    json_t *signal = json_pack(
+        "{s:s?, s:s, s:I, s:o, s:o*}", "type", report_string(crash, "name"), "value",
+        value.bytes != NULL ? value.bytes : "", "thread_id",
+        (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
         sentry_stack_make(report, find_crashed(report), extent->crashed_frames));
+    return thrown != NULL ? json_pack("{s:[o, o]}", "values", thrown, signal)
+                          : json_pack("{s:[o]}", "values", signal);
 }
 
 static json_t *thread_json(const json_t *report, const json_t *thread, bool crashed,
@@ -236,9 +260,13 @@ static json_t *extra_json(const json_t *report, bool bare)
         json_pack("{s:s?, s:I, s:O*}", "report", report_string(report, "id"),
                   "revision", (json_int_t)report_integer(report, "revision", 0),
                   "spool", json_object_get(report, "spool"));
-    json_t *others = json_pack(
-        "{s:O*, s:O*, s:O*}", "problems", json_object_get(report, "problems"),
-        "watches", json_object_get(report, "watches"), "waits", report_waits(report));
+    const json_t *crash = json_object_get(report, "crash");
+    json_t *others =
+        json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "problems",
+                  json_object_get(report, "problems"), "watches",
+                  json_object_get(report, "watches"), "waits", report_waits(report),
+                  "variable", json_object_get(crash, "variable"), "provenance",
+                  json_object_get(crash, "provenance"));
     if (!bare)
         (void)json_object_update(extra, others);
     json_decref(others);

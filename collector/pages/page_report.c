@@ -238,9 +238,11 @@ static void write_wait_list(struct text *out, const json_t *report)
     for (size_t i = 0; i < count && i < PROBLEMS_SHOWN; i++) {
         struct text CH_CLEANUP(text_deinit) words = { 0 };
         const json_t *wait = json_array_get(waits, i);
+        const char *name = report_string(report_wait_thread(report, wait), "name");
         report_wait_append(wait, &words);
-        html_write(out, "<li><b>Thread %lld</b> %.*s</li>\n",
-                   (long long)report_integer(wait, "tid", 0), PAGE_SHORT, words.bytes);
+        html_write(out, "<li><b>Thread %lld%s%.*s</b> %.*s</li>\n",
+                   (long long)report_integer(wait, "tid", 0), name != NULL ? " " : "",
+                   PAGE_SHORT, name, PAGE_SHORT, words.bytes);
     }
     html_write(out, "</ul>");
     if (count > PROBLEMS_SHOWN)
@@ -393,11 +395,11 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     page_begin(out, viewed->title, "Report");
     write_hero(out, viewed, id);
     page_threads_write_crashed(out, viewed, address);
+    write_throw_section(out, report);
+    write_wait_list(out, report);
     page_missing_write(out, report, address);
     page_watches_write(out, report);
     page_flight_write(out, report);
-    write_throw_section(out, report);
-    write_wait_list(out, report);
     page_threads_write_others(out, report);
     page_memory_write(out, report);
     write_breadcrumb_list(out, report);

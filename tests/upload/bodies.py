@@ -117,13 +117,29 @@ def check_stack(stack, where):
         matches(value, ADDRESS, f"{where}.registers.{name}")
 
 
+def check_thrown(exception, crash):
+    """The C++ exception that a crash was caused by."""
+    members(exception, "thrown", {"type", "value", "thread_id", "mechanism", "stacktrace"})
+    text(exception["type"], "thrown.type")
+    text(exception["value"], "thrown.value")
+    whole(exception["thread_id"], "thrown.thread_id")
+    check_stack(exception["stacktrace"], "thrown.stacktrace")
+    mechanism = exception["mechanism"]
+    members(mechanism, "thrown.mechanism",
+            {"type", "source", "handled", "exception_id", "parent_id"})
+    need(mechanism["type"] == "chained", "thrown.mechanism.type")
+    need(mechanism["parent_id"] == crash["mechanism"].get("exception_id"), "no parent")
+    need(mechanism["parent_id"] != mechanism["exception_id"], "its own parent")
+
+
 def check_exception(exception):
     members(exception, "exception", {"type", "value", "thread_id", "mechanism"},
             {"stacktrace"})
     text(exception["type"], "exception.type")
     text(exception["value"], "exception.value")
     mechanism = exception["mechanism"]
-    members(mechanism, "mechanism", {"type", "synthetic", "handled", "meta"}, {"data"})
+    members(mechanism, "mechanism", {"type", "synthetic", "handled", "meta"},
+            {"data", "exception_id"})
     need(mechanism["handled"] is False and mechanism["synthetic"] is True, "mechanism")
     signal = mechanism["meta"]["signal"]
     members(signal, "signal", {"number", "code", "name"}, {"code_name"})
@@ -157,10 +173,12 @@ def check_image(image, where):
 
 def check_crash(event, crashed):
     values = event["exception"]["values"]
-    need(len(values) == 1, f"{len(values)} exceptions")
-    check_exception(values[0])
+    need(len(values) in (1, 2), f"{len(values)} exceptions")
+    check_exception(values[-1])
+    if len(values) == 2:
+        check_thrown(values[0], values[1])
     need(len(crashed) == 1, f"{len(crashed)} crashed threads")
-    need(values[0]["thread_id"] == crashed[0]["id"], "the exception is of another thread")
+    need(values[-1]["thread_id"] == crashed[0]["id"], "the exception is of another thread")
     need("stacktrace" not in crashed[0], "the crashed stack is there twice")
     need(event["level"] == "fatal", "a crash is fatal")
 

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a report knows is shown wherever it is read: in the terminal, on the collector's
+# page, in Sentry's event and in the log record of OpenTelemetry. Looked for are the stack
+# that an exception was thrown with, who waits for whom, local variables, the variable at
+# fault and where its value came from.
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import sys
+import unittest
+
+import harness
+from harness import Scene
+
+TESTS = os.path.join(harness.SOURCE, "tests")
+sys.path += [os.path.join(TESTS, "collector"), os.path.join(TESTS, "upload")]
+
+import bodies
+from browser import Browser
+from running import Collector
+from test_deadlocks import wait_until_blocked
+
+PHONE, WIDE = (360, 740), (1200, 1000)
+LOCK = "(ledger|journal)"
+
+
+def plain(page):
+    """The words of a page, without its markup."""
+    words = re.sub(rb"<[^>]*>", b" ", page).decode()
+    for entity, character in (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'),
+                              ("&#39;", "'"), ("&amp;", "&")):
+        words = words.replace(entity, character)
+    return re.sub(r"\s+", " ", words)
+
+
+class Outputs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scenes = contextlib.ExitStack()
+        cls.paths = {"thrown": cls.throw(), "waits": cls.lock(), "value": cls.cut()}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scenes.close()
+
+    @classmethod
+    def scene(cls):
+        cls.last = cls.scenes.enter_context(Scene())
+        cls.last.variables["CRASHHOOK_ARGUMENTS"] = "yes"
+        return cls.last
+
+    @classmethod
+    def only_report(cls, scene):
+        scene.reports()
+        paths = scene.report_paths()
+        assert len(paths) == 1, paths
+        return paths[0]
+
+    @classmethod
+    def throw(cls):
+        """An exception that one thread threw and another could not catch."""
+        scene = cls.scene()
+        scene.preload = None
+        done = scene.command("run", "--via", "preload", "--throws", "yes", "--",
+                             harness.program("rethrows"), "kept")
+        assert done.returncode == -signal.SIGABRT, done.stderr
+        return cls.only_report(scene)
+
+    @classmethod
+    def lock(cls):
+        """Two threads that wait for each other."""
+        scene = cls.scene()
+        process = scene.start([harness.program("deadlocks"), "mutex"])
+        process.stdout.readline()
+        wait_until_blocked(process, 3)
+        process.send_signal(signal.SIGABRT)
+        process.communicate(timeout=60)
+        return cls.only_report(scene)
+
+    @classmethod
+    def cut(cls):
+        """A pointer that was cut to 32 bits, in a function with a local variable."""
+        scene = cls.scene()
+        ended = scene.run([harness.program("bad_values_O0"), "cut"])
+        assert ended.signal == signal.SIGSEGV, ended.stderr
+        return cls.only_report(scene)
+
+    def export(self, form, name):
+        done = self.last.command("export", "--format", form, self.paths[name])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.encode()
+
+    def test_a_terminal_shows_it_all(self):
+        said = {}
+        for name, path in self.paths.items():
+            done = self.last.command("show", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said[name] = done.stdout
+        self.assertRegex(said["thrown"], r"Thrown here, by thread \d+:\n   0  find_page")
+        self.assertRegex(said["waits"], rf"Deadlock: thread \d+ '\w+' holds {LOCK}")
+        self.assertRegex(said["waits"], rf"Waiting:\n  Thread .* waits for {LOCK}, which thread")
+        self.assertRegex(said["value"], r"entry = 0x[0-9a-f]+")
+        self.assertRegex(said["value"], r"`kept` is 0x[0-9a-f]+; rax is the lower half of a "
+                                        r"pointer")
+
+    def test_the_page_shows_it_all(self):
+        pages = {}
+        with Collector(harness.COLLECTOR) as collector:
+            for name, path in self.paths.items():
+                with open(path, "rb") as file:
+                    status, answer = collector.post(file.read())
+                self.assertEqual(status, 201, answer)
+                address = f"/reports/{answer['id']}"
+                pages[name] = plain(collector.request("GET", address)[2])
+                self.look(collector, name, address)
+        self.assertRegex(pages["thrown"], r"Thrown here by thread \d+ .*find_page")
+        self.assertRegex(pages["waits"], rf"Deadlock: thread \d+ '\w+' holds {LOCK}")
+        self.assertRegex(pages["waits"], rf"Waiting \d .*(reader|writer) waits for {LOCK}, which "
+                                         r"thread \d+ holds")
+        self.assertRegex(pages["value"], r"entry = 0x[0-9a-f]+|entry 0x[0-9a-f]+")
+        self.assertRegex(pages["value"], "`kept` is 0x[0-9a-f]+; rax is the lower half of a "
+                                         "pointer")
+
+    def look(self, collector, name, address):
+        """No page is wider than its window, in any of its looks."""
+        folder = os.path.join(harness.BUILD, "tests", "screenshots")
+        if shutil.which("chromium") is None:
+            return
+        os.makedirs(folder, exist_ok=True)
+        with Browser() as browser:
+            for look, size, dark in (("wide", WIDE, False), ("dark", WIDE, True),
+                                     ("phone", PHONE, False), ("phone-dark", PHONE, True)):
+                browser.look(*size, dark)
+                browser.go(collector.url + address)
+                browser.screenshot(os.path.join(folder, f"{name}-{look}.png"), True)
+                width = browser.evaluate("document.documentElement.scrollWidth")
+                self.assertLessEqual(width, size[0], f"{name} {look}")
+
+    def test_an_event_of_sentry_holds_it_all(self):
+        events = {name: bodies.read_event(self.export("sentry", name))[0]
+                  for name in self.paths}
+        thrown, crash = events["thrown"]["exception"]["values"]
+        self.assertEqual(thrown["type"], "std::out_of_range")
+        self.assertEqual(thrown["value"], "no such page")
+        self.assertEqual(thrown["mechanism"]["parent_id"],
+                         crash["mechanism"]["exception_id"])
+        self.assertNotEqual(thrown["thread_id"], crash["thread_id"])
+        self.assertRegex(thrown["stacktrace"]["frames"][-1]["function"], "^find_page")
+        waits = events["waits"]["extra"]["waits"]
+        self.assertEqual(len([wait for wait in waits if "owner" in wait]), len(waits))
+        self.assertRegex(events["waits"]["exception"]["values"][0]["value"], "^Deadlock: ")
+        extra = events["value"]["extra"]
+        self.assertEqual(extra["variable"]["expression"], "kept")
+        self.assertEqual(extra["provenance"]["kind"], "truncated")
+        frame = events["value"]["exception"]["values"][0]["stacktrace"]["frames"][-1]
+        self.assertIn("entry", frame["vars"])
+
+    def test_a_log_record_of_opentelemetry_holds_it_all(self):
+        records = {name: bodies.read_logs(self.export("otlp", name))[1]
+                   for name in self.paths}
+        thrown = records["thrown"]["crashhook.crash.thrown"]
+        self.assertEqual((thrown["type"], thrown["message"]),
+                         ("std::out_of_range", "no such page"))
+        self.assertRegex(thrown["stacktrace"], "^#0 +0x[0-9a-f]+ in find_page")
+        self.assertNotEqual(thrown["thread.id"], records["thrown"]["thread.id"])
+        waits = records["waits"]["crashhook.waits"]
+        self.assertEqual({wait["tid"] for wait in waits if wait["object"] == "mutex"},
+                         {wait["owner"] for wait in waits if wait["object"] == "mutex"})
+        value = records["value"]
+        self.assertEqual(value["crashhook.crash.variable"]["expression"], "kept")
+        self.assertEqual(value["crashhook.crash.provenance"]["kind"], "truncated")
+        names = [one["name"] for one in value["crashhook.variables"]]
+        self.assertIn("entry", names)
+
+
+if __name__ == "__main__":
+    unittest.main()
