@@ -5,10 +5,26 @@
 # work, and packages and symbol versions carry it.
 set(CRASHHOOK_ABI 1)
 
-option(CRASHHOOK_TESTS "build tests and benchmarks" ON)
-option(CRASHHOOK_EXAMPLES "build the examples, which the demo and tests crash" ON)
+# Another project's build adds what goes into programs, which needs libc alone; the agent
+# is then that of an installation.
+set(part_of_another OFF)
+if(NOT PROJECT_IS_TOP_LEVEL)
+    set(part_of_another ON)
+endif()
+option(CRASHHOOK_TESTS "build tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(CRASHHOOK_EXAMPLES "build the examples, which the demo and tests crash"
+    ${PROJECT_IS_TOP_LEVEL})
+option(CRASHHOOK_WERROR "a warning is an error" ${PROJECT_IS_TOP_LEVEL})
 option(CRASHHOOK_LEAVE_OUT_MISSING "build without optional libraries that are missing" OFF)
-option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone" OFF)
+option(CRASHHOOK_ONLY_HANDLER "build what goes into programs alone; it needs libc alone"
+    ${part_of_another})
+# The library looks for the agent in its folder crashhook, if none is beside it.
+if(NOT DEFINED CRASHHOOK_LIBEXECDIR)
+    set(CRASHHOOK_LIBEXECDIR ${CMAKE_INSTALL_FULL_LIBEXECDIR})
+    if(CRASHHOOK_ONLY_HANDLER AND part_of_another)
+        set(CRASHHOOK_LIBEXECDIR /usr/libexec)
+    endif()
+endif()
 option(CRASHHOOK_WITH_COLLECTOR "build crashhook-collector" ON)
 option(CRASHHOOK_WITH_CAPSTONE "decode the instruction that failed" ON)
 option(CRASHHOOK_WITH_LIBUNWIND "unwind by libunwind where CRASHHOOK_UNWIND asks for it" ON)
@@ -20,7 +36,7 @@ option(CRASHHOOK_FUZZ "build libFuzzer targets (clang alone)" OFF)
 set(CRASHHOOK_SANITIZER "" CACHE STRING "address,undefined or thread; empty: none")
 
 add_compile_options(
-    -Wall -Wextra -Werror -Wshadow -Wundef -Wformat=2 -Wwrite-strings
+    -Wall -Wextra $<$<BOOL:${CRASHHOOK_WERROR}>:-Werror> -Wshadow -Wundef -Wformat=2 -Wwrite-strings
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
     $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
     $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
@@ -31,7 +47,7 @@ if(CRASHHOOK_COVERAGE)
     add_compile_options(-fprofile-arcs -ftest-coverage -fprofile-update=atomic)
     add_compile_definitions(CRASHHOOK_COUNTED=1)
     add_compile_options(
-        "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${CMAKE_SOURCE_DIR}/tests/coverage_exit.h>")
+        "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${PROJECT_SOURCE_DIR}/tests/coverage_exit.h>")
     add_link_options(--coverage)
 endif()
 

@@ -5,8 +5,8 @@ if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     return()
 endif()
 
-set(man ${CMAKE_SOURCE_DIR}/docs/man)
-set(share ${CMAKE_BINARY_DIR}/share)
+set(man ${PROJECT_SOURCE_DIR}/docs/man)
+set(share ${PROJECT_BINARY_DIR}/share)
 set(written)
 
 # ch_manual(PAGE COMMAND...): PAGE from its template and what COMMAND prints behind it.
@@ -29,7 +29,7 @@ function(ch_manual page)
 endfunction()
 
 set(of_headers awk -f ${CMAKE_CURRENT_SOURCE_DIR}/header-manual.awk)
-set(headers ${CMAKE_SOURCE_DIR}/include/crashhook)
+set(headers ${PROJECT_SOURCE_DIR}/include/crashhook)
 file(GLOB templates CONFIGURE_DEPENDS ${man}/*.in)
 foreach(template ${templates})
     get_filename_component(page ${template} NAME_WLE)

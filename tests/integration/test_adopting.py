@@ -80,6 +80,52 @@ class Adopting(unittest.TestCase):
         self.build("cmake", "--build", "build", path="cmake")
         self.check_linked("cmake/build/service")
 
+    def test_with_crashhook_as_a_folder_of_a_cmake_project(self):
+        self.build("cmake", "-S", ".", "-B", "build", "-DCRASHHOOK_SOURCE=" + SOURCE,
+                   path="cmake-subdirectory")
+        self.build("cmake", "--build", "build", "--target", "service", path="cmake-subdirectory")
+        self.check_linked("cmake-subdirectory/build/service")
+
+    def test_with_crashhook_got_by_cmake(self):
+        self.build("cmake", "-S", ".", "-B", "build", "-DFETCHCONTENT_SOURCE_DIR_CRASHHOOK=" + SOURCE,
+                   path="cmake-fetch")
+        self.build("cmake", "--build", "build", "--target", "service", path="cmake-fetch")
+        self.check_linked("cmake-fetch/build/service")
+
+    def test_the_whole_tree_as_a_folder_of_a_cmake_project_configures(self):
+        self.build("cmake", "-S", ".", "-B", "whole", "-DCRASHHOOK_SOURCE=" + SOURCE,
+                   "-DCRASHHOOK_ONLY_HANDLER=OFF", path="cmake-subdirectory")
+        said = subprocess.run(["cmake", "--build", "whole", "--target", "help"], check=True,
+                              cwd=os.path.join(self.folder, "adopting", "cmake-subdirectory"),
+                              stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn("crashhook-agent", said)
+        self.assertNotIn("test_", said)
+
+    def meson(self, *wanted, which="crashhook-static"):
+        if shutil.which("meson") is None:
+            self.skipTest("meson is not installed")
+        folder = os.path.join(self.folder, "adopting", "meson")
+        with open(os.path.join(folder, "meson.build"), encoding="utf-8") as file:
+            text = file.read()
+        with open(os.path.join(folder, "meson.build"), "w", encoding="utf-8") as file:
+            file.write(re.sub("'crashhook(-static)?', fallback: .*]",
+                              f"'{which}', fallback: ['crashhook', "
+                              f"'{which.replace('-', '_')}_dep']", text))
+        built = "build-" + which
+        self.build("meson", "setup", *wanted, built, path="meson")
+        self.build("meson", "compile", "-C", built, path="meson")
+        self.check_linked(f"meson/{built}/service")
+
+    def test_with_meson_and_an_installed_crashhook(self):
+        self.meson()
+
+    def test_with_mesons_wrap(self):
+        for which in ("crashhook-static", "crashhook"):
+            place = os.path.join(self.folder, "adopting", "meson", "subprojects", "crashhook")
+            if not os.path.exists(place):
+                os.symlink(SOURCE, place)
+            self.meson("--wrap-mode=forcefallback", which=which)
+
     def plain_service(self):
         path = os.path.join(self.folder, "plain")
         subprocess.run(["cc", "-g", "-O1", "-o", path, os.path.join(SOURCE, SERVICE)],

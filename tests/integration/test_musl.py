@@ -24,8 +24,10 @@ class Musl(unittest.TestCase):
         for command in (
                 ["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja",
                  "-DCMAKE_TOOLCHAIN_FILE=" + os.path.join(SOURCE, "cmake", "musl.cmake"),
-                 "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCRASHHOOK_ONLY_HANDLER=ON"],
-                ["cmake", "--build", build, "-j", "2"]):
+                 "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCRASHHOOK_ONLY_HANDLER=ON",
+                 "-DCMAKE_INSTALL_PREFIX=" + os.path.join(cls.folder, "prefix"),
+                 "-DCMAKE_INSTALL_LIBDIR=lib"],
+                ["cmake", "--build", build, "-j", "2"], ["cmake", "--install", build]):
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, check=False)
             if done.returncode != 0:
@@ -36,12 +38,12 @@ class Musl(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def crash(self, scene, *flags, arguments=()):
+    def crash(self, scene, *flags, arguments=(), library=None):
         """Runs the program, linked with flags: how it ended, and its report."""
         path = os.path.join(scene.folder, "musl")
         subprocess.run(["musl-gcc", "-g", "-O1", "-fno-omit-frame-pointer", *flags, "-o", path,
-                        os.path.join(SOURCE, PROGRAM), "-Wl,-u,crashhook_install",
-                        self.library], check=True)
+                        os.path.join(SOURCE, PROGRAM),
+                        *(library or ["-Wl,-u,crashhook_install", self.library])], check=True)
         scene.preload = None
         ended = scene.run([path, *arguments], CRASHHOOK_AGENT=AGENT)
         self.assertLess(ended.seconds, 20)
@@ -52,6 +54,16 @@ class Musl(unittest.TestCase):
     def test_a_static_program_is_reported(self):
         with Scene() as scene:
             ended, report = self.crash(scene, "-static")
+            self.assertEqual(ended.signal, signal.SIGSEGV)
+            self.check_null_write(report)
+
+    def test_a_program_that_uses_the_installation_for_musl_is_reported(self):
+        pc = {"PKG_CONFIG_PATH": os.path.join(self.folder, "prefix", "lib", "pkgconfig")}
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "crashhook-static"],
+                               check=True, env={**os.environ, **pc}, text=True,
+                               stdout=subprocess.PIPE).stdout.split()
+        with Scene() as scene:
+            ended, report = self.crash(scene, "-static", library=flags)
             self.assertEqual(ended.signal, signal.SIGSEGV)
             self.check_null_write(report)
 
