@@ -40,6 +40,7 @@ OUTSIDE = {
 # Single headers that cross an edge on purpose.
 EXTRA_EDGES = {
     ("handler", "base/settings.h"),  # the table of variables is read once at install
+    ("handler", "base/settings_table.h"),  # where each variable stands in that table
     ("handler", "base/signals.h"),  # the names and sets of signals are constant data
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
     ("agent", "handler/context_page.h"),  # and what the program says of itself
