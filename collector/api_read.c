@@ -251,6 +251,9 @@ static void answer_expanded(struct http_request *request)
     struct viewed_report viewed;
     if (!viewed_report_open(request, request->id, &viewed))
         return;
+    const char *names = viewed_report_names(&viewed);
+    if (names != NULL)
+        (void)json_object_set_new(viewed.opened.json, "names", json_string(names));
     enum ch_status status = report_print_expanded(viewed.opened.json, &answer->body);
     viewed_report_close(&viewed);
     if (status != CH_OK) {

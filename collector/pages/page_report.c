@@ -197,10 +197,17 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
                " title=\"Access key j\">JSON</a>"
                "<a href=\"/api/v1/reports/%s?form=sent\">JSON as sent</a></p>",
                id, id, id);
+    if (viewed->names == STORE_NAMES_PENDING)
+        html_write(out, "<p class=\"cut\">Names are pending: debug files of this report"
+                        " are here and are being read. Load the page again.</p>");
+    else if (viewed->names == STORE_NAMES_FAILED)
+        html_write(out, "<p class=\"cut\">Names could not be read from the debug files"
+                        " that were sent to this collector.</p>");
     if (viewed->renamed)
         html_write(out, "<p class=\"cut\">Some names come from debug files that were"
                         " sent to this collector.</p>");
-    else if (report_integer(report, "revision", 1) == 0)
+    else if (viewed->names == STORE_NAMES_DONE &&
+             report_integer(report, "revision", 1) == 0)
         html_write(out, "<p class=\"cut\">This report was sent before it had names."
                         " They appear when the sender adds them, or when debug files"
                         " are sent here.</p>");

@@ -96,6 +96,7 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     bool sourced = false;
     write_text_line(out, "crash", viewed->title);
     write_text_line(out, "summary", report_string(crash, "summary"));
+    write_text_line(out, "names", viewed_report_names(viewed));
     write_text_line(out, "message", report_unsaid_message(crash));
     write_text_line(out, "address", report_string(crash, "address"));
     write_text_line(out, "program",

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A naming batch is a number of stored reports that are named together: what happens in
-// the child process of a naming job. Every place of a build that several of them lack
-// the name of is looked up once.
+// the child process of a naming job. A place of a build that nobody named yet is looked
+// up once (place_names.h); the parent keeps its names.
 #pragma once
+#include <jansson.h>
+
 #include "base/text.h"
 #include "collector/store/store_naming.h"
 
 enum {
-    NAMING_BATCH = 256,           // most reports
-    NAMING_BATCH_BYTES = 4 << 20, // most bytes of their bodies, but for a single one
+    NAMING_BATCH = 256,            // most reports
+    NAMING_BATCH_BYTES = 4 << 20,  // most bytes of their bodies, but for a single one
+    NAMING_PLACES_BYTES = 8 << 20, // most bytes of places
 };
 
 // naming_item is a report of a batch, with its body as it was received.
@@ -22,11 +25,19 @@ struct naming_item {
     struct text body;
 };
 
-// naming_batch is the reports; symbols is the folder of debug files.
+// naming_batch is the reports; symbols is the folder of debug files, known the places
+// of their builds that were named before.
 struct naming_batch {
     const struct naming_item *items;
     size_t count;
     const char *symbols;
+    json_t *known;
+};
+
+// naming_head begins what the child writes. The places that it named follow, a JSON
+// object as in place_names.h, then the answers.
+struct naming_head {
+    size_t places_size;
 };
 
 // naming_answer is what is known of a report afterwards: of the item with that index.
@@ -35,6 +46,6 @@ struct naming_answer {
     struct entry entry;
 };
 
-// naming_batch_run names the reports of a struct naming_batch and writes an answer for
-// each that could be read; it is a guarded_child_fn.
+// naming_batch_run names the reports of a struct naming_batch and writes a head, and an
+// answer for each that could be read; it is a guarded_child_fn.
 enum ch_status naming_batch_run(void *batch, int to_parent);

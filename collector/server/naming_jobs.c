@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "collector/server/naming_batch.h"
+#include "collector/server/symbol_folder.h"
 #include "collector/store/moment.h"
 #include "symbolizer/names/guarded_child.h"
 
@@ -37,6 +38,9 @@ struct claimed_batch {
     struct store_named named[NAMING_BATCH];
     struct naming_answer *answers; // NAMING_BATCH of them
     bool answered[NAMING_BATCH];
+    json_t *known;  // places of their builds that are named
+    json_t *found;  // those of them that this batch named
+    int64_t moment; // of the debug files that it was named with
 };
 
 static bool naming_pause(struct naming_jobs *jobs, int ms)
@@ -75,9 +79,45 @@ static void clear_batch(struct claimed_batch *batch)
 {
     for (size_t i = 0; i < NAMING_BATCH; i++)
         text_deinit(&batch->items[i].body);
+    json_decref(batch->known);
+    json_decref(batch->found);
+    batch->known = batch->found = NULL;
     memset(batch->items, 0, sizeof(batch->items));
     memset(batch->answered, 0, sizeof(batch->answered));
     batch->count = 0;
+}
+
+// join_places adds the places of a tree to another one.
+static void join_places(json_t *to, json_t *from)
+{
+    const char *build;
+    json_t *places;
+    json_object_foreach(from, build, places)
+    {
+        json_t *before = json_object_get(to, build);
+        if (json_is_object(before))
+            (void)json_object_update(before, places);
+        else if (json_is_object(places))
+            (void)json_object_set_new(to, build, json_copy(places));
+    }
+}
+
+// take_places reads the places that a child named, and returns where its answers
+// begin.
+static size_t take_places(struct claimed_batch *batch, const struct text *result)
+{
+    struct naming_head head;
+    if (result->size < sizeof(head))
+        return result->size;
+    memcpy(&head, result->bytes, sizeof(head));
+    if (head.places_size > result->size - sizeof(head))
+        return result->size;
+    json_t *places =
+        json_loadb(result->bytes + sizeof(head), head.places_size, 0, NULL);
+    join_places(batch->known, places);
+    join_places(batch->found, places);
+    json_decref(places);
+    return sizeof(head) + head.places_size;
 }
 
 // take_answers reads what a child wrote about the items from start on.
@@ -85,7 +125,8 @@ static void take_answers(struct claimed_batch *batch, size_t start, size_t count
                          const struct text *result)
 {
     struct naming_answer *answer = batch->answers;
-    for (size_t at = 0; result->size - at >= sizeof(*answer); at += sizeof(*answer)) {
+    for (size_t at = take_places(batch, result); result->size - at >= sizeof(*answer);
+         at += sizeof(*answer)) {
         struct naming_answer copy;
         memcpy(&copy, result->bytes + at, sizeof(copy));
         if (copy.index >= count || !entry_is_sane(&copy.entry))
@@ -99,10 +140,12 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                  size_t count)
 {
     struct text CH_CLEANUP(text_deinit)
-        result = { .limit_bytes = (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
+        result = { .limit_bytes = sizeof(struct naming_head) + NAMING_PLACES_BYTES +
+                                  (NAMING_BATCH + 1) * sizeof(struct naming_answer) };
     struct naming_batch work = { .items = &batch->items[start],
                                  .count = count,
-                                 .symbols = batch->jobs->options.symbols };
+                                 .symbols = batch->jobs->options.symbols,
+                                 .known = batch->known };
     enum ch_status status = guarded_child_run(
         naming_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
     if (status == CH_OK)
@@ -129,6 +172,68 @@ static void name_chunk(struct claimed_batch *batch, size_t start, size_t end)
         enum ch_status alone = name_items(batch, i, 1);
         (void)alone; // what is not answered is tried again, or given up
     }
+}
+
+static void take_known_place(void *context, const struct store_place *place)
+{
+    struct claimed_batch *batch = context;
+    json_t *places = json_object_get(batch->known, place->build);
+    json_t *frames = json_loads(place->frames, 0, NULL);
+    if (places == NULL) {
+        places = json_object();
+        (void)json_object_set_new(batch->known, place->build, places);
+    }
+    (void)json_object_set_new(places, place->place, frames);
+}
+
+// read_known reads what is known of the builds whose names the batch lacks.
+static enum ch_status read_known(struct claimed_batch *batch)
+{
+    int64_t reports[NAMING_BATCH];
+    batch->known = json_object();
+    batch->found = json_object();
+    for (size_t i = 0; i < batch->count; i++)
+        reports[i] = batch->items[i].report;
+    return store_list_known_places(batch->jobs->options.store, reports, batch->count,
+                                   take_known_place, batch, &batch->moment);
+}
+
+// keep_build_places stores what was found out about a build.
+static enum ch_status keep_build_places(struct claimed_batch *batch, const char *build,
+                                        json_t *places, char error[STORE_ERROR_SIZE])
+{
+    size_t count = 0;
+    const char *key;
+    json_t *frames;
+    struct store_place *list = calloc(json_object_size(places) + 1, sizeof(*list));
+    if (list == NULL)
+        return CH_ERR_NO_MEMORY;
+    json_object_foreach(places, key, frames)
+    {
+        char *dumped = json_is_array(frames) ? json_dumps(frames, JSON_COMPACT) : NULL;
+        if (dumped != NULL)
+            list[count++] = (struct store_place){ build, key, dumped };
+    }
+    enum ch_status status =
+        store_add_places(batch->jobs->options.store, list, count, batch->moment, error);
+    for (size_t i = 0; i < count; i++)
+        free((char *)(uintptr_t)list[i].frames);
+    free(list);
+    return status;
+}
+
+static enum ch_status keep_places(struct claimed_batch *batch,
+                                  char error[STORE_ERROR_SIZE])
+{
+    enum ch_status status = CH_OK;
+    const char *build;
+    json_t *places;
+    json_object_foreach(batch->found, build, places)
+    {
+        if (status == CH_OK && symbol_folder_id_ok(build))
+            status = keep_build_places(batch, build, places, error);
+    }
+    return status;
 }
 
 // finish_batch hands over what was found. A report without an answer is claimed again
@@ -172,11 +277,16 @@ static int work_once(struct claimed_batch *batch)
     clear_batch(batch);
     enum ch_status status =
         store_claim(jobs->options.store, &claiming, &claimed, error);
+    if (status == CH_OK && batch->count != 0)
+        status = read_known(batch);
     for (size_t start = 0; status == CH_OK && start < batch->count;) {
         size_t end = chunk_end(batch, start);
         name_chunk(batch, start, end);
         start = end;
     }
+    // The places first: a report that is done has its names.
+    if (status == CH_OK)
+        status = keep_places(batch, error);
     if (status == CH_OK)
         status = finish_batch(batch, error);
     if (status != CH_OK)

@@ -61,14 +61,6 @@ static bool read_id(const char *hex, struct build_id *out)
                CH_OK;
 }
 
-bool symbol_folder_lacks_cache(const char *folder, const char *id)
-{
-    char cache[SYMBOL_FOLDER_PATH_SIZE];
-    struct build_id build;
-    return read_id(id, &build) && symbol_folder_cache(folder, cache) != NULL &&
-           symbol_cache_folder_lacks(cache, &build);
-}
-
 static void forget_cache(const char *folder, const char *id)
 {
     char cache[SYMBOL_FOLDER_PATH_SIZE];

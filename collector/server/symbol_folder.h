@@ -47,10 +47,6 @@ int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id
 // NULL where the path does not fit.
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE]);
 
-// symbol_folder_lacks_cache says whether build ID id has no cache and nobody is writing
-// it.
-bool symbol_folder_lacks_cache(const char *folder, const char *id);
-
 // symbol_upload_begin makes the file to write to. CH_ERR_MALFORMED: it is not a build
 // ID.
 CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,

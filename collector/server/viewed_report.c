@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "collector/server/api.h"
-#include "collector/server/late_names.h"
+#include "collector/server/place_names.h"
+#include "collector/server/symbol_folder.h"
+#include "collector/store/store_naming.h"
 #include "report/report_own.h"
 
 // BESIDE_A_GROUP is the largest body that is opened to show a group.
-enum { BESIDE_A_GROUP = 256 << 10 };
+// BUILDS_NAMED is how many builds of a report get names.
+enum { BESIDE_A_GROUP = 256 << 10, BUILDS_NAMED = 256 };
 
 // copied is what store_find_report returns, copied so that its connection is free
 // again.
@@ -51,6 +54,78 @@ static bool find_viewed(struct http_request *request, const char *id,
     return false;
 }
 
+static void take_place(void *context, const struct store_place *place)
+{
+    json_t *frames = json_loads(place->frames, 0, NULL);
+    if (frames != NULL)
+        (void)json_object_set_new(context, place->place, frames);
+}
+
+// find_places finds the names of the places that are wanted of a build.
+static json_t *find_places(struct store *store, const char *build, const json_t *wanted)
+{
+    json_t *found = json_object();
+    json_t *list = json_array();
+    const char *place;
+    json_t *frame;
+    json_object_foreach((json_t *)(uintptr_t)wanted, place, frame)
+    {
+        (void)json_array_append_new(list, json_string(place));
+    }
+    char *dumped = json_dumps(list, JSON_COMPACT);
+    // Names that cannot be read are missing from a view; the view is shown.
+    enum ch_status status =
+        dumped != NULL ? store_list_places(store, build, dumped, take_place, found)
+                       : CH_ERR_NO_MEMORY;
+    (void)status;
+    free(dumped);
+    json_decref(list);
+    return found;
+}
+
+// ask_for_names has the jobs name what nobody looked up yet, and says so in the view.
+static void ask_for_names(struct collector *collector, struct viewed_report *out)
+{
+    enum store_names names = STORE_NAMES_DONE;
+    char error[STORE_ERROR_SIZE];
+    const char *id = report_string(out->opened.json, "id");
+    if (id != NULL && store_name_later(collector->store, id, &names, error) == CH_OK)
+        out->names = names;
+}
+
+// add_names gives nameless frames the names that jobs found out. Names from the sender
+// are kept: it had files that are not here.
+static void add_names(struct collector *collector, struct viewed_report *out)
+{
+    json_t *report = out->opened.json;
+    json_t *wanted = json_object();
+    json_t *known = json_object();
+    bool unknown = false;
+    size_t count = 0;
+    const char *build;
+    json_t *places;
+    place_names_want(report, NULL, wanted, &count);
+    json_object_foreach(wanted, build, places)
+    {
+        if (json_object_size(known) == BUILDS_NAMED)
+            break;
+        json_t *found = find_places(collector->store, build, places);
+        unknown = unknown ||
+                  (json_object_size(found) < json_object_size(places) &&
+                   symbol_folder_has(collector->symbols, SYMBOL_DEBUG_FILE, build));
+        (void)json_object_set_new(known, build, found);
+    }
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; count != 0 && i < json_array_size(threads); i++)
+        out->renamed = place_names_apply(report, json_array_get(threads, i), known) ||
+                       out->renamed;
+    json_decref(wanted);
+    json_decref(known);
+    if (unknown)
+        ask_for_names(collector, out);
+    report_own_mark(report);
+}
+
 bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out)
 {
@@ -70,8 +145,7 @@ bool viewed_report_open(struct http_request *request, const char *id,
         http_fail(request, refused, "%s", reason.text);
         return false;
     }
-    out->renamed = late_names_add(out->opened.json, collector->symbols);
-    report_own_mark(out->opened.json);
+    add_names(collector, out);
     return true;
 }
 
@@ -102,9 +176,16 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
     struct opened_report_error reason;
     if (opened_report_open(&out->opened, &body, &collector->large, &reason) != 0)
         return false;
-    out->renamed = late_names_add(out->opened.json, collector->symbols);
-    report_own_mark(out->opened.json);
+    add_names(collector, out);
     return true;
+}
+
+const char *viewed_report_names(const struct viewed_report *report)
+{
+    static const char *const words[] = { [STORE_NAMES_DONE] = NULL,
+                                         [STORE_NAMES_PENDING] = "pending",
+                                         [STORE_NAMES_FAILED] = "failed" };
+    return words[report->names];
 }
 
 void viewed_report_close(struct viewed_report *report)

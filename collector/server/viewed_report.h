@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A viewed report is a report taken out of the store to be shown: opened, and
-// symbolized again where it has nameless frames in an image whose debug file was
-// uploaded since. The store keeps what was sent; these names are made for each view, so
-// a debug file that arrives late, or again, is used at once.
+// A viewed report is a report taken out of the store to be shown: opened, and with the
+// names that jobs found out for its nameless frames. The store keeps what was sent.
+//
+// A view looks nothing up. Where it has nameless frames of a build whose debug file is
+// here, it shows what is stored, says that names are pending, and queues the report.
 #pragma once
 #include "base/text.h"
 #include "collector/server/collector.h"
 #include "collector/server/opened_report.h"
 #include "collector/store/entry.h"
+#include "collector/store/store_naming.h"
 
 struct viewed_report {
     struct opened_report opened;
     char group[ENTRY_GROUP_SIZE];
     char title[256];
     int64_t received_ms;
-    bool renamed;        // it got names here
+    bool renamed; // it got names here
+    enum store_names names;
     const char *symbols; // the folder of debug files and sources; NULL: none
 };
 
@@ -28,6 +31,10 @@ bool viewed_report_open(struct http_request *request, const char *id,
 // to be shown beside the group; false: there is none, and the request goes on.
 bool viewed_report_open_newest(struct http_request *request, const char *group,
                                char out_id[REPORT_ID_SIZE], struct viewed_report *out);
+
+// viewed_report_names is "pending" or "failed" where names are not all there; NULL:
+// they are, or nothing here has them.
+const char *viewed_report_names(const struct viewed_report *report);
 
 // viewed_report_close releases it.
 void viewed_report_close(struct viewed_report *report);

@@ -10,6 +10,7 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_naming.h"
+#include "collector/store/store_schema.h"
 
 // claim is what one call of store_claim has claimed.
 struct claim {
@@ -101,6 +102,7 @@ static enum ch_status queue_build(struct sql *sql, void *context)
 {
     struct sql_value values[] = { sql_text(context), sql_number(moment_now()) };
     sql_queue(sql, STORE_SYMBOLS_ADD, values, 2, NULL, NULL);
+    sql_queue(sql, STORE_PLACES_FORGET, values, 1, NULL, NULL);
     sql_queue(sql, STORE_JOB_ADD_BUILD, values, 2, NULL, NULL);
     return sql_flush(sql);
 }
@@ -128,8 +130,10 @@ enum ch_status store_backlog_of(struct store *store, struct store_backlog *out)
     *out = (struct store_backlog){ 0 };
     struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader, "SELECT count(*), coalesce(min(queued), 0) FROM jobs", NULL,
-                  0, take_backlog, out);
+        sql_query(reader,
+                  "SELECT count(*), coalesce(min(queued), 0) FROM jobs WHERE until"
+                  " < " STORE_NEVER,
+                  NULL, 0, take_backlog, out);
     store_return(store, reader);
     return status;
 }

@@ -8,13 +8,16 @@
 #pragma once
 #include "collector/store/store.h"
 
-enum { STORE_KIN = 20000 }; // groups that others are compared with
+enum {
+    STORE_KIN = 20000, // groups that others are compared with
+    STORE_KNOWN_PLACES = 4096,
+};
 
 // store_named is a report that was named, or could not be.
 struct store_named {
     int64_t report;            // of its store_job
     int64_t turn;              // of its store_job
-    const struct entry *entry; // what is known of it now; NULL: it stays as it is
+    const struct entry *entry; // what is known of it now; NULL: it is given up
 };
 
 // store_naming is a report that is to be named, as a claim gives it to a visitor.
@@ -49,6 +52,22 @@ struct store_kin {
     int64_t count;
 };
 
+// store_place is a place of a build that was looked up (server/place_names.h): frames
+// is a JSON array.
+struct store_place {
+    const char *build;
+    const char *place;
+    const char *frames;
+};
+
+// store_names says whether a report will get names.
+enum store_names {
+    STORE_NAMES_DONE, // nothing is under way
+    STORE_NAMES_PENDING,
+    STORE_NAMES_FAILED, // the jobs gave up
+};
+
+typedef void store_place_fn(void *context, const struct store_place *place);
 typedef void store_naming_fn(void *context, const struct store_naming *naming);
 typedef void store_past_fn(void *context, const struct store_past *past);
 typedef void store_kin_fn(void *context, const struct store_kin *kin);
@@ -79,6 +98,32 @@ CH_CHECKED enum ch_status store_rename(struct store *store,
 // store_symbols_came queues the reports that lack the names of a build.
 CH_CHECKED enum ch_status store_symbols_came(struct store *store, const char *build,
                                              char error[STORE_ERROR_SIZE]);
+
+// store_name_later queues report id unless it is queued or was given up; out says which
+// of these it is then.
+CH_CHECKED enum ch_status store_name_later(struct store *store, const char *id,
+                                           enum store_names *out,
+                                           char error[STORE_ERROR_SIZE]);
+
+// store_list_places visits those places of a build, a JSON array of texts, that were
+// looked up.
+CH_CHECKED enum ch_status store_list_places(struct store *store, const char *build,
+                                            const char *places, store_place_fn *visit,
+                                            void *context);
+
+// store_list_known_places visits places of the builds that reports lack the names of,
+// at most STORE_KNOWN_PLACES. out_moment is for store_add_places.
+CH_CHECKED enum ch_status store_list_known_places(struct store *store,
+                                                  const int64_t *reports, size_t count,
+                                                  store_place_fn *visit, void *context,
+                                                  int64_t *out_moment);
+
+// store_add_places keeps places that were looked up after moment, except where another
+// debug file of their build came since.
+CH_CHECKED enum ch_status store_add_places(struct store *store,
+                                           const struct store_place *places,
+                                           size_t count, int64_t moment,
+                                           char error[STORE_ERROR_SIZE]);
 
 // store_backlog_of says what waits to be named.
 CH_CHECKED enum ch_status store_backlog_of(struct store *store,

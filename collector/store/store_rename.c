@@ -438,6 +438,8 @@ static void end_jobs(struct sql *sql, struct renaming *renaming)
                                      sql_number(moment_now() + LATER_MS) };
         if (renamed->waits)
             sql_queue(sql, STORE_JOB_LATER, later, 2, NULL, NULL);
+        else if (renamed->entry == NULL)
+            sql_queue(sql, STORE_JOB_GIVE_UP, done, 2, NULL, NULL);
         else
             sql_queue(sql, STORE_JOB_DONE, done, 2, NULL, NULL);
     }

@@ -215,15 +215,23 @@ static const char decisions[] =
     "ALTER TABLE groups ADD COLUMN until_time bigint NOT NULL DEFAULT 0;"
     "ALTER TABLE groups ADD COLUMN version bigint NOT NULL DEFAULT 0;";
 
+// places is what jobs found out, for all reports that come to a place of a build.
+static const char sqlite_places[] =
+    "CREATE TABLE places(build TEXT NOT NULL, place TEXT NOT NULL, frames TEXT NOT"
+    " NULL, PRIMARY KEY(build, place)) WITHOUT ROWID;";
+static const char postgres_places[] =
+    "CREATE TABLE places(build text NOT NULL, place text NOT NULL, frames text NOT"
+    " NULL, PRIMARY KEY(build, place));";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
-                     sqlite_naming, decisions },
+                     sqlite_naming, decisions, sqlite_places },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
-                       postgres_naming, decisions },
+                       postgres_naming, decisions, postgres_places },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

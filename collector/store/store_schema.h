@@ -17,6 +17,7 @@
 //   moves      merges and splits under way
 //   jobs       reports that are to be named, again or for the first time
 //   nameless   which reports lack the names of which builds
+//   places     the names of places of builds, looked up once for all reports
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -25,7 +26,10 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 7
+#define STORE_SCHEMA_VERSION 8
+
+// STORE_NEVER is a time that does not come.
+#define STORE_NEVER "9000000000000000"
 
 // STORE_PLAIN_FACETS selects group_number, kind, value, time: what those reports r for
 // which `condition` is true have in their columns and tags.

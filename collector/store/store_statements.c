@@ -329,7 +329,7 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_RENAME_PENDING] = { "SELECT count(*) FROM jobs j JOIN reports r ON r.number "
                                "="
                                " j.report WHERE r.group_number = ?1 AND r.fingerprint ="
-                               " ?2",
+                               " ?2 AND j.until < " STORE_NEVER,
                                NULL },
     [STORE_RENAME_MERGE] = { "INSERT INTO merged(fingerprint, target) VALUES(?1, ?2)"
                              " ON CONFLICT(fingerprint) DO NOTHING",
@@ -408,10 +408,40 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_JOB_LATER] = { "UPDATE jobs SET until = ?2, rank = 2, tries = tries - 1"
                           " WHERE report = ?1",
                           NULL },
+    // What was given up is claimed by nobody, until another debug file comes.
+    [STORE_JOB_GIVE_UP] = { "UPDATE jobs SET until = " STORE_NEVER
+                            " WHERE report = ?1 AND turn = ?2",
+                            NULL },
+    [STORE_JOB_ADD_SEEN] = { "INSERT INTO jobs(report, rank, queued, until, tries,"
+                             " turn) SELECT number, 0, CAST(?2 AS bigint), 0, 0, 0"
+                             " FROM reports WHERE id = ?1 ON CONFLICT(report) DO"
+                             " NOTHING",
+                             NULL },
+    [STORE_PLACE_ADD] = { "INSERT INTO places(build, place, frames) SELECT"
+                          " CAST(?1 AS text), CAST(?2 AS text), CAST(?3 AS text)"
+                          " WHERE NOT EXISTS(SELECT 1 FROM symbols WHERE build = ?1"
+                          " AND time > ?4) ON CONFLICT(build, place) DO UPDATE SET"
+                          " frames = excluded.frames",
+                          NULL },
+    [STORE_PLACES_FORGET] = { "DELETE FROM places WHERE build = ?1", NULL },
+    // Delete the places of builds whose last nameless reports are in a list.
+    [STORE_PLACES_TRIM] = { "DELETE FROM places WHERE build IN (SELECT DISTINCT"
+                            " n.build FROM nameless n WHERE n.report " LISTED_SQLITE
+                            " AND NOT EXISTS(SELECT 1 FROM nameless o WHERE o.build ="
+                            " n.build AND o.report NOT " LISTED_SQLITE "))",
+                            "DELETE FROM places WHERE build IN (SELECT DISTINCT"
+                            " n.build FROM nameless n WHERE n.report " LISTED_POSTGRES
+                            " AND NOT EXISTS(SELECT 1 FROM nameless o WHERE o.build ="
+                            " n.build AND NOT o.report " LISTED_POSTGRES "))" },
     [STORE_NAMELESS_ADD] = { "INSERT INTO nameless(build, report) VALUES(?1, ?2)"
                              " ON CONFLICT(build, report) DO NOTHING",
                              NULL },
-    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time) VALUES(?1, ?2)"
+    // Times increase from file to file, whatever the clocks of several collectors say.
+    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time) SELECT CAST(?1 AS text),"
+                            " CASE WHEN CAST(?2 AS bigint) > last THEN"
+                            " CAST(?2 AS bigint) ELSE last + 1 END FROM (SELECT"
+                            " coalesce(max(time), 0) AS last FROM symbols) s"
+                            " WHERE 1 = 1"
                             " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
                             NULL },
     [STORE_REMOVE_JOBS] = WITH_LIST("DELETE FROM jobs WHERE report ", ""),

@@ -62,9 +62,9 @@ static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
 static enum ch_status trim_oldest(struct sql *sql, void *context)
 {
     static const enum store_statement by_report[] = {
-        STORE_TRIM_COUNT,     STORE_REMOVE_TAGS, STORE_REMOVE_MARKS,
-        STORE_REMOVE_BODIES,  STORE_REMOVE_JOBS, STORE_REMOVE_NAMELESS,
-        STORE_REMOVE_REPORTS,
+        STORE_TRIM_COUNT,      STORE_REMOVE_TAGS,    STORE_REMOVE_MARKS,
+        STORE_REMOVE_BODIES,   STORE_REMOVE_JOBS,    STORE_PLACES_TRIM,
+        STORE_REMOVE_NAMELESS, STORE_REMOVE_REPORTS,
     };
     struct trimming *trimming = context;
     enum ch_status status = CH_OK;

@@ -170,8 +170,11 @@ class RealCrash(Sources):
         self.assertNotIn("count_all", self.page(report_id))
         said = self.upload("--sources", debug)
         self.assertIn("sources sent, 1 file", said)
+        give_up = time.monotonic() + 60
+        while "Names are pending" in self.page(report_id) and time.monotonic() < give_up:
+            time.sleep(0.02)
         self.check(report_id)
-        # What the view left somebody in the background to write, before the folder goes.
+        # What a job writes in the background, before the folder goes.
         cache = self.collector.path("symbols/cache")
         give_up = time.monotonic() + 60
         while time.monotonic() < give_up and not (

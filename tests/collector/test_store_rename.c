@@ -3,6 +3,7 @@
 // Reports that got names move to the groups of their new keys, with all that people
 // decided; a store of the version before is brought over by the same steps.
 #include "collector/store/store_naming.h"
+#include "collector/store/store_schema.h"
 #include "collector/store_fixture.h"
 
 enum { CLAIMED_MAX = 32 };
@@ -157,6 +158,57 @@ static const char old_store[] =
     "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, 1);"
     "PRAGMA user_version = 1;";
 
+// The same in PostgreSQL, whose first layout was the second one. Facets were counted
+// when reports came.
+static const char old_postgres[] =
+    "CREATE TABLE crashhook_layout(version bigint NOT NULL);"
+    "INSERT INTO crashhook_layout VALUES(2);"
+    "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;"
+    "CREATE TABLE groups(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " fingerprint text NOT NULL UNIQUE, title text NOT NULL, summary text NOT NULL,"
+    " signal bigint NOT NULL, status text NOT NULL DEFAULT 'open',"
+    " count bigint NOT NULL, first_seen bigint NOT NULL, last_seen bigint NOT NULL,"
+    " kept bigint NOT NULL DEFAULT 0, note text NOT NULL DEFAULT '',"
+    " assignee text NOT NULL DEFAULT '', status_time bigint NOT NULL DEFAULT 0,"
+    " status_release text NOT NULL DEFAULT '');"
+    "CREATE TABLE group_days(group_number bigint NOT NULL, day bigint NOT NULL,"
+    " count bigint NOT NULL, PRIMARY KEY(group_number, day));"
+    "CREATE TABLE merged(fingerprint text PRIMARY KEY, target text NOT NULL);"
+    "CREATE TABLE reports(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " id text NOT NULL UNIQUE, revision bigint NOT NULL, group_number bigint NOT NULL,"
+    " time bigint NOT NULL, received bigint NOT NULL, signal bigint NOT NULL,"
+    " signal_name text NOT NULL, title text NOT NULL, summary text NOT NULL,"
+    " release text NOT NULL, environment text NOT NULL, executable text NOT NULL,"
+    " hostname text NOT NULL, fingerprint text NOT NULL);"
+    "CREATE TABLE tags(report bigint NOT NULL, key text NOT NULL, value text NOT NULL,"
+    " PRIMARY KEY(report, key));"
+    "CREATE TABLE bodies(report bigint NOT NULL, received bigint NOT NULL,"
+    " encoding bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(report, received))"
+    " PARTITION BY RANGE (received);"
+    "CREATE TABLE bodies_0 PARTITION OF bodies FOR VALUES FROM (0) TO (604800000);"
+    "CREATE TABLE facets(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+    " group_number bigint NOT NULL, kind bigint NOT NULL, value text NOT NULL,"
+    " count bigint NOT NULL, last_seen bigint NOT NULL,"
+    " UNIQUE(group_number, kind, value));"
+    "CREATE INDEX facets_by_value ON facets(kind, value, group_number)"
+    " WHERE kind >= 5;"
+    "INSERT INTO groups(fingerprint, title, summary, signal, count, first_seen,"
+    " last_seen, kept) VALUES('aaaaaaaa', 'old a', 's', 11, 2, 100, 2000, 2),"
+    "('bbbbbbbb', 'old b', 's', 11, 1, 3000, 3000, 1),"
+    "('cccccccc', 'old c', 's', 11, 1, 4000, 4000, 1),"
+    "('dddddddd', 'old d', 's', 11, 1, 5000, 5000, 1);"
+    "INSERT INTO reports(id, revision, group_number, time, received, signal,"
+    " signal_name, title, summary, release, environment, executable, hostname,"
+    " fingerprint) SELECT '00000000-0000-7000-8000-00000000000' || n, 1, g,"
+    " n * 1000, n * 1000 + 1, 11, 'SIGSEGV', 'old', 's', '1.0', 'test',"
+    " '/bin/program', 'host', (SELECT fingerprint FROM groups WHERE number = g)"
+    " FROM (VALUES(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)) v(n, g) ORDER BY n;"
+    "INSERT INTO bodies SELECT number, received, 0, 'body' FROM reports;"
+    "INSERT INTO group_days VALUES(1, 0, 2), (2, 0, 1), (3, 0, 1), (4, 0, "
+    "1);" STORE_COUNT_FACETS(
+        "SELECT group_number, kind, value, time FROM (" STORE_PLAIN_FACETS(
+            "1 = 1") ") carried WHERE value <> ''") ";";
+
 static int setup_old(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -168,12 +220,15 @@ static int setup_old(void **state)
     fixture->folder = folder;
     fixture->now_ms = moment_now();
     *state = fixture;
-    (void)snprintf(fixture->name, sizeof(fixture->name), "sqlite:%s",
-                   folder_path(fixture->folder, "old.db"));
+    if (!name_store(fixture))
+        return -1;
     struct sql_options options = { .name = fixture->name };
     if (sql_open(&options, error, &sql) != CH_OK)
         return -1;
-    bool made = sql_script(sql, old_store) == CH_OK;
+    bool made = sql_script(sql, sql->dialect == SQL_POSTGRES ? old_postgres
+                                                             : old_store) == CH_OK;
+    if (!made)
+        print_error("%s\n", sql->error);
     sql_close(sql);
     return made && open_store(fixture) ? 0 : -1;
 }
@@ -335,6 +390,108 @@ static void a_report_of_a_build_whose_debug_file_is_known_is_queued(void **state
     assert_int_equal(claim(fixture, 8, 60000).count, 1);
 }
 
+static void see_place(void *context, const struct store_place *place)
+{
+    struct seen *seen = context;
+    seen->count++;
+    (void)snprintf(seen->body, sizeof(seen->body), "%s %s %s", place->build,
+                   place->place, place->frames);
+}
+
+static void places_are_kept_unless_another_debug_file_came_since(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct seen seen = { 0 };
+    int64_t moment = -1;
+    struct entry entry = make_entry(fixture, 82, "abababab", 0);
+    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef03");
+    entry.nameless_count = 1;
+    const struct store_place place = { "beef03", "0x10 pc", "[1]" };
+    const int64_t reports[] = { 5, 6 };
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_int_equal(store_symbols_came(fixture->store, "beef03", error), CH_OK);
+    assert_int_equal(
+        store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
+        CH_OK);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(store_add_places(fixture->store, &place, 1, moment, error), CH_OK);
+    assert_int_equal(
+        store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
+        CH_OK);
+    assert_string_equal(seen.body, "beef03 0x10 pc [1]");
+    assert_int_equal(store_symbols_came(fixture->store, "beef03", error), CH_OK);
+    assert_int_equal(store_add_places(fixture->store, &place, 1, moment, error), CH_OK);
+    seen.count = 0;
+    assert_int_equal(store_list_places(fixture->store, "beef03",
+                                       "[\"0x10 pc\",\"0x20 pc\"]", see_place, &seen),
+                     CH_OK);
+    assert_int_equal(seen.count, 0); // they are of the file that was replaced
+}
+
+static void the_places_of_a_build_go_with_its_last_report(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    struct seen seen = { 0 };
+    size_t removed = 0;
+    const struct store_place place = { "beef04", "0x10 ra", "[]" };
+    const struct store_retention retention = { .per_group = 1 };
+    for (unsigned number = 83; number < 86; number++) {
+        const char *group = number < 85 ? "abababab" : "cdcdcdcd";
+        struct entry entry = make_entry(fixture, number, group, 90 - (int)number);
+        (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE,
+                       number == 83 ? "beef04" : "beef05");
+        entry.nameless_count = 1;
+        assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    }
+    const struct store_place other = { "beef05", "0x10 ra", "[]" };
+    assert_int_equal(store_add_places(fixture->store, &place, 1, 0, error), CH_OK);
+    assert_int_equal(store_add_places(fixture->store, &other, 1, 0, error), CH_OK);
+    do
+        assert_int_equal(store_trim(fixture->store, &retention, &removed, error),
+                         CH_OK);
+    while (removed != 0);
+    assert_int_equal(
+        store_list_places(fixture->store, "beef04", "[\"0x10 ra\"]", see_place, &seen),
+        CH_OK);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(
+        store_list_places(fixture->store, "beef05", "[\"0x10 ra\"]", see_place, &seen),
+        CH_OK);
+    assert_int_equal(seen.count, 1);
+}
+
+static void a_report_that_is_looked_at_is_queued_unless_it_was_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+    char error[STORE_ERROR_SIZE];
+    static const char id[] = "00000000-0000-7000-8000-000000000056";
+    enum store_names names = STORE_NAMES_DONE;
+    struct entry entry = make_entry(fixture, 0x56, "abababab", 0);
+    (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef06");
+    entry.nameless_count = 1;
+    rename_until_done(fixture, several, 8);
+    assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
+    assert_int_equal(store_name_later(fixture->store, id, &names, error), CH_OK);
+    assert_int_equal(names, STORE_NAMES_PENDING);
+    assert_int_equal(store_name_later(fixture->store, id, &names, error), CH_OK);
+    assert_int_equal(names, STORE_NAMES_PENDING);
+    struct claimed claimed = claim(fixture, 8, 0);
+    assert_int_equal(claimed.count, 1);
+    const struct store_named given_up = { .report = claimed.all[0].report,
+                                          .turn = claimed.all[0].turn };
+    assert_int_equal(store_rename(fixture->store, &given_up, 1, error), CH_OK);
+    assert_int_equal(store_name_later(fixture->store, id, &names, error), CH_OK);
+    assert_int_equal(names, STORE_NAMES_FAILED);
+    assert_int_equal(claim(fixture, 8, 0).count, 0);
+    struct store_backlog backlog;
+    assert_int_equal(store_backlog_of(fixture->store, &backlog), CH_OK);
+    assert_int_equal(backlog.waiting, 0);
+    assert_int_equal(store_symbols_came(fixture->store, "beef06", error), CH_OK);
+    assert_int_equal(claim(fixture, 8, 0).count, 1);
+}
+
 static void titles_and_searches_follow(void **state)
 {
     struct fixture *fixture = *state;
@@ -359,6 +516,9 @@ int main(void)
         OLD_TEST(a_claim_is_given_to_one_and_ends_with_its_lease),
         OLD_TEST(what_is_queued_again_meanwhile_is_not_done),
         OLD_TEST(a_report_of_a_build_whose_debug_file_is_known_is_queued),
+        OLD_TEST(places_are_kept_unless_another_debug_file_came_since),
+        OLD_TEST(the_places_of_a_build_go_with_its_last_report),
+        OLD_TEST(a_report_that_is_looked_at_is_queued_unless_it_was_given_up),
         OLD_TEST(titles_and_searches_follow),
     };
     return cmocka_run_group_tests_name("collector/store_rename", tests, NULL, NULL);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of places: what the jobs looked up, so that every place is looked up once and
+// views read what they show.
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/store_internal.h"
+#include "collector/store/store_naming.h"
+#include "collector/store/store_schema.h"
+
+struct place_listing {
+    store_place_fn *visit;
+    void *context;
+};
+
+static void list_place(void *context, const struct sql_row *row)
+{
+    const struct place_listing *listing = context;
+    const struct store_place place = { .build = sql_row_text(row, 0),
+                                       .place = sql_row_text(row, 1),
+                                       .frames = sql_row_text(row, 2) };
+    listing->visit(listing->context, &place);
+}
+
+enum ch_status store_list_places(struct store *store, const char *build,
+                                 const char *places, store_place_fn *visit,
+                                 void *context)
+{
+    struct place_listing listing = { .visit = visit, .context = context };
+    struct sql_value values[] = { sql_text(build), sql_text(places) };
+    struct sql *reader = store_borrow(store);
+    const char *text =
+        reader->dialect == SQL_POSTGRES
+            ? "SELECT build, place, frames FROM places WHERE build = ?1 AND place IN"
+              " (SELECT json_array_elements_text(CAST(?2 AS json)))"
+            : "SELECT build, place, frames FROM places WHERE build = ?1 AND place IN"
+              " (SELECT value FROM json_each(?2))";
+    enum ch_status status = sql_query(reader, text, values, 2, list_place, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+// KNOWN_PLACES lists the places of the builds that the reports of a list lack.
+#define KNOWN_PLACES(listed)                                                           \
+    "SELECT build, place, frames FROM places WHERE build IN (SELECT n.build FROM"      \
+    " nameless n WHERE n.report " listed ") LIMIT ?2"
+
+enum ch_status store_list_known_places(struct store *store, const int64_t *reports,
+                                       size_t count, store_place_fn *visit,
+                                       void *context, int64_t *out_moment)
+{
+    struct place_listing listing = { .visit = visit, .context = context };
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    struct sql *reader = store_borrow(store);
+    for (size_t i = 0; i < count; i++)
+        store_list_append(&list, reports[i]);
+    struct sql_value values[] = { store_list_end(reader, &list),
+                                  sql_number(STORE_KNOWN_PLACES) };
+    const char *text = reader->dialect == SQL_POSTGRES
+                           ? KNOWN_PLACES("= ANY(CAST(?1 AS bigint[]))")
+                           : KNOWN_PLACES("IN (SELECT value FROM json_each(?1))");
+    enum ch_status status =
+        sql_query(reader, "SELECT coalesce(max(time), 0) FROM symbols", NULL, 0,
+                  sql_take_number, out_moment);
+    if (status == CH_OK)
+        status = sql_query(reader, text, values, 2, list_place, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+struct place_adding {
+    const struct store_place *places;
+    size_t count;
+    int64_t moment;
+};
+
+static enum ch_status add_places(struct sql *sql, void *context)
+{
+    const struct place_adding *adding = context;
+    for (size_t i = 0; i < adding->count; i++) {
+        const struct store_place *place = &adding->places[i];
+        struct sql_value values[] = { sql_text(place->build), sql_text(place->place),
+                                      sql_text(place->frames),
+                                      sql_number(adding->moment) };
+        sql_queue(sql, STORE_PLACE_ADD, values, 4, NULL, NULL);
+    }
+    return sql_flush(sql);
+}
+
+enum ch_status store_add_places(struct store *store, const struct store_place *places,
+                                size_t count, int64_t moment,
+                                char error[STORE_ERROR_SIZE])
+{
+    struct place_adding adding = { places, count, moment };
+    struct store_job job = { .what = "keep names of places",
+                             .work = add_places,
+                             .context = &adding };
+    return count != 0 ? store_transact(store, &job, error) : CH_OK;
+}
+
+// asked_report is a report that somebody looks at.
+struct asked_report {
+    const char *id;
+    int64_t until; // of its job; -1: there is none
+};
+
+static enum ch_status queue_asked(struct sql *sql, void *context)
+{
+    const struct asked_report *asked = context;
+    struct sql_value values[] = { sql_text(asked->id), sql_number(moment_now()) };
+    sql_queue(sql, STORE_JOB_ADD_SEEN, values, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_name_later(struct store *store, const char *id,
+                                enum store_names *out, char error[STORE_ERROR_SIZE])
+{
+    struct asked_report asked = { .id = id, .until = -1 };
+    struct sql_value value = sql_text(id);
+    struct store_job job = { .what = "queue a report to be named",
+                             .work = queue_asked,
+                             .context = &asked };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT CASE WHEN j.until < " STORE_NEVER " THEN 0 ELSE 1 END FROM"
+                  " jobs j JOIN reports r ON r.number = j.report WHERE r.id = ?1",
+                  &value, 1, sql_take_number, &asked.until);
+    store_return(store, reader);
+    *out = asked.until == 1 ? STORE_NAMES_FAILED : STORE_NAMES_PENDING;
+    snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
+    if (status != CH_OK || asked.until >= 0)
+        return status;
+    return store_transact(store, &job, error);
+}
