@@ -87,7 +87,7 @@ static enum ch_status open_named_report(json_t *report, const char *path,
     struct report_error error;
     const char *schema = report_string(report, "schema");
     *out_packed = schema != NULL && strcmp(schema, REPORT_SCHEMA) == 0;
-    enum ch_status status = *out_packed ? report_open(report, &error) : CH_OK;
+    enum ch_status status = *out_packed ? report_open(report, false, &error) : CH_OK;
     if (status != CH_OK)
         (void)command_fail("cannot read report '%s': %s", path, error.text);
     return status;

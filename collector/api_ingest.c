@@ -63,7 +63,8 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
     struct store_body body = { .bytes = request->body.bytes,
                                .size = request->body.size,
                                .encoding = arrival->item.upload.encoding };
-    unsigned refused = opened_report_open(&opened, &body, &collector->large, &error);
+    unsigned refused =
+        opened_report_open_brief(&opened, &body, &collector->large, &error);
     if (refused != 0) {
         http_fail(request, refused, "%s", error.text);
         return false;

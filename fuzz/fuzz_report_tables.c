@@ -16,11 +16,17 @@ static struct text printed(const json_t *report, bool expanded)
     return out;
 }
 
+// parsed is the report, which is judged alike with its values and without.
 static json_t *parsed(const char *bytes, size_t size)
 {
     struct report_error error;
     json_t *report = NULL;
-    return report_parse(bytes, size, &report, &error) == CH_OK ? report : NULL;
+    json_t *brief = NULL;
+    enum ch_status status = report_parse(bytes, size, &report, &error);
+    if (report_parse_brief(bytes, size, &brief, &error) != status)
+        abort();
+    json_decref(brief);
+    return report;
 }
 
 // rewritten is the report that is read from the file that is written of report, which

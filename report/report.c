@@ -10,6 +10,7 @@
 
 #include "report/crash_words.h"
 #include "report/group_key.h"
+#include "report/json_reader.h"
 #include "report/json_tree.h"
 #include "report/report_id.h"
 #include "report/report_open.h"
@@ -226,11 +227,12 @@ static enum ch_status check_report(const json_t *report, struct report_error *er
 
 // open_tables puts every frame of a report of version 2 in its place; in memory reports
 // of both versions are alike.
-static enum ch_status open_tables(json_t *report, struct report_error *error)
+static enum ch_status open_tables(json_t *report, bool brief,
+                                  struct report_error *error)
 {
     if (!schema_is(report, REPORT_SCHEMA))
         return CH_OK;
-    enum ch_status status = report_open(report, error);
+    enum ch_status status = report_open(report, brief, error);
     if (status == CH_OK &&
         json_object_set_new(report, "schema", json_string(REPORT_SCHEMA_EXPANDED)) != 0)
         status = CH_ERR_NO_MEMORY;
@@ -238,7 +240,7 @@ static enum ch_status open_tables(json_t *report, struct report_error *error)
 }
 
 // open_tree turns the tree that was parsed into a report.
-static enum ch_status open_tree(json_t *report, struct report_error *error)
+static enum ch_status open_tree(json_t *report, bool brief, struct report_error *error)
 {
     if (!json_is_object(report)) {
         report_error_set(error, "it is not an object");
@@ -246,7 +248,7 @@ static enum ch_status open_tree(json_t *report, struct report_error *error)
     }
     enum ch_status status = check_identity(report, error);
     if (status == CH_OK)
-        status = open_tables(report, error);
+        status = open_tables(report, brief, error);
     if (status == CH_OK)
         status = check_report(report, error);
     if (status == CH_OK)
@@ -254,26 +256,38 @@ static enum ch_status open_tree(json_t *report, struct report_error *error)
     return status;
 }
 
-enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
-                            struct report_error *error)
+static enum ch_status parse_report(const char *bytes, size_t size, bool brief,
+                                   json_t **out, struct report_error *error)
 {
     json_error_t why;
     if (size > REPORT_MAX_BYTES) {
         report_error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
         return CH_ERR_LIMIT;
     }
-    json_t *report = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why);
+    json_t *report = json_reader_read(bytes, size, &why);
     if (report == NULL) {
         report_error_set(error, "it is not JSON: %.120s at byte %d", why.text,
                          why.position);
         return CH_ERR_MALFORMED;
     }
-    enum ch_status status = open_tree(report, error);
+    enum ch_status status = open_tree(report, brief, error);
     if (status == CH_OK)
         *out = report;
     else
         json_decref(report);
     return status;
+}
+
+enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
+                            struct report_error *error)
+{
+    return parse_report(bytes, size, false, out, error);
+}
+
+enum ch_status report_parse_brief(const char *bytes, size_t size, json_t **out,
+                                  struct report_error *error)
+{
+    return parse_report(bytes, size, true, out, error);
 }
 
 static enum ch_status read_bytes(int fd, struct text *out, struct report_error *error)

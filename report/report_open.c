@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report_open.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@ struct opening {
     struct open_report_place *places;
     size_t place_count;
     json_t *stacks; // each of them turned into a backtrace
+    bool brief;     // values are checked and left out
     size_t frames;  // in all threads, so far
     size_t members; // of objects that were copied, so far
     struct report_error *error;
@@ -220,15 +220,15 @@ static bool advance_opening(const struct opening *opening, const json_t *element
     return true;
 }
 
-// open_variable completes a variable with a thread's values of it.
+// open_variable completes a variable with a thread's values of it. NULL: memory is
+// short.
 static json_t *open_variable(const json_t *variable, const json_t *value)
 {
     json_t *whole = json_copy((json_t *)(uintptr_t)variable);
     const json_t *varies = json_object_get(variable, "varies");
     for (size_t i = 0; i < json_array_size(varies); i++) {
         const char *key = json_string_value(json_array_get(varies, i));
-        json_t *one = json_array_get(value, i + 1);
-        if (key == NULL || one == NULL || json_object_set(whole, key, one) != 0) {
+        if (json_object_set(whole, key, json_array_get(value, i + 1)) != 0) {
             json_decref(whole);
             return NULL;
         }
@@ -239,22 +239,50 @@ static json_t *open_variable(const json_t *variable, const json_t *value)
     return whole;
 }
 
-// open_list_of is the array of frame that variable belongs to; it is created if it is
-// missing.
-static json_t *open_list_of(json_t *frame, const json_t *variable)
+// open_list_key names the list of a frame that variable belongs to; NULL: there is no
+// such list.
+static const char *open_list_key(const json_t *variable)
 {
     const char *key = json_string_value(json_object_get(variable, "list"));
     size_t index = key != NULL
                        ? report_table_find(report_table_lists, REPORT_TABLE_LISTS, key)
                        : 0;
-    if (index == REPORT_TABLE_LISTS)
-        return NULL;
-    json_t *list = json_object_get(frame, report_table_lists[index]);
+    return index < REPORT_TABLE_LISTS ? report_table_lists[index] : NULL;
+}
+
+// open_list_of is the array of frame that key names; it is created if it is missing.
+static json_t *open_list_of(json_t *frame, const char *key)
+{
+    json_t *list = json_object_get(frame, key);
     if (json_is_array(list))
         return list;
     list = json_array();
-    return json_object_set_new(frame, report_table_lists[index], list) == 0 ? list
-                                                                            : NULL;
+    return json_object_set_new(frame, key, list) == 0 ? list : NULL;
+}
+
+// has_open_values is true where value has all that the variable varies in.
+static bool has_open_values(const json_t *variable, const json_t *value)
+{
+    const json_t *varies = json_object_get(variable, "varies");
+    for (size_t i = 0; i < json_array_size(varies); i++) {
+        if (!json_is_string(json_array_get(varies, i)) ||
+            json_array_get(value, i + 1) == NULL)
+            return false;
+    }
+    return true;
+}
+
+// put_open_value puts a value that was checked into the frame.
+static enum ch_status put_open_value(json_t *frame, const json_t *variable,
+                                     const json_t *value)
+{
+    json_t *list = open_list_of(frame, open_list_key(variable));
+    json_t *whole = open_variable(variable, value);
+    if (list != NULL && whole != NULL && json_array_append_new(list, whole) == 0)
+        return CH_OK;
+    if (list == NULL)
+        json_decref(whole);
+    return CH_ERR_NO_MEMORY;
 }
 
 // open_value puts one value into its frame. at is the first frame of its place.
@@ -273,20 +301,16 @@ static enum ch_status open_value(struct opening *opening, json_t *thread,
         json_is_integer(inlined) ? (size_t)json_integer_value(inlined) : calls;
     if (!json_is_object(variable) || call > calls)
         return open_refuse(opening, "values names a variable that is not there");
-    json_t *frame = report_own_frame(thread, at + call);
-    enum ch_status status = count_members(opening, frame);
+    if (open_list_key(variable) == NULL || !has_open_values(variable, value))
+        return open_refuse(opening, "values are not those that the variable has");
+    enum ch_status status = count_members(
+        opening, call < calls ? json_array_get(place->inlined, call) : place->frame);
     if (status == CH_OK)
         status = count_members(opening, variable);
-    if (status != CH_OK)
+    if (status != CH_OK || opening->brief)
         return status;
-    json_t *list = open_list_of(frame, variable);
-    json_t *whole = open_variable(variable, value);
-    if (list == NULL || whole == NULL || json_array_append_new(list, whole) != 0) {
-        if (list == NULL)
-            json_decref(whole);
-        return open_refuse(opening, "values are not those that the variable has");
-    }
-    return CH_OK;
+    json_t *frame = report_own_frame(thread, at + call);
+    return put_open_value(frame, variable, value);
 }
 
 // open_frame_values puts the values of one element of thread's stack into its frames.
@@ -376,10 +400,11 @@ static void opening_deinit(struct opening *opening)
     json_decref(opening->stacks);
 }
 
-enum ch_status report_open(json_t *report, struct report_error *error)
+enum ch_status report_open(json_t *report, bool brief, struct report_error *error)
 {
     json_t *places = take_member(report, "places");
     struct opening opening = { .stacks = take_member(report, "stacks"),
+                               .brief = brief,
                                .error = error };
     enum ch_status status = CH_OK;
     if (!json_is_array(places) || !json_is_array(opening.stacks))

@@ -10,6 +10,7 @@
 // report_own_frame.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "report/report_error.h"
@@ -21,10 +22,12 @@ enum { REPORT_FRAMES_MAX = 1 << 22 };
 // because they differ from thread to thread, including the values in them.
 enum { REPORT_MEMBERS_MAX = 1 << 22 };
 
-// report_open replaces the tables in report, a file of version 2. CH_ERR_MALFORMED: the
-// tables are not valid, error says where. CH_ERR_LIMIT: there are too many frames or
-// values. After a failure report can only be freed.
-CH_CHECKED enum ch_status report_open(json_t *report, struct report_error *error);
+// report_open replaces the tables in report, a file of version 2; if it is to be brief,
+// values are checked and left out. CH_ERR_MALFORMED: the tables are not valid, error
+// says where. CH_ERR_LIMIT: there are too many frames or values. After a failure report
+// can only be freed.
+CH_CHECKED enum ch_status report_open(json_t *report, bool brief,
+                                      struct report_error *error);
 
 // report_own_frame returns frame number index of thread after making it a value that
 // nothing else in the report shares. NULL: there is none, or memory is short.

@@ -72,8 +72,8 @@ static unsigned parse_opened_report(struct opened_report *report,
         return 413;
     }
     struct report_error reason;
-    enum ch_status status =
-        report_parse(bytes->bytes, bytes->size, &report->json, &reason);
+    enum ch_status status = (report->brief ? report_parse_brief : report_parse)(
+        bytes->bytes, bytes->size, &report->json, &reason);
     if (status == CH_OK)
         return 0;
     snprintf(error->text, sizeof(error->text), "not a report: %s", reason.text);
@@ -91,16 +91,30 @@ static unsigned open_decoded(struct opened_report *out, pthread_mutex_t *large,
     return parse_opened_report(out, error);
 }
 
-unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
-                            pthread_mutex_t *large, struct opened_report_error *error)
+static unsigned open_body(struct opened_report *out, const struct store_body *body,
+                          pthread_mutex_t *large, struct opened_report_error *error)
 {
-    *out = (struct opened_report){ 0 };
     unsigned refused = decode_report_body(out, body, error);
     if (refused == 0)
         refused = open_decoded(out, large, error);
     if (refused != 0)
         opened_report_close(out);
     return refused;
+}
+
+unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
+                            pthread_mutex_t *large, struct opened_report_error *error)
+{
+    *out = (struct opened_report){ 0 };
+    return open_body(out, body, large, error);
+}
+
+unsigned opened_report_open_brief(struct opened_report *out,
+                                  const struct store_body *body, pthread_mutex_t *large,
+                                  struct opened_report_error *error)
+{
+    *out = (struct opened_report){ .brief = true };
+    return open_body(out, body, large, error);
 }
 
 void opened_report_close(struct opened_report *report)

@@ -7,6 +7,7 @@
 #pragma once
 #include <jansson.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/text.h"
 #include "collector/store/store.h"
@@ -18,6 +19,7 @@ enum { OPENED_REPORT_VALUES = 3000000 };
 
 struct opened_report {
     json_t *json;
+    bool brief;             // its frames are without their values
     struct text bytes;      // decoded
     pthread_mutex_t *large; // the lock that is held; NULL: none
 };
@@ -31,6 +33,12 @@ struct opened_report_error {
 // error.
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error);
+
+// opened_report_open_brief does the same for those who need no values of frames, which
+// are checked and left out.
+unsigned opened_report_open_brief(struct opened_report *out,
+                                  const struct store_body *body, pthread_mutex_t *large,
+                                  struct opened_report_error *error);
 
 // opened_report_close releases it.
 void opened_report_close(struct opened_report *report);

@@ -117,6 +117,9 @@ static uint16_t fixed_size(const cs_insn *from)
     case X86_INS_LSL:
     case X86_INS_LAR:
         return 2;
+    case X86_INS_BSF: // version 5 takes 4 bytes where there is a prefix F2 too
+    case X86_INS_BSR:
+        return from->detail->x86.operands[0].size;
     case X86_INS_VPMOVQB:
     case X86_INS_VPMOVSQB:
     case X86_INS_VPMOVUSQB:

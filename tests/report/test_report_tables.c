@@ -93,6 +93,34 @@ static void tables_put_every_frame_in_its_place(void **state)
     assert_true(gone);
 }
 
+// drop_values removes the values from all frames of a report.
+static void drop_values(json_t *report)
+{
+    json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        json_t *frames = report_frames(json_array_get(threads, i));
+        for (size_t k = 0; k < json_array_size(frames); k++) {
+            (void)json_object_del(json_array_get(frames, k), "arguments");
+            (void)json_object_del(json_array_get(frames, k), "locals");
+        }
+    }
+}
+
+static void tables_opened_briefly_lack_the_values_alone(void **state)
+{
+    (void)state;
+    struct report_error error;
+    json_t *brief = NULL;
+    json_t *whole = open_text(SMALL);
+    enum ch_status status = report_parse_brief(SMALL, strlen(SMALL), &brief, &error);
+    drop_values(whole);
+    bool equal = json_equal(brief, whole) == 1;
+    json_decref(brief);
+    json_decref(whole);
+    assert_int_equal(status, CH_OK);
+    assert_true(equal);
+}
+
 static void tables_are_written_as_they_were_read(void **state)
 {
     (void)state;
@@ -426,12 +454,25 @@ static void tables_expand_to_no_more_bytes_than_the_limit(void **state)
     assert_int_equal(opened(small, true), CH_OK);
 }
 
+// briefly is what opening without values says of the bytes.
+static enum ch_status briefly(const uint8_t *bytes, size_t size)
+{
+    json_t *report = NULL;
+    struct report_error error = { "" };
+    enum ch_status status =
+        report_parse_brief((const char *)bytes, size, &report, &error);
+    json_decref(report);
+    return status;
+}
+
 static int visit(const uint8_t *bytes, size_t size, void *context)
 {
     json_t *report = NULL;
     struct report_error error = { "" };
     struct text out = { 0 };
     enum ch_status status = report_parse((const char *)bytes, size, &report, &error);
+    if (status != briefly(bytes, size))
+        return 1;
     if (status != CH_OK)
         return error.text[0] == 0 || strchr(error.text, '\n') != NULL;
     status = report_print(report, &out);
@@ -459,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_put_every_frame_in_its_place),
+        cmocka_unit_test(tables_opened_briefly_lack_the_values_alone),
         cmocka_unit_test(tables_are_written_as_they_were_read),
         cmocka_unit_test(tables_lose_nothing_of_any_report),
         cmocka_unit_test(tables_leave_a_crash_in_its_group),
