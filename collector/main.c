@@ -17,6 +17,7 @@
 #include "collector/pages/pages.h"
 #include "collector/routes.h"
 #include "collector/server/access.h"
+#include "collector/server/alerts.h"
 #include "collector/server/collector.h"
 #include "collector/server/listener.h"
 #include "collector/server/naming_jobs.h"
@@ -205,6 +206,17 @@ static enum ch_status start_jobs(struct collector *collector, struct naming_jobs
     return naming_jobs_create(&options, out);
 }
 
+static enum ch_status start_alerts(struct collector *collector,
+                                   const struct options *options, struct alerts **out)
+{
+    const struct alerts_options alerts = { .store = collector->store,
+                                           .receivers = collector->receivers,
+                                           .metrics = &collector->metrics,
+                                           .site = options->public_url,
+                                           .complain = complain_of_option };
+    return alerts_create(&alerts, out);
+}
+
 static int open_and_serve(const struct options *options,
                           const struct listener *listener, const char *const *tokens,
                           const sigset_t *stops)
@@ -220,11 +232,18 @@ static int open_and_serve(const struct options *options,
     struct store_retention limits;
     struct retention *retention = NULL;
     struct naming_jobs *jobs = NULL;
+    struct alerts *alerts = NULL;
+    struct receivers receivers;
+    char line[PATH_SIZE] = "out of memory";
     const char *wrong = read_collector_limits(options, &limits, collector);
+    if (wrong == NULL && receivers_read(options->webhook_file, options->mail_file,
+                                        &receivers, line, sizeof(line)) != CH_OK)
+        wrong = line;
     if (wrong != NULL) {
         free(collector);
         return say_collector_line(EXIT_USAGE, wrong);
     }
+    collector->receivers = &receivers;
     collector->tokens = tokens;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     pthread_mutex_init(&collector->large, NULL);
@@ -242,14 +261,18 @@ static int open_and_serve(const struct options *options,
         say_collector_line(EXIT_FAILED, "cannot start the thread that removes reports");
     else if (start_jobs(collector, &jobs) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the threads that name reports");
+    else if (start_alerts(collector, options, &alerts) != CH_OK)
+        say_collector_line(EXIT_FAILED, "cannot start the thread that sends alerts");
     else
         code = serve_until_told(collector, listener, tokens, stops);
+    alerts_destroy(alerts);
     naming_jobs_destroy(jobs);
     retention_destroy(retention);
     ingest_destroy(collector->ingest);
     store_close(collector->store);
     pthread_mutex_destroy(&collector->large);
     rate_deinit(&collector->rate);
+    receivers_deinit(&receivers);
     free(collector);
     return code;
 }

@@ -31,6 +31,12 @@ static const struct row {
     { "--own", "PATTERNS", NULL, offsetof(struct options, own),
       "what counts as a program's own code beside the built-in rules, as in"
       " CRASHHOOK_OWN: 'acme:: !boost:: /opt/acme/*'" },
+    { "--webhook-file", "FILE", NULL, offsetof(struct options, webhook_file),
+      "web hooks that are told of crashes: a URL a line, then settings" },
+    { "--mail-file", "FILE", NULL, offsetof(struct options, mail_file),
+      "a mail server, and addresses that are told of crashes" },
+    { "--public-url", "URL", NULL, offsetof(struct options, public_url),
+      "where people reach these pages, for links in what is sent to them" },
     { "--log", "requests", NULL, offsetof(struct options, log),
       "a line of JSON on stderr for every request" },
 };

@@ -16,6 +16,9 @@ struct options {
     const char *rate;           // NULL: no limit
     const char *workers;        // processes that name reports; NULL: 2
     const char *own;            // rules of what is a program's own; NULL: none
+    const char *webhook_file;   // receivers of alerts; NULL: none
+    const char *mail_file;      // the same by mail; NULL: none
+    const char *public_url;     // where people reach the pages; NULL: not known
     const char *log;            // NULL: only failures
 };
 

@@ -4,7 +4,7 @@
 // and of its headers. TLS certificates are verified, redirects are not followed (a
 // report goes to the host that was configured and to no other), and only http and https
 // are allowed. Proxies and certificate bundles come from the variables that the curl
-// command reads. Only http.c and libcurl.c use libcurl.
+// command reads. Only http.c, message.c and libcurl.c use libcurl.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,8 @@
 // starts without them. It also lets a machine without libcurl do everything except
 // send.
 //
-// The table holds the functions that http.c calls, under their names without `curl_`.
+// The table holds the functions that http.c and message.c call, under their names
+// without `curl_`.
 #pragma once
 #include <stddef.h>
 

@@ -8,10 +8,7 @@
 
 enum { BACKOFF_FIRST_S = 1, BACKOFF_MAX_S = 3600 };
 
-// backoff_s is how long to wait after this many failures, from three quarters to five
-// quarters of it at random, so that machines that failed together do not retry
-// together.
-static int64_t backoff_s(uint32_t attempts)
+int64_t retry_backoff_s(uint32_t attempts)
 {
     uint32_t random = 0;
     int64_t wait = BACKOFF_FIRST_S;
@@ -58,7 +55,7 @@ void retry_postpone(struct target *target, struct spool_target *waiting,
     if (verdict->target_down && ++target->failures > failures)
         failures = target->failures;
     waiting->wait =
-        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : backoff_s(failures));
+        wait_of(verdict->wait_s >= 0 ? verdict->wait_s : retry_backoff_s(failures));
     if (verdict->target_down)
         target->rest = waiting->wait;
 }

@@ -5,7 +5,7 @@
 // A report waits a second, doubled with each failure up to an hour and randomized by a
 // quarter, or as long as the target asked for. A target that is down rests as long as
 // the report that failed; what it asked for is kept in the spool for other processes.
-// User: queue.c.
+// Users: queue.c, and the collector's alerts for the back-off.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,11 @@
 #include "report/spool_state.h"
 #include "upload/shipment.h"
 #include "upload/target.h"
+
+// retry_backoff_s is how long to wait after this many failures: a second, doubled each
+// time up to an hour, from three quarters to five quarters of it at random, so that
+// what failed together is not retried together.
+int64_t retry_backoff_s(uint32_t attempts);
 
 // retry_due_time is when the target may get the report; never before now.
 int64_t retry_due_time(const struct target *target, const struct spool_target *waiting,

@@ -23,6 +23,10 @@ void page_group(struct http_request *request);
 // page.
 void page_post_group(struct http_request *request);
 
+// page_alerts shows who is told of crashes; page_post_alerts sends one of them a test.
+void page_alerts(struct http_request *request);
+void page_post_alerts(struct http_request *request);
+
 // page_post_login sets a cookie with the token of the form, or shows the form again;
 // page_post_logout removes the cookie.
 void page_post_login(struct http_request *request);

@@ -29,6 +29,11 @@ void api_get_group(struct http_request *request);
 // api_post_group applies what people decided about a group, and answers with the group.
 void api_post_group(struct http_request *request);
 
+// api_list_alerts lists the latest alerts and who is told of them; api_test_alert sends
+// one of these a test.
+void api_list_alerts(struct http_request *request);
+void api_test_alert(struct http_request *request);
+
 // api_get_symbols sends a debug file back; a HEAD request learns its size.
 void api_get_symbols(struct http_request *request);
 

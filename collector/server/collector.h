@@ -11,6 +11,7 @@
 #include "collector/server/ingest.h"
 #include "collector/server/metrics.h"
 #include "collector/server/rate.h"
+#include "collector/server/receivers.h"
 #include "collector/store/store.h"
 
 enum {
@@ -26,6 +27,7 @@ struct collector {
     struct metrics metrics;
     struct rate rate; // limit of reports per token
     const char *const *tokens;
+    const struct receivers *receivers; // of alerts
     bool log_requests;
     unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open

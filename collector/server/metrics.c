@@ -66,6 +66,12 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
     write_plain(out, "crashhook_naming_failures_total", "counter",
                 "Reports that naming jobs gave up.",
                 read_store_counter(&metrics->naming_failures));
+    write_plain(out, "crashhook_alerts_sent_total", "counter",
+                "Alerts that a receiver took.",
+                read_store_counter(&metrics->alerts_sent));
+    write_plain(out, "crashhook_alert_failures_total", "counter",
+                "Attempts to tell a receiver that failed.",
+                read_store_counter(&metrics->alert_failures));
     if (totals == NULL)
         return;
     write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",

@@ -19,8 +19,10 @@ struct metrics {
     atomic_uint_least64_t body_bytes; // of reports, as sent
     atomic_uint_least64_t debug_files;
     atomic_uint_least64_t source_bundles;
-    atomic_uint_least64_t named;           // reports that naming jobs finished
-    atomic_uint_least64_t naming_failures; // reports that they gave up
+    atomic_uint_least64_t named; // reports that naming jobs finished
+    atomic_uint_least64_t naming_failures;
+    atomic_uint_least64_t alerts_sent;
+    atomic_uint_least64_t alert_failures; // reports that they gave up
 };
 
 // metrics_count adds one to a counter.

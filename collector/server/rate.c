@@ -23,7 +23,7 @@ static int64_t unit_ms(char unit)
     }
 }
 
-static enum ch_status parse_rate(const char *text, struct rate *out)
+enum ch_status rate_parse(const char *text, int64_t *out_count, int64_t *out_ms)
 {
     char *end = NULL;
     if (!isdigit((unsigned char)text[0]))
@@ -39,15 +39,16 @@ static enum ch_status parse_rate(const char *text, struct rate *out)
         end++;
     if (periods < 1 || periods > PERIODS_MAX || unit_ms(end[0]) == 0 || end[1] != 0)
         return CH_ERR_MALFORMED;
-    out->count = count;
-    out->period_ms = periods * unit_ms(end[0]);
+    *out_count = count;
+    *out_ms = periods * unit_ms(end[0]);
     return CH_OK;
 }
 
 enum ch_status rate_init(const char *text, struct rate *out)
 {
     struct rate rate = { 0 };
-    enum ch_status status = text != NULL ? parse_rate(text, &rate) : CH_OK;
+    enum ch_status status =
+        text != NULL ? rate_parse(text, &rate.count, &rate.period_ms) : CH_OK;
     if (status != CH_OK)
         return status;
     for (size_t i = 0; i <= ACCESS_TOKENS; i++)

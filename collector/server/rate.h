@@ -21,6 +21,10 @@ struct rate {
     } buckets[ACCESS_TOKENS + 1]; // the last is for requests without a token
 };
 
+// rate_parse parses `600/1m` (s, m, h, d). CH_ERR_MALFORMED: text has another form.
+CH_CHECKED enum ch_status rate_parse(const char *text, int64_t *out_count,
+                                     int64_t *out_ms);
+
 // rate_init parses `600/1m` (s, m, h, d) into out; NULL is no limit. CH_ERR_MALFORMED:
 // text has another form.
 CH_CHECKED enum ch_status rate_init(const char *text, struct rate *out);

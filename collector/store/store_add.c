@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "collector/store/entry_marks.h"
+#include "collector/store/moment.h"
 #include "collector/store/release_order.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_tally.h"
+#include "report/report_id.h"
 
 // KEY_SLACK_MS saves writing the time of a key with every report.
 enum { KEY_SLACK_MS = 3600000 };
@@ -30,7 +32,10 @@ struct planned {
 // found_group is a group that reports of this batch belong to.
 struct found_group {
     int64_t number;
+    int64_t count; // with the reports of this batch,
+    int64_t ours;  // which are so many
     char id[ENTRY_GROUP_SIZE];
+    bool open;
     bool resolved;
     bool ignored;
     char status_release[sizeof(((struct entry *)NULL)->release)];
@@ -153,6 +158,7 @@ static void take_group_row(void *context, const struct sql_row *row)
     struct found_group *group = context;
     group->number = sql_row_number(row, 0);
     entry_copy(group->id, sizeof(group->id), sql_row_text(row, 1));
+    group->open = strcmp(sql_row_text(row, 2), "open") == 0;
     group->resolved = strcmp(sql_row_text(row, 2), "resolved") == 0;
     group->ignored = strcmp(sql_row_text(row, 2), "ignored") == 0;
     entry_copy(group->status_release, sizeof(group->status_release),
@@ -160,6 +166,7 @@ static void take_group_row(void *context, const struct sql_row *row)
     group->status_time_ms = sql_row_number(row, 4);
     entry_copy(group->first_release, sizeof(group->first_release),
                sql_row_text(row, 5));
+    group->count = sql_row_number(row, 6);
 }
 
 // gain_groups counts every run of uploads with one fingerprint in its group, which the
@@ -193,6 +200,7 @@ static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
             sql_text(entry->stack),
             sql_text(entry->old_group),
         };
+        batch->groups[group].ours = (int64_t)(end - start);
         sql_queue(sql, STORE_GAIN_GROUP, values, 9, take_group_row,
                   &batch->groups[group]);
         group++;
@@ -315,6 +323,34 @@ bool store_is_regression(const char *release, int64_t time_ms,
     return later && (itself || strcmp(release, status_release) != 0);
 }
 
+void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
+                       int64_t report, const struct entry *entry, const char *detail)
+{
+    char id[REPORT_ID_SIZE];
+    char once[48];
+    report_id_make((uint64_t)moment_now(), id);
+    (void)snprintf(once, sizeof(once), "%s %lld", kind, (long long)report);
+    struct sql_value values[] = {
+        sql_text(id),       sql_text(once),     sql_text(kind),
+        sql_text(group_id), sql_number(report), sql_text(entry->title),
+        sql_text(detail),   sql_text(""),       sql_number(moment_now()),
+    };
+    sql_queue(sql, STORE_ALERT_ADD, values, 9, NULL, NULL);
+}
+
+// alert_of_new tells of a group that begins with reports of this round. One that was
+// decided on under an earlier key is not new, nor is that of a report alone that is
+// replaced.
+static void alert_of_new(struct sql *sql, const struct planned *planned)
+{
+    struct found_group *group = planned->group;
+    bool replaced = planned->found && planned->old_group == group->number;
+    if (group->open && group->count == group->ours && !replaced)
+        store_queue_alert(sql, "new", group->id, planned->number,
+                          planned->upload->entry, "");
+    group->ours = 0;
+}
+
 static void regress_groups(struct sql *sql, const struct planned *planned)
 {
     struct found_group *group = planned->group;
@@ -332,6 +368,8 @@ static void regress_groups(struct sql *sql, const struct planned *planned)
         sql_text(""),        sql_text(entry->release),       sql_number(1),
     };
     sql_queue(sql, STORE_HISTORY_ADD, past, 6, NULL, NULL);
+    store_queue_alert(sql, "regressed", group->id, planned->number, entry,
+                      entry->release);
 }
 
 // end_ignoring reopens the ignored groups that have more reports or machines by now
@@ -414,6 +452,7 @@ static enum ch_status add_round(struct sql *sql, struct batch *batch, size_t cou
         struct planned *planned = batch->order[i];
         memcpy(planned->upload->group, planned->group->id, sizeof(planned->group->id));
         write_parts(sql, planned);
+        alert_of_new(sql, planned);
         regress_groups(sql, planned);
         keep_first_release(sql, planned);
         store_tally_add(&batch->tally, planned->group->number, planned->upload->entry);

@@ -112,6 +112,18 @@ enum store_statement {
     STORE_SYMBOLS_ADD,
     STORE_REMOVE_JOBS,
     STORE_REMOVE_NAMELESS,
+    STORE_ALERT_ADD,
+    STORE_ALERT_ADD_UNLESS,
+    STORE_ALERT_CURRENT,
+    STORE_ALERT_READY,
+    STORE_ALERT_SPREAD,
+    STORE_ALERT_SEND_ADD,
+    STORE_ALERT_CLAIM,
+    STORE_ALERT_DONE,
+    STORE_ALERT_LATER,
+    STORE_ALERT_REST,
+    STORE_ALERT_FORGET,
+    STORE_ALERT_FORGET_SENDS,
     STORE_STATEMENT_COUNT,
 };
 
@@ -171,6 +183,11 @@ void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entr
 // of a newer release, or, where releases have no order, a later crash.
 bool store_is_regression(const char *release, int64_t time_ms,
                          const char *status_release, int64_t status_time_ms);
+
+// store_queue_alert queues an alert about a group, of kind `new` or `regressed`, that a
+// report gave rise to; detail is a release or empty.
+void store_queue_alert(struct sql *sql, const char *kind, const char *group_id,
+                       int64_t report, const struct entry *entry, const char *detail);
 
 // store_remove_empty queues the removal of those groups in a list that are empty.
 void store_remove_empty(struct sql *sql, const struct sql_value *groups);

@@ -12,7 +12,10 @@
 #include "collector/store/store_naming.h"
 #include "collector/store/store_tally.h"
 
-enum { LATER_MS = 500 }; // until a report is tried again that waits for others
+enum {
+    LATER_MS = 500,    // until a report is tried again that waits for others
+    NEWS_MS = 3600000, // how old a report may be that a group is new by
+};
 
 // decision is a group with what people decided about it.
 struct decision {
@@ -37,6 +40,7 @@ struct renamed {
     char old_key[ENTRY_GROUP_SIZE];   // its own until now
     char first_key[ENTRY_GROUP_SIZE]; // that of version 1; empty: old_key is
     int64_t target;
+    int64_t target_count; // of reports in the target, with those of its run
 };
 
 struct renaming {
@@ -163,6 +167,13 @@ static size_t run_end(const struct renaming *renaming, size_t start)
     return end;
 }
 
+static void take_target(void *context, const struct sql_row *row)
+{
+    struct renamed *renamed = context;
+    renamed->target = sql_row_number(row, 0);
+    renamed->target_count = sql_row_number(row, 6);
+}
+
 static void enter_group(struct sql *sql, struct renaming *renaming, size_t start,
                         size_t end)
 {
@@ -187,8 +198,7 @@ static void enter_group(struct sql *sql, struct renaming *renaming, size_t start
     };
     for (size_t i = start; i < end; i++)
         renaming->order[i]->target = 0;
-    sql_queue(sql, STORE_GAIN_GROUP, values, 9, sql_take_number,
-              &renaming->order[start]->target);
+    sql_queue(sql, STORE_GAIN_GROUP, values, 9, take_target, renaming->order[start]);
 }
 
 static enum ch_status enter_groups(struct sql *sql, struct renaming *renaming)
@@ -343,8 +353,12 @@ static enum ch_status regress_renamed(struct sql *sql, struct renaming *renaming
     }
     struct sql_value values[] = { number, sql_text(regressing.release),
                                   sql_number(moment_now()) };
-    if (regressing.back)
+    if (regressing.back) {
+        const struct renamed *first = renaming->order[start];
         sql_queue(sql, STORE_REGRESS, values, 3, NULL, NULL);
+        store_queue_alert(sql, "regressed", group->id, first->named->report,
+                          first->entry, regressing.release);
+    }
     return status;
 }
 
@@ -371,6 +385,10 @@ static enum ch_status settle_run(struct sql *sql, struct renaming *renaming,
     join_decisions(sql, &source, &target);
     note_history(sql, &target, "moved", source.id, source.title,
                  (int64_t)(end - start));
+    if (first->target_count == (int64_t)(end - start) && !is_decided(&target) &&
+        first->entry->time_ms > moment_now() - NEWS_MS)
+        store_queue_alert(sql, "new", target.id, first->named->report, first->entry,
+                          "");
     return regress_renamed(sql, renaming, start, end, &target);
 }
 

@@ -223,15 +223,32 @@ static const char postgres_places[] =
     "CREATE TABLE places(build text NOT NULL, place text NOT NULL, frames text NOT"
     " NULL, PRIMARY KEY(build, place));";
 
+// Alerts: what happened, and which receivers are still to be told of it. `once` keeps
+// the same thing from being an alert twice; body is that of a digest.
+#define ALERTS_LAYOUT(NUMBER, ROWID)                                                   \
+    "CREATE TABLE alerts(number " NUMBER ", id text NOT NULL, once text NOT NULL"      \
+    " UNIQUE, kind text NOT NULL, group_id text NOT NULL, report bigint NOT NULL,"     \
+    " title text NOT NULL, detail text NOT NULL, body text NOT NULL,"                  \
+    " time bigint NOT NULL, spread bigint NOT NULL DEFAULT 0);"                        \
+    "CREATE INDEX alerts_by_group ON alerts(group_id, kind, time);"                    \
+    "CREATE INDEX alerts_by_time ON alerts(time);"                                     \
+    "CREATE TABLE alert_sends(receiver text NOT NULL, alert bigint NOT NULL,"          \
+    " due bigint NOT NULL, tries bigint NOT NULL, error text NOT NULL,"                \
+    " PRIMARY KEY(receiver, alert))" ROWID ";"
+static const char sqlite_alerts[] =
+    ALERTS_LAYOUT("INTEGER PRIMARY KEY", " WITHOUT ROWID");
+static const char postgres_alerts[] =
+    ALERTS_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
-                     sqlite_naming, decisions, sqlite_places },
+                     sqlite_naming, decisions, sqlite_places, sqlite_alerts },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
-                       postgres_naming, decisions, postgres_places },
+                       postgres_naming, decisions, postgres_places, postgres_alerts },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

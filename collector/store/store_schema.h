@@ -18,6 +18,7 @@
 //   jobs       reports that are to be named, again or for the first time
 //   nameless   which reports lack the names of which builds
 //   places     the names of places of builds, looked up once for all reports
+//   alerts     what happened that people are told of; alert_sends: who is still to be
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -26,7 +27,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 8
+#define STORE_SCHEMA_VERSION 9
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

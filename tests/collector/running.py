@@ -57,6 +57,7 @@ class Collector:
         line = self.process.stderr.readline()
         match = re.search(r"listening on http://(127\.0\.0\.1):(\d+)/", line)
         if not match:
+            self.kill()
             raise RuntimeError(f"the collector did not start: {line}")
         self.host, self.port = match.group(1), int(match.group(2))
         self.url = f"http://{self.host}:{self.port}"

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/server/setting_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char blanks[] = " \t\r\n";
+
+static const char key_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+
+enum ch_status setting_line_read(char *line, struct setting_line *out)
+{
+    char *rest = NULL;
+    *out = (struct setting_line){ .word = "" };
+    char *first = strtok_r(line, blanks, &rest);
+    if (first == NULL || first[0] == '#')
+        return CH_ERR_NOT_FOUND;
+    for (char *word = first; word != NULL; word = strtok_r(NULL, blanks, &rest)) {
+        size_t key = strspn(word, key_characters);
+        // A first word that is no setting: a token, a URL, an address.
+        if (word == first && (key == 0 || word[key] != '=')) {
+            out->word = word;
+            continue;
+        }
+        if (key == 0 || word[key] != '=')
+            return CH_ERR_MALFORMED;
+        if (out->count == SETTING_PAIRS)
+            return CH_ERR_LIMIT;
+        word[key] = 0;
+        out->pairs[out->count].key = word;
+        out->pairs[out->count++].value = word + key + 1;
+    }
+    return CH_OK;
+}
+
+enum ch_status setting_file_read(const char *path, size_t limit_bytes, struct text *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return CH_ERR_IO;
+    enum ch_status status = text_read(out, fd, limit_bytes);
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    text_append(out, "", 0);
+    return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A line of a file that people write: a word, then settings as key=value, separated by
+// blanks. Users: the files of tokens and of receivers.
+#pragma once
+#include <stddef.h>
+
+#include "base/status.h"
+#include "base/text.h"
+
+enum { SETTING_PAIRS = 16 };
+
+struct setting_line {
+    const char *word; // empty: the line has settings alone
+    struct {
+        const char *key;
+        const char *value;
+    } pairs[SETTING_PAIRS];
+    size_t count;
+};
+
+// setting_line_read cuts line, in place, and points out into it. `default` and `server`
+// are words; what has a `=` after letters alone is a setting. CH_ERR_NOT_FOUND: the
+// line is empty or a comment. CH_ERR_LIMIT: it has too many settings.
+CH_CHECKED enum ch_status setting_line_read(char *line, struct setting_line *out);
+
+// setting_file_read reads a whole file of at most limit_bytes, NUL-terminated.
+CH_CHECKED enum ch_status setting_file_read(const char *path, size_t limit_bytes,
+                                            struct text *out);

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store_alerts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/store/moment.h"
+#include "collector/store/store_internal.h"
+#include "report/report_id.h"
+
+enum {
+    SPREAD_STEP = 64,
+    NAMING_PATIENCE_MS = 60000, // how long an alert waits for its report's names
+    KIND_SIZE = 16,
+    BURSTS = 50,
+};
+
+struct adding {
+    const struct store_alert *alert;
+    int64_t since_ms;
+};
+
+static enum ch_status add_alert(struct sql *sql, void *context)
+{
+    const struct adding *adding = context;
+    const struct store_alert *alert = adding->alert;
+    char id[REPORT_ID_SIZE];
+    report_id_make((uint64_t)alert->time_ms, id);
+    struct sql_value values[] = {
+        sql_text(id),
+        sql_text(alert->once != NULL ? alert->once : id),
+        sql_text(alert->kind),
+        sql_text(alert->group),
+        sql_number(0),
+        sql_text(alert->title),
+        sql_text(alert->detail),
+        sql_text(alert->body),
+        sql_number(alert->time_ms),
+        sql_number(adding->since_ms),
+    };
+    sql_queue(sql, STORE_ALERT_ADD_UNLESS, values, 10, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_alert_add(struct store *store, const struct store_alert *alert,
+                               int64_t since_ms, char error[STORE_ERROR_SIZE])
+{
+    struct adding adding = { alert, since_ms };
+    struct store_job job = {
+        .what = "queue an alert", .alone = true, .work = add_alert, .context = &adding
+    };
+    return store_transact(store, &job, error);
+}
+
+// ready is an alert that is about to be spread.
+struct ready {
+    int64_t number;
+    int64_t report;
+    int64_t time_ms;
+    char kind[KIND_SIZE];
+    char group[ENTRY_GROUP_SIZE];
+    char detail[STORE_ALERT_DETAIL_SIZE];
+    char title[sizeof(((struct entry *)NULL)->title)];
+    bool stale; // the group is older than the report that it was to be new by
+};
+
+struct spreading {
+    const struct store_receivers *receivers;
+    struct ready ready[SPREAD_STEP];
+    size_t count;
+};
+
+static void take_ready(void *context, const struct sql_row *row)
+{
+    struct spreading *spreading = context;
+    struct ready *ready = &spreading->ready[spreading->count++];
+    *ready = (struct ready){ .number = sql_row_number(row, 0),
+                             .report = sql_row_number(row, 3),
+                             .time_ms = sql_row_number(row, 5) };
+    entry_copy(ready->kind, sizeof(ready->kind), sql_row_text(row, 1));
+    entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 2));
+    entry_copy(ready->detail, sizeof(ready->detail), sql_row_text(row, 4));
+}
+
+// take_current takes the group that the report is in by now.
+static void take_current(void *context, const struct sql_row *row)
+{
+    struct ready *ready = context;
+    bool moved = strcmp(ready->group, sql_row_text(row, 0)) != 0;
+    ready->stale = moved && sql_row_number(row, 2) < sql_row_number(row, 3) &&
+                   strcmp(ready->kind, "new") == 0;
+    entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 0));
+    entry_copy(ready->title, sizeof(ready->title), sql_row_text(row, 1));
+}
+
+static void spread_one(struct sql *sql, const struct spreading *spreading,
+                       const struct ready *ready)
+{
+    const struct store_receivers *receivers = spreading->receivers;
+    const struct store_alert alert = { .kind = ready->kind,
+                                       .group = ready->group,
+                                       .title = ready->title,
+                                       .detail = ready->detail,
+                                       .time_ms = ready->time_ms };
+    struct sql_value values[] = { sql_number(ready->number), sql_number(moment_now()),
+                                  sql_text(ready->group), sql_text(ready->title) };
+    sql_queue(sql, STORE_ALERT_SPREAD, values, 4, NULL, NULL);
+    for (size_t i = 0; !ready->stale && i < receivers->count; i++) {
+        struct sql_value send[] = { sql_text(receivers->ids[i]), values[0] };
+        if (receivers->wanted(receivers->context, i, &alert))
+            sql_queue(sql, STORE_ALERT_SEND_ADD, send, 2, NULL, NULL);
+    }
+}
+
+static enum ch_status spread_alerts(struct sql *sql, void *context)
+{
+    struct spreading *spreading = context;
+    struct sql_value values[] = { sql_number(moment_now() - NAMING_PATIENCE_MS),
+                                  sql_number(SPREAD_STEP) };
+    spreading->count = 0;
+    sql_queue(sql, STORE_ALERT_READY, values, 2, take_ready, spreading);
+    enum ch_status status = sql_flush(sql);
+    for (size_t i = 0; status == CH_OK && i < spreading->count; i++) {
+        struct sql_value report = sql_number(spreading->ready[i].report);
+        sql_queue(sql, STORE_ALERT_CURRENT, &report, 1, take_current,
+                  &spreading->ready[i]);
+    }
+    if (status == CH_OK)
+        status = sql_flush(sql);
+    for (size_t i = 0; status == CH_OK && i < spreading->count; i++)
+        spread_one(sql, spreading, &spreading->ready[i]);
+    return status == CH_OK ? sql_flush(sql) : status;
+}
+
+// count_rows asks a reader first: an empty queue must not cost a writer's turn.
+static enum ch_status count_rows(struct store *store, const char *sql,
+                                 const struct sql_value *values, size_t count,
+                                 int64_t *out)
+{
+    *out = 0;
+    struct sql *reader = store_borrow(store);
+    enum ch_status status = sql_query(reader, sql, values, count, sql_take_number, out);
+    store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_alerts_spread(struct store *store,
+                                   const struct store_receivers *receivers,
+                                   size_t *out_count, char error[STORE_ERROR_SIZE])
+{
+    int64_t waiting = 0;
+    struct spreading spreading = { .receivers = receivers };
+    *out_count = 0;
+    snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
+    enum ch_status status = count_rows(
+        store, "SELECT count(*) FROM alerts WHERE spread = 0", NULL, 0, &waiting);
+    if (status != CH_OK || waiting == 0)
+        return status;
+    struct store_job job = { .what = "spread alerts",
+                             .alone = true,
+                             .work = spread_alerts,
+                             .context = &spreading };
+    status = store_transact(store, &job, error);
+    if (status == CH_OK)
+        *out_count = spreading.count;
+    return status;
+}
+
+struct sending {
+    const char *receiver;
+    int64_t alert;
+    int64_t until_ms; // of the claim, or when it is due again
+    int64_t tries;
+    const char *why;
+};
+
+static void take_sending(void *context, const struct sql_row *row)
+{
+    struct sending *sending = context;
+    sending->alert = sql_row_number(row, 0);
+    sending->tries = sql_row_number(row, 1);
+}
+
+static enum ch_status claim_alert(struct sql *sql, void *context)
+{
+    struct sending *sending = context;
+    struct sql_value values[] = { sql_text(sending->receiver),
+                                  sql_number(sending->until_ms),
+                                  sql_number(moment_now()) };
+    sending->alert = 0;
+    sql_queue(sql, STORE_ALERT_CLAIM, values, 3, take_sending, sending);
+    return sql_flush(sql);
+}
+
+struct alert_listing {
+    store_alert_fn *visit;
+    void *context;
+    int64_t tries;
+};
+
+#define ALERT_COLUMNS                                                                  \
+    "SELECT a.number, a.id, a.kind, a.group_id, a.title, a.detail, a.body, a.time,"    \
+    " coalesce(r.id, '') FROM alerts a LEFT JOIN reports r ON r.number = a.report"
+
+static void list_alert(void *context, const struct sql_row *row)
+{
+    const struct alert_listing *listing = context;
+    struct store_alert alert = { .number = sql_row_number(row, 0),
+                                 .id = sql_row_text(row, 1),
+                                 .kind = sql_row_text(row, 2),
+                                 .group = sql_row_text(row, 3),
+                                 .title = sql_row_text(row, 4),
+                                 .detail = sql_row_text(row, 5),
+                                 .body = sql_row_text(row, 6),
+                                 .time_ms = sql_row_number(row, 7),
+                                 .report = sql_row_text(row, 8),
+                                 .tries = listing->tries };
+    listing->visit(listing->context, &alert);
+}
+
+enum ch_status store_alert_claim(struct store *store, const char *receiver,
+                                 int64_t lease_ms, store_alert_fn *visit, void *context,
+                                 char error[STORE_ERROR_SIZE])
+{
+    int64_t now_ms = moment_now();
+    int64_t due = 0;
+    struct sql_value asked[] = { sql_text(receiver), sql_number(now_ms) };
+    snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
+    enum ch_status status = count_rows(
+        store, "SELECT count(*) FROM alert_sends WHERE receiver = ?1 AND due <= ?2",
+        asked, 2, &due);
+    if (status == CH_OK && due == 0)
+        return CH_ERR_NOT_FOUND;
+    struct sending sending = { .receiver = receiver, .until_ms = now_ms + lease_ms };
+    struct store_job job = { .what = "claim an alert",
+                             .work = claim_alert,
+                             .context = &sending };
+    if (status == CH_OK)
+        status = store_transact(store, &job, error);
+    if (status == CH_OK && sending.alert == 0)
+        return CH_ERR_NOT_FOUND;
+    if (status != CH_OK)
+        return status;
+    struct alert_listing listing = { visit, context, sending.tries };
+    struct sql_value number = sql_number(sending.alert);
+    struct sql *reader = store_borrow(store);
+    status = sql_query(reader, ALERT_COLUMNS " WHERE a.number = ?1", &number, 1,
+                       list_alert, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+static enum ch_status end_alert(struct sql *sql, void *context)
+{
+    const struct sending *sending = context;
+    struct sql_value values[] = { sql_text(sending->receiver),
+                                  sql_number(sending->alert) };
+    sql_queue(sql, STORE_ALERT_DONE, values, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_alert_done(struct store *store, const char *receiver,
+                                int64_t alert, char error[STORE_ERROR_SIZE])
+{
+    struct sending sending = { .receiver = receiver, .alert = alert };
+    struct store_job job = { .what = "end an alert",
+                             .work = end_alert,
+                             .context = &sending };
+    return store_transact(store, &job, error);
+}
+
+static enum ch_status postpone_alert(struct sql *sql, void *context)
+{
+    const struct sending *sending = context;
+    struct sql_value values[] = { sql_text(sending->receiver),
+                                  sql_number(sending->alert),
+                                  sql_number(sending->until_ms),
+                                  sql_text(sending->why) };
+    struct sql_value rest[] = { values[0], values[2] };
+    sql_queue(sql, STORE_ALERT_LATER, values, 4, NULL, NULL);
+    sql_queue(sql, STORE_ALERT_REST, rest, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_alert_later(struct store *store, const char *receiver,
+                                 int64_t alert, int64_t due_ms, const char *why,
+                                 char error[STORE_ERROR_SIZE])
+{
+    struct sending sending = {
+        .receiver = receiver, .alert = alert, .until_ms = due_ms, .why = why
+    };
+    struct store_job job = { .what = "postpone an alert",
+                             .work = postpone_alert,
+                             .context = &sending };
+    return store_transact(store, &job, error);
+}
+
+static enum ch_status forget_alerts(struct sql *sql, void *context)
+{
+    const int64_t *keep_ms = context;
+    int64_t now_ms = moment_now();
+    struct sql_value old = sql_number(now_ms - *keep_ms);
+    struct sql_value gone =
+        sql_number(now_ms - (int64_t)STORE_ALERT_KEPT_DAYS * MOMENT_DAY_MS);
+    sql_queue(sql, STORE_ALERT_FORGET_SENDS, &gone, 1, NULL, NULL);
+    sql_queue(sql, STORE_ALERT_FORGET, &old, 1, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
+                                   char error[STORE_ERROR_SIZE])
+{
+    int64_t old = 0;
+    struct sql_value before = sql_number(moment_now() - keep_ms);
+    struct store_job job = { .what = "remove old alerts",
+                             .alone = true,
+                             .work = forget_alerts,
+                             .context = &keep_ms };
+    snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
+    enum ch_status status = count_rows(
+        store, "SELECT count(*) FROM alerts WHERE time < ?1", &before, 1, &old);
+    return status == CH_OK && old != 0 ? store_transact(store, &job, error) : status;
+}
+
+static void take_state(void *context, const struct sql_row *row)
+{
+    struct store_alert_state *state = context;
+    state->waiting = sql_row_number(row, 0);
+    state->tries = sql_row_number(row, 1);
+    entry_copy(state->error, sizeof(state->error), sql_row_text(row, 2));
+}
+
+enum ch_status store_alert_state_of(struct store *store, const char *receiver,
+                                    struct store_alert_state *out)
+{
+    *out = (struct store_alert_state){ 0 };
+    struct sql_value value = sql_text(receiver);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT count(*), coalesce(max(tries), 0), coalesce(max(error), '')"
+                  " FROM alert_sends WHERE receiver = ?1",
+                  &value, 1, take_state, out);
+    store_return(store, reader);
+    return status;
+}
+
+enum ch_status store_list_alerts(struct store *store, size_t limit,
+                                 store_alert_fn *visit, void *context)
+{
+    struct alert_listing listing = { visit, context, 0 };
+    struct sql_value value = sql_number((int64_t)limit);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, ALERT_COLUMNS " ORDER BY a.number DESC LIMIT ?1", &value, 1,
+                  list_alert, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+struct burst_listing {
+    store_burst_fn *visit;
+    void *context;
+};
+
+static void list_burst(void *context, const struct sql_row *row)
+{
+    const struct burst_listing *listing = context;
+    listing->visit(listing->context, sql_row_text(row, 0), sql_row_text(row, 1),
+                   sql_row_number(row, 2));
+}
+
+enum ch_status store_list_bursts(struct store *store, int64_t since_ms, int64_t least,
+                                 store_burst_fn *visit, void *context)
+{
+    struct burst_listing listing = { visit, context };
+    struct sql_value values[] = { sql_number(since_ms), sql_number(least),
+                                  sql_number(BURSTS) };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status = sql_query(
+        reader,
+        "SELECT g.fingerprint, g.title, b.n FROM (SELECT group_number, count(*) AS n"
+        " FROM reports WHERE received >= ?1 GROUP BY group_number HAVING count(*) >="
+        " ?2) b JOIN groups g ON g.number = b.group_number WHERE g.status <>"
+        " 'ignored' ORDER BY b.n DESC LIMIT ?3",
+        values, 3, list_burst, &listing);
+    store_return(store, reader);
+    return status;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue of alerts: what happened, and which receivers are still to be told of it.
+//
+// What is new or came back becomes an alert in the transaction that stores its report,
+// so no kill loses it. store_alerts_spread gives each alert to the receivers that want
+// it; one at a time is claimed for a receiver and, once it arrived, done. A claim that
+// ends with its collector is claimed again, with the same id. Several collectors may
+// share the queue. User: alerts.c.
+#pragma once
+#include "collector/store/store.h"
+
+enum {
+    STORE_ALERT_RECEIVER_SIZE = 40,
+    STORE_ALERT_DETAIL_SIZE = 128,
+    STORE_ALERT_ERROR_SIZE = 160,
+    STORE_ALERT_KEPT_DAYS = 30, // then it is given up
+};
+
+// store_alert is something that happened. Strings live until the visitor returns.
+struct store_alert {
+    const char *id;     // a UUID
+    const char *once;   // the same for what must not be told twice; NULL: id
+    const char *kind;   // new, regressed, rising, count, digest, test
+    const char *group;  // empty: it is about no group
+    const char *title;  // of the group
+    const char *detail; // of `regressed` the release, of `count` the rule, of others
+                        // the receiver that alone is told
+    const char *body;   // of a digest
+    const char *report; // that gave rise to it; empty: none, or it was removed
+    int64_t time_ms;
+    int64_t number;
+    int64_t tries; // of a claimed one, this one included
+};
+
+// store_alert_wanted_fn says whether a receiver wants to be told of an alert.
+typedef bool store_alert_wanted_fn(void *context, size_t receiver,
+                                   const struct store_alert *alert);
+
+// store_receivers are those who alerts are spread to.
+struct store_receivers {
+    const char *const *ids;
+    size_t count;
+    store_alert_wanted_fn *wanted;
+    void *context;
+};
+
+// store_alert_state is what is queued for one receiver.
+struct store_alert_state {
+    int64_t waiting;
+    int64_t tries; // most of one
+    char error[STORE_ALERT_ERROR_SIZE];
+};
+
+typedef void store_alert_fn(void *context, const struct store_alert *alert);
+
+// store_alert_add adds an alert that is no report's own, unless there was one of its
+// kind, group and detail since since_ms.
+CH_CHECKED enum ch_status store_alert_add(struct store *store,
+                                          const struct store_alert *alert,
+                                          int64_t since_ms,
+                                          char error[STORE_ERROR_SIZE]);
+
+// store_alerts_spread gives alerts that are ready to their receivers, and says how many
+// those were. A `new` group whose report turned out to be of an older one is dropped.
+CH_CHECKED enum ch_status store_alerts_spread(struct store *store,
+                                              const struct store_receivers *receivers,
+                                              size_t *out_count,
+                                              char error[STORE_ERROR_SIZE]);
+
+// store_alert_claim visits the oldest alert that is due for a receiver, which nobody
+// else is given for lease_ms. CH_ERR_NOT_FOUND: none is due.
+CH_CHECKED enum ch_status store_alert_claim(struct store *store, const char *receiver,
+                                            int64_t lease_ms, store_alert_fn *visit,
+                                            void *context,
+                                            char error[STORE_ERROR_SIZE]);
+
+// store_alert_done ends what was claimed. store_alert_later has it, and all else for
+// that receiver, wait until due_ms; why is kept for people.
+CH_CHECKED enum ch_status store_alert_done(struct store *store, const char *receiver,
+                                           int64_t alert, char error[STORE_ERROR_SIZE]);
+CH_CHECKED enum ch_status store_alert_later(struct store *store, const char *receiver,
+                                            int64_t alert, int64_t due_ms,
+                                            const char *why,
+                                            char error[STORE_ERROR_SIZE]);
+
+// store_alerts_forget removes alerts that were told and are older than keep_ms, and
+// gives up what could not be told in STORE_ALERT_KEPT_DAYS.
+CH_CHECKED enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
+                                              char error[STORE_ERROR_SIZE]);
+
+// store_alert_state_of says what waits for a receiver; store_list_alerts visits the
+// latest alerts, the last first.
+CH_CHECKED enum ch_status store_alert_state_of(struct store *store,
+                                               const char *receiver,
+                                               struct store_alert_state *out);
+CH_CHECKED enum ch_status store_list_alerts(struct store *store, size_t limit,
+                                            store_alert_fn *visit, void *context);
+
+typedef void store_burst_fn(void *context, const char *group, const char *title,
+                            int64_t count);
+
+// store_list_bursts visits the groups of which at least least reports came since
+// since_ms.
+CH_CHECKED enum ch_status store_list_bursts(struct store *store, int64_t since_ms,
+                                            int64_t least, store_burst_fn *visit,
+                                            void *context);
