@@ -163,28 +163,39 @@ static bool own_judge_by_user(const struct own_facts *facts, struct own_verdict 
     return false;
 }
 
+// own_rank is the order of kinds: what a function does comes first, as a static program
+// has its abort in itself.
+static const int own_rank[OWN_KINDS] = {
+    [OWN_REPORTS] = 0,  [OWN_STARTS] = 1,      [OWN_PACKAGE] = 2,   [OWN_BUILD] = 3,
+    [OWN_IMAGE] = 4,    [OWN_SOURCE] = 5,      [OWN_NAMESPACE] = 6, [OWN_RUST] = 7,
+    [OWN_FUNCTION] = 8, [OWN_INTERPRETER] = 9,
+};
+
+// own_find_rule is the first rule that matches of the first kind that has one, or NULL.
+static const struct own_rule *own_find_rule(const struct own_facts *facts)
+{
+    const struct own_rule *best = NULL;
+    for (size_t i = 0; i < own_rules_count; i++) {
+        const struct own_rule *rule = &own_rules[i];
+        bool skipped = rule->kind == OWN_IMAGE && facts->frame->executable;
+        if (!skipped && (best == NULL || own_rank[rule->kind] < own_rank[best->kind]) &&
+            own_rule_matches(rule, facts))
+            best = rule;
+    }
+    return best;
+}
+
 void own_judge(const struct own_frame *frame, struct own_verdict *out)
 {
-    // What a function does comes first: a static program has its abort in itself.
-    static const enum own_kind order[] = { OWN_REPORTS,    OWN_STARTS, OWN_PACKAGE,
-                                           OWN_BUILD,      OWN_IMAGE,  OWN_SOURCE,
-                                           OWN_NAMESPACE,  OWN_RUST,   OWN_FUNCTION,
-                                           OWN_INTERPRETER };
     struct own_facts facts = { .frame = frame, .rust = is_of_rust(frame) };
     *out = (struct own_verdict){ .own = true };
     if (frame->function != NULL)
         scoped_name(frame->function, &facts.name);
-    bool decided = own_judge_by_user(&facts, out);
-    for (size_t k = 0; !decided && k < sizeof(order) / sizeof(order[0]); k++) {
-        for (size_t i = 0; !decided && i < own_rules_count; i++) {
-            const struct own_rule *rule = &own_rules[i];
-            bool skipped = rule->kind == OWN_IMAGE && frame->executable;
-            if (rule->kind != order[k] || skipped || !own_rule_matches(rule, &facts))
-                continue;
-            own_decide(out, rule, false);
-            decided = true;
-        }
-    }
+    const struct own_rule *rule = NULL;
+    if (!own_judge_by_user(&facts, out))
+        rule = own_find_rule(&facts);
+    if (rule != NULL)
+        own_decide(out, rule, false);
     text_deinit(&facts.name);
 }
 
