@@ -17,6 +17,7 @@
 #include "report/report_own.h"
 #include "report/report_pack.h"
 #include "report/report_shape.h"
+#include "report/seen_frames.h"
 #include "report/system_image.h"
 #include "report/title.h"
 
@@ -82,21 +83,11 @@ static enum ch_status check_report_members(const json_t *object,
     return CH_OK;
 }
 
-enum { SEEN_MAX = 256 };
-
 // checking is what the checks of the parts of one report share.
 struct checking {
-    size_t images;                // number of images in the report
-    const json_t *seen[SEEN_MAX]; // frames found valid: many may be one value
+    size_t images;           // number of images in the report
+    struct seen_frames seen; // frames found valid
 };
-
-// seen_frame_slot is the slot of seen for frame; it may hold another frame.
-static const json_t **seen_frame_slot(struct checking *all, const json_t *frame)
-{
-    // Fibonacci hashing: the factor is 2^64 divided by the golden ratio.
-    uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15;
-    return &all->seen[(hash >> 32) % SEEN_MAX];
-}
 
 // check_each checks each element of an array.
 static enum ch_status check_each(
@@ -117,7 +108,7 @@ static enum ch_status check_each(
 static enum ch_status check_frame(const json_t *frame, struct checking *all,
                                   struct report_error *error)
 {
-    const json_t **seen = seen_frame_slot(all, frame);
+    const json_t **seen = seen_frames_slot(&all->seen, frame);
     if (*seen == frame)
         return CH_OK;
     enum ch_status status = check_report_members(frame, report_shape_frame, error);

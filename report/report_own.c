@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report_own.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/report_tree.h"
-
-// MARKED_MAX is a power of two. MARKED_TRIES is how many slots a frame may stand in:
-// with one alone, two frames of every thread's stack that fall on it would be judged
-// anew for each thread.
-enum { MARKED_MAX = 1024, MARKED_TRIES = 8 };
+#include "report/seen_frames.h"
 
 static bool is_executable(const json_t *report, const char *path)
 {
@@ -58,34 +53,19 @@ static void mark_frame(const json_t *report, json_t *frame)
         (void)json_object_del(frame, "rule");
 }
 
-// was_marked says whether frame is among the frames that were marked, and adds it.
-static bool was_marked(const json_t *marked[static MARKED_MAX], const json_t *frame)
-{
-    // Fibonacci hashing: the factor is 2^64 divided by the golden ratio.
-    size_t first = (size_t)(((uint64_t)(uintptr_t)frame * 0x9e3779b97f4a7c15) >> 32);
-    for (size_t i = 0; i < MARKED_TRIES; i++) {
-        const json_t **slot = &marked[(first + i) % MARKED_MAX];
-        if (*slot == frame)
-            return true;
-        if (*slot == NULL || i == MARKED_TRIES - 1) {
-            *slot = frame;
-            return false;
-        }
-    }
-    return false;
-}
-
 void report_own_mark(json_t *report)
 {
-    // Threads share frames, so most of them were marked before.
-    const json_t *marked[MARKED_MAX] = { NULL };
+    struct seen_frames marked = { 0 };
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *frames = report_frames(json_array_get(threads, i));
         for (size_t k = 0; k < json_array_size(frames); k++) {
             json_t *frame = json_array_get(frames, k);
-            if (!was_marked(marked, frame))
-                mark_frame(report, frame);
+            const json_t **slot = seen_frames_slot(&marked, frame);
+            if (*slot == frame)
+                continue;
+            mark_frame(report, frame);
+            *slot = frame;
         }
     }
 }
