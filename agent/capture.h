@@ -77,6 +77,7 @@ struct capture_timings {
 };
 
 struct context_page;
+struct death;
 
 struct capture {
     const struct settings *settings;
@@ -109,6 +110,8 @@ struct capture {
     struct capture_timings timings;
     struct text *held; // a held_file of what the free phase needs; NULL: none is kept
     uint64_t watches;  // address of the table of watched objects; 0: none
+    const struct death *death; // an end that no handler saw (death.h); NULL: a crash
+    bool gone;                 // nothing of the process is left to be read
 };
 
 // capture_take stops process pid and collects what a report needs, except the stacks.

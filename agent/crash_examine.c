@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/assert_call.h"
+#include "agent/death.h"
 #include "agent/go_panic.h"
 #include "agent/images/read_file.h"
 #include "agent/live/memory_limits.h"
@@ -378,6 +379,7 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .access = access_of(crash),
         .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
+        .death = capture->death != NULL ? capture->death->kind : NULL,
         .deadlock = waits->deadlock,
         .thread_name = out->thread_name,
         .message = text_or_null(out->message),

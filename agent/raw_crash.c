@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "agent/death.h"
 #include "agent/raw_write.h"
 #include "base/hex.h"
 #include "report/crash_kind.h"
@@ -206,6 +207,8 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     }
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
     raw_write_string(w, "kind", crash_kind(facts));
+    if (capture->death != NULL)
+        death_write(w, capture->death);
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
     write_sender(w, facts);

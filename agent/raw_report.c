@@ -8,6 +8,7 @@
 
 #include "agent/context.h"
 #include "agent/crash_examine.h"
+#include "agent/death.h"
 #include "agent/first_fault.h"
 #include "agent/flight_report.h"
 #include "agent/near_memory.h"
@@ -66,6 +67,8 @@ static void write_process(struct json_writer *w, const struct capture *capture)
     }
     if (p->rss_bytes != 0)
         raw_write_count(w, "rss_bytes", p->rss_bytes);
+    if (capture->death != NULL)
+        death_write_memory(w, capture->death);
     raw_write_count(w, "uid", p->uid);
     raw_write_string(w, "cgroup", p->cgroup.bytes);
     raw_write_path(w, capture, "working_directory", p->working_directory.bytes,
@@ -267,6 +270,18 @@ static void raw_report_note_times(struct capture *capture, uint64_t all_us,
     t->write_us = all_us > others_us ? all_us - others_us : 0;
 }
 
+// fingerprint_add_program tells one program's kills from another's, where no frame
+// does.
+static void fingerprint_add_program(struct fingerprint *fingerprint,
+                                    const struct capture *capture)
+{
+    const char *program = capture->process.executable.bytes;
+    if (capture->gone && program != NULL)
+        fingerprint_add(fingerprint,
+                        &(struct fingerprint_frame){ .function = capture->death->cause,
+                                                     .image = program });
+}
+
 enum ch_status raw_report_write(struct capture *capture,
                                 const char id[static REPORT_ID_SIZE], int fd,
                                 struct text *out)
@@ -288,6 +303,8 @@ enum ch_status raw_report_write(struct capture *capture,
             thrown_stack_find(capture, crash.exception.object, &crash.thrown);
         fingerprint_init(&threads.fingerprint, crash.facts.signal,
                          crash_kind(&crash.facts));
+        if (capture->death != NULL)
+            fingerprint_add_program(&threads.fingerprint, capture);
     }
 
     json_writer_init(&w, fd);

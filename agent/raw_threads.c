@@ -357,7 +357,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
     const struct capture *capture = t->capture;
     json_write_key(w, "threads");
     json_write_array(w);
-    if (capture->crash != NULL) {
+    if (capture->crash != NULL && !capture->gone) {
         struct stopped_thread crashed = { .tid = capture->crash->tid,
                                           .state = STOP_FREE,
                                           .run_state = 'R' };

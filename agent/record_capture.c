@@ -10,6 +10,7 @@
 
 #include "agent/core/core_sections.h"
 #include "agent/request.h"
+#include "base/clock.h"
 #include "formats/elf.h"
 
 static const char *reason_of_record(uint32_t reason)
@@ -157,6 +158,19 @@ static void set_settings(struct record_capture *all, const struct settings *sett
     all->capture.settings = &all->settings;
 }
 
+// set_life_start sets the time of the record to that at which its process began.
+static void set_life_start(struct record_capture *all)
+{
+    const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t ticks = all->record.header.page.crash_realtime_ns;
+    uint64_t up_ns = clock_now_ns(CLOCK_BOOTTIME);
+    uint64_t start_ns = ticks / ticks_per_second * 1000000000 +
+                        ticks % ticks_per_second * (1000000000 / ticks_per_second);
+    all->crash.realtime_ns = clock_now_ns(CLOCK_REALTIME);
+    if (start_ns < up_ns)
+        all->crash.realtime_ns -= up_ns - start_ns;
+}
+
 static enum ch_status read_record_parts(struct record_capture *all, int fd,
                                         const struct settings *settings)
 {
@@ -172,9 +186,14 @@ static enum ch_status read_record_parts(struct record_capture *all, int fd,
     all->capture.core_name_tid = header->page.crashed_tid;
     set_settings(all, settings);
     set_record_crash(all);
-    problem_texts_say(&all->problems, "%s", reason_of_record(header->reason));
+    if (header->reason == RECORD_ALIVE)
+        set_life_start(all);
+    else
+        problem_texts_say(&all->problems, "%s", reason_of_record(header->reason));
     shape_as_core(all, fd);
     set_record_process(all);
+    if (header->reason == RECORD_ALIVE)
+        all->capture.process.started_ms = all->crash.realtime_ns / 1000000;
     set_context(all);
     return find_recorded_images(all);
 }
@@ -192,8 +211,63 @@ enum ch_status record_capture_open(struct record_capture *all, int fd,
     return status;
 }
 
+bool record_capture_is_life(const struct record_capture *all)
+{
+    return all->record.header.reason == RECORD_ALIVE;
+}
+
+bool record_capture_has_ended(const struct record_capture *all)
+{
+    return all->context.life.ended != 0;
+}
+
+void record_capture_bury(struct record_capture *all, const struct death *death,
+                         struct process_facts *process)
+{
+    struct capture *capture = &all->capture;
+    struct process_facts *kept = &capture->process;
+    pid_t pid = capture->stop.pid;
+    uint64_t end_ms = death->realtime_ns / 1000000;
+    if (kept->started_ms != 0 && end_ms > kept->started_ms)
+        kept->uptime_ms = end_ms - kept->started_ms;
+    all->death = *death;
+    death_judge(&all->death);
+    all->crash = (struct target_crash){
+        .tid = pid,
+        .info.si_signo = death->signal != 0 ? death->signal : SIGKILL,
+        .realtime_ns = death->realtime_ns,
+        .signal_only = true,
+        .dies = true,
+    };
+    capture->crash = &all->crash;
+    capture->death = &all->death;
+    capture->gone = true;
+    if (process == NULL)
+        return;
+    facts_deinit_process(kept);
+    *kept = *process;
+    kept->rss_bytes = 0; // of some moment; the samples tell
+    *process = (struct process_facts){ 0 };
+}
+
+void record_capture_bare(struct record_capture *all, pid_t pid,
+                         const struct settings *settings)
+{
+    *all = (struct record_capture){
+        .capture = { .memory = { .mem_fd = -1 },
+                     .settings = settings,
+                     .tier = "record",
+                     .arch = unwind_arch_native(),
+                     .stop = { .pid = pid } },
+        .problems = { .capture = &all->capture, .stage = "record" },
+        .settings = *settings,
+    };
+    facts_read_host(&all->capture.host, getpid(), NULL);
+}
+
 void record_capture_close(struct record_capture *all)
 {
+    death_deinit(&all->death);
     capture_deinit(&all->capture);
     core_images_deinit(&all->images);
     core_memory_deinit(&all->memory);

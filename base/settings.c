@@ -8,34 +8,42 @@
 #include "base/own_user.h"
 #include "base/settings_table.h"
 
-// rule_part is a part of a rule's text. The rules are in the library inside the
-// program, where each pointer costs a relocation that is longer than most of these
-// strings; so the four parts are concatenated, and an empty part means none.
-enum rule_part { RULE_NAME, RULE_FALLBACK, RULE_ACCEPTED, RULE_WORDS };
-
+// A variable_rule is how a variable's value is parsed and where it goes.
 struct variable_rule {
-    const char *text;
-    enum setting_kind kind;
-    size_t member;
+    uint16_t kind; // enum setting_kind
+    uint16_t member;
 };
 
 #define MEMBER(name) offsetof(struct settings, name)
 #define SETTING_RULE(name, option, kind, member, fallback, accepted, words, help)      \
-    { name "\0" fallback "\0" accepted "\0" words, SETTING_##kind, MEMBER(member) },
+    { SETTING_##kind, MEMBER(member) },
 
 static const struct variable_rule rules[] = { SETTINGS(SETTING_RULE) };
 
-static const char *rule_part_of(const struct variable_rule *rule, enum rule_part part)
+// rule_texts is the four texts of each rule, one after another. The rules are in the
+// library inside the program, where each pointer costs a relocation that is longer than
+// most of these strings.
+#define SETTING_TEXTS(name, option, kind, member, fallback, accepted, words, help)     \
+    name "\0" fallback "\0" accepted "\0" words "\0"
+
+enum { RULE_TEXTS = 4 };
+
+static const char rule_texts[] = SETTINGS(SETTING_TEXTS);
+
+// next_rule_text returns the text at *at, and moves *at past it.
+static const char *next_rule_text(const char **at)
 {
-    const char *text = rule->text;
-    for (int i = RULE_NAME; i < (int)part; i++)
-        text += strlen(text) + 1;
-    return *text != 0 ? text : NULL;
+    const char *text = *at;
+    *at += strlen(text) + 1;
+    return text;
 }
 
 const char *settings_name_at(size_t position)
 {
-    return rules[position].text;
+    const char *at = rule_texts;
+    for (size_t i = 0; i < RULE_TEXTS * position; i++)
+        (void)next_rule_text(&at);
+    return at;
 }
 
 enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
@@ -245,13 +253,13 @@ static bool setting_text_ok(enum setting_kind kind, const char *value)
     return kind != SETTING_LOG || strcmp(value, "stdout") != 0;
 }
 
-static bool read_setting_value(const struct variable_rule *rule, const char *value,
-                               struct settings *out)
+static bool read_setting_value(const struct variable_rule *rule, const char *words,
+                               const char *value, struct settings *out)
 {
     char *member = (char *)out + rule->member;
     switch (rule->kind) {
     case SETTING_WORD:
-        return read_setting_word(rule_part_of(rule, RULE_WORDS), value, member);
+        return read_setting_word(words, value, member);
     case SETTING_SIGNALS:
         return read_signals(value, &out->signals);
     case SETTING_FRAMES:
@@ -269,7 +277,7 @@ static bool read_setting_value(const struct variable_rule *rule, const char *val
         *(uint64_t *)member = 0;
         return true;
     default:
-        if (!setting_text_ok(rule->kind, value))
+        if (!setting_text_ok((enum setting_kind)rule->kind, value))
             return false;
         *(const char **)member = value;
         return true;
@@ -279,19 +287,22 @@ static bool read_setting_value(const struct variable_rule *rule, const char *val
 void settings_read(struct settings *out, settings_get_fn *get,
                    settings_complain_fn *complain, void *context)
 {
+    const char *at = rule_texts;
     *out = (struct settings){ 0 };
     for (size_t i = 0; i < RULE_COUNT; i++) {
         const struct variable_rule *rule = &rules[i];
-        const char *value = get(context, rule_part_of(rule, RULE_NAME));
-        const char *fallback = rule_part_of(rule, RULE_FALLBACK);
-        if (fallback != NULL)
-            (void)read_setting_value(rule, fallback, out);
+        const char *name = next_rule_text(&at);
+        const char *fallback = next_rule_text(&at);
+        const char *accepted = next_rule_text(&at);
+        const char *words = next_rule_text(&at);
+        const char *value = get(context, name);
+        if (*fallback != 0)
+            (void)read_setting_value(rule, words, fallback, out);
         // An empty variable counts as unset, as after a shell's VAR= command.
-        if (value == NULL || *value == 0 || read_setting_value(rule, value, out))
+        if (value == NULL || *value == 0 || read_setting_value(rule, words, value, out))
             continue;
         if (complain != NULL)
-            complain(context, rule_part_of(rule, RULE_NAME), value,
-                     rule_part_of(rule, RULE_ACCEPTED));
+            complain(context, name, value, accepted);
     }
 }
 

@@ -31,6 +31,7 @@ enum setting_symbolize { SYMBOLIZE_FULL, SYMBOLIZE_FAST, SYMBOLIZE_OFF };
 enum setting_hold { HOLD_AUTO, HOLD_CAPTURE, HOLD_REPORT, HOLD_UPLOAD };
 enum setting_handlers { HANDLERS_FIRST, HANDLERS_LAST };
 enum setting_mode { MODE_SPAWN, MODE_DAEMON };
+enum setting_kills { KILLS_NO, KILLS_YES, KILLS_RUN };
 enum setting_preset { PRESET_AUTO, PRESET_FRIENDLY, PRESET_MEDIUM, PRESET_FULL };
 
 // SETTINGS_DROP_FOLDER is where programs that cannot use their spool leave reports for
@@ -66,6 +67,7 @@ struct settings {
     enum setting_mode mode;
     enum setting_handlers handlers; // order of the program's handlers and our report
     uint64_t timeout_ms;
+    enum setting_kills kills; // whether an end that no handler sees is reported
     enum setting_switch print;
     enum setting_preset preset;
     enum setting_switch arguments; // whether frames have their functions' arguments

@@ -77,6 +77,11 @@
         "first", "first or last", "first last", \
         "Whether the program's own handlers of a fault run before it is reported, " \
         "and may recover from it, or after.") \
+    ROW("CRASHHOOK_KILLS", "kills", WORD, kills, \
+        "no", "no, yes or run", "no yes run", \
+        "Whether a program that is killed is reported too, by a file in the spool " \
+        "that each makes at its start; run: only the one that crashhook run starts, " \
+        "which is what that command sets.") \
     ROW("CRASHHOOK_TIMEOUT", "timeout", DURATION, timeout_ms, \
         "30s", "a duration such as 30s, 500ms or 2m", "", \
         "The process is never held longer.") \

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/raw_report.h"
 #include "agent/record_capture.h"
+#include "base/clock.h"
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "report/report.h"
@@ -17,6 +19,8 @@
 struct taking {
     const struct session *session;
     const struct spool *spool;
+    const struct death *death; // what a keeper saw of a life; NULL: there was none
+    struct process_facts *process;
 };
 
 // is_report_of_record is true if the report is of the same crash as the record.
@@ -99,6 +103,69 @@ static enum ch_status store_record_report(const struct taking *taking,
     return status;
 }
 
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// last_seen_ns is when a process was last seen alive: when it or its keeper wrote to
+// the life, or a page of that came to the disk.
+static uint64_t last_seen_ns(const struct context_page *context, int fd)
+{
+    struct stat file;
+    uint64_t seen = 0;
+    if (fstat(fd, &file) == 0)
+        seen =
+            (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec;
+    for (size_t i = 0; i < LIFE_SAMPLES; i++)
+        seen = latest(seen, context->life.sample[i].realtime_ns);
+    for (size_t i = 0; i < CONTEXT_BREADCRUMBS; i++)
+        seen = latest(seen, context->trail[i].realtime_ns);
+    uint64_t now = clock_now_ns(CLOCK_REALTIME);
+    return seen < now ? seen : now;
+}
+
+// is_another_program is whether the process lives, and has executed a program without
+// the handler.
+static bool is_another_program(const struct record_header *header)
+{
+    struct process_facts facts;
+    facts_read_process(&facts, header->pid, header->pid);
+    bool same = facts.start_ticks == header->page.crash_realtime_ns;
+    facts_deinit_process(&facts);
+    return same;
+}
+
+// bury_unkept makes the capture of a life that nobody has kept.
+static void bury_unkept(struct record_capture *record, int fd)
+{
+    const struct record_header *header = &record->record.header;
+    const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    struct death death = {
+        .pid = header->pid,
+        .realtime_ns = last_seen_ns(&record->context, fd),
+        .started_ns = header->page.crash_realtime_ns / ticks_per_second * 1000000000,
+        .life = record->context.life,
+    };
+    record_capture_bury(record, &death, NULL);
+}
+
+// take_life makes the report of a process that was killed, unless it ended in another
+// way.
+static enum ch_status take_life(const struct taking *taking,
+                                struct record_capture *record, int fd)
+{
+    if (record_capture_has_ended(record))
+        return CH_OK;
+    if (taking->death != NULL)
+        record_capture_bury(record, taking->death, taking->process);
+    else if (is_another_program(&record->record.header))
+        return CH_OK;
+    else
+        bury_unkept(record, fd);
+    return store_record_report(taking, record);
+}
+
 static bool take_record(void *context, const char *name, int fd)
 {
     const struct taking *taking = context;
@@ -106,7 +173,9 @@ static bool take_record(void *context, const char *name, int fd)
     enum ch_status status =
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
-        if (!record_is_reported(taking, &record.record.header))
+        if (record_capture_is_life(&record))
+            status = take_life(taking, &record, fd);
+        else if (!record_is_reported(taking, &record.record.header))
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
@@ -132,11 +201,41 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
 void crash_records_take(const struct session *session)
 {
     struct spool spool = { .folder_fd = -1 };
-    struct taking taking = { session, &spool };
+    struct taking taking = { .session = session, .spool = &spool };
     // A spool of another user is only read.
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
     if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
     spool_close(&spool);
+}
+
+void crash_records_bury(const struct session *session, const struct death *death,
+                        struct process_facts *process)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    struct taking taking = { session, &spool, death, process };
+    struct record_capture record;
+    char name[SPOOL_LIFE_NAME_SIZE];
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
+        return;
+    spool_life_name(process->start_ticks, death->pid, name);
+    if (spool_take_record(&spool, name, take_record, &taking))
+        return;
+    record_capture_bare(&record, death->pid, &session->settings);
+    record_capture_bury(&record, death, process);
+    if (store_record_report(&taking, &record) != CH_OK)
+        (void)command_fail("cannot report how process %d was killed: %s", death->pid,
+                           strerror(errno));
+    record_capture_close(&record);
+}
+
+void crash_records_forget(const struct session *session, pid_t pid,
+                          uint64_t start_ticks)
+{
+    struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
+    char name[SPOOL_LIFE_NAME_SIZE];
+    spool_life_name(start_ticks, pid, name);
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) == CH_OK)
+        (void)unlinkat(spool.folder_fd, name, 0);
 }

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns the records that handlers left in the spool, where no agent had written a
-// report, into reports with names. Users: list, show, upload, run, and finish.
+// report, into reports with names, and the lives of programs that were killed into
+// reports of that. Users: list, show, upload, run, and finish.
 #pragma once
+#include "agent/death.h"
+#include "agent/live/facts.h"
 #include "cli/session.h"
 
 // crash_records_take does so in the session's spool if that is ours. A record that is
 // malformed is reported on stderr and deleted.
 void crash_records_take(const struct session *session);
+
+// crash_records_bury makes the report of a process that its keeper saw being killed,
+// from its life in the spool or, where there is none, from what the keeper knows. It
+// takes the contents of process.
+void crash_records_bury(const struct session *session, const struct death *death,
+                        struct process_facts *process);
+
+// crash_records_forget removes the life of a process that ended in another way.
+void crash_records_forget(const struct session *session, pid_t pid,
+                          uint64_t start_ticks);
 
 // crash_record_make makes the report with that id from the record in the file fd. It
 // fails as record_capture_open does.

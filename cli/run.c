@@ -124,6 +124,14 @@ static void append_throws_library(const char *path, struct text *value)
     text_appendf(value, ":%.*s/" CRASHHOOK_THROWS_SONAME, (int)(name - path), path);
 }
 
+// ask_for_kills has the program make a life, unless its user decided that.
+static void ask_for_kills(void)
+{
+    const char *now = getenv("CRASHHOOK_KILLS");
+    if (now == NULL || now[0] == 0)
+        (void)setenv("CRASHHOOK_KILLS", "run", 1);
+}
+
 // preload_library puts the library before what is already preloaded, and after the
 // runtime of a sanitizer, which must come first.
 static int preload_library(const char *runtime, bool throws)
@@ -132,6 +140,7 @@ static int preload_library(const char *runtime, bool throws)
     char path[PATH_MAX];
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
+    ask_for_kills();
     if (!installed_library(library))
         return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
     if (preload_path_make(library, path) != CH_OK)

@@ -22,6 +22,7 @@
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
+#include "cli/keeper.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
 #include "cli/unreported.h"
@@ -31,7 +32,9 @@ struct wrapped {
     pid_t pid;
     int failure_fd; // receives errno if the program could not be executed
     int status;     // as waitpid returns it
-    sigset_t mask;  // that we were started with
+    struct rusage used;
+    struct keeper keeper;
+    sigset_t mask; // that we were started with
     struct sigaction child_action;
 };
 
@@ -108,9 +111,9 @@ static bool is_group_wide(const struct wrapped *program, int number,
 }
 
 // pass_on_to_program sends the program a signal that we received, with its value.
-static void pass_on_to_program(const struct wrapped *program, int number,
-                               siginfo_t *info)
+static void pass_on_to_program(struct wrapped *program, int number, siginfo_t *info)
 {
+    keeper_note(&program->keeper, number, info);
     if (is_group_wide(program, number, info) || info->si_pid == getpid())
         return;
     if (info->si_code >= 0 || info->si_code == SI_TKILL ||
@@ -124,7 +127,12 @@ static bool reap_children(struct wrapped *program)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    struct rusage used;
+    siginfo_t ended = { 0 };
+    if (waitid(P_PID, (id_t)program->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+        ended.si_pid != 0)
+        keeper_look_last(&program->keeper);
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
         if (pid != program->pid)
             continue;
         if (WIFSTOPPED(status)) {
@@ -132,6 +140,7 @@ static bool reap_children(struct wrapped *program)
             continue;
         }
         program->status = status;
+        program->used = used;
         return true;
     }
     return pid < 0 && errno == ECHILD;
@@ -141,7 +150,9 @@ static void await_program(struct wrapped *program)
 {
     for (;;) {
         siginfo_t info = { 0 };
-        int number = wait_for_signal(&info, NULL);
+        struct timespec left = keeper_left(&program->keeper);
+        int number = wait_for_signal(&info, &left);
+        keeper_look(&program->keeper);
         if (number > 0 && (number != SIGCHLD || info.si_code <= 0))
             pass_on_to_program(program, number, &info);
         if (number == SIGCHLD && reap_children(program))
@@ -232,12 +243,15 @@ int run_preloaded(const char **arguments, const struct session *session)
     int why = 0;
     if (start_program(arguments, &program) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
+    keeper_begin(&program.keeper, session, program.pid);
     await_program(&program);
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     (void)close(program.failure_fd);
     if (failed)
         return run_failed(arguments[0], why);
     await_reports(session, since_ms);
+    if (session->spool.folder_fd >= 0)
+        keeper_end(&program.keeper, program.status, &program.used);
     if (session->spool.folder_fd >= 0)
         crash_records_take(session);
     unreported_tell(session, arguments[0], program.status, since_ms);

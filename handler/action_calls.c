@@ -14,6 +14,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/actions.h"
 #include "handler/crash.h"
+#include "handler/life.h"
 #include "handler/next_call.h"
 
 #define INTERPOSED CRASHHOOK_API __attribute__((weak))
@@ -154,6 +155,7 @@ INTERPOSED int siginterrupt(int number, int interrupts)
 // end_now is in one piece for both, so that each is a jump.
 __attribute__((noinline, noreturn)) static void end_now(int status)
 {
+    life_end();
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);
 }

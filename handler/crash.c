@@ -84,10 +84,13 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         crash_record(signal, info, context, verdict == CRASH_DIES);
         told = tell_crash(info, context);
     }
-    if (told && verdict == CRASH_DIES)
+    if (told && verdict == CRASH_DIES) {
+        if (crash_state.ended != NULL)
+            *crash_state.ended = 1;
         crash_die_on_return(signal, crash_dying_siginfo(), context);
-    else
+    } else {
         give_back();
+    }
 }
 
 // mask_for_report blocks everything but other crashes. It also blocks the same signal

@@ -78,6 +78,7 @@ struct crash_state {
     void *callback_argument;
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
+    uint32_t *ended;          // a life's word for that (life.h); NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
     char why[REQUEST_WHY_MAX]; // the agent's reason for writing no report; empty: none
@@ -214,6 +215,9 @@ bool crash_may_start(void);
 // crash_leave_record has the helper write a record, if there is a helper, and waits no
 // longer than a crash may take, because a disk may hang. False: there is no record.
 bool crash_leave_record(enum record_reason reason);
+
+// crash_create_record writes a record, and returns its descriptor; negative: it cannot.
+int crash_create_record(enum record_reason reason);
 
 // crash_write_record writes a record into the spool. False: it cannot.
 bool crash_write_record(enum record_reason reason);

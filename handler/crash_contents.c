@@ -70,14 +70,6 @@ static void put_chunk(struct writer *w, enum record_kind kind, uint64_t address,
     end_record_part(w, start, kind, address);
 }
 
-static size_t length_of(const char *text)
-{
-    size_t length = 0;
-    while (text[length] != 0)
-        length++;
-    return length;
-}
-
 static void put_file(struct writer *w, enum record_kind kind, const char *path)
 {
     uint64_t start = begin_contents(w);
@@ -165,7 +157,8 @@ static bool put_header(struct writer *w, enum record_reason reason)
     header->magic = RECORD_MAGIC;
     header->version = RECORD_VERSION;
     header->size = sizeof(*header);
-    header->pid = (int32_t)(crash_state.claim >> 32);
+    header->pid = reason == RECORD_ALIVE ? crash_plan->page->crashed_tid
+                                         : (int32_t)(crash_state.claim >> 32);
     header->ppid = crash_state.helper.program_ppid;
     header->uid = sys_getuid();
     header->reason = reason;
@@ -183,17 +176,22 @@ bool crash_put_contents(int fd, enum record_reason reason)
     const uint64_t *registers = crash_plan->page->registers;
     if (!put_header(w, reason))
         return false;
+    // The context page begins where a file can be mapped.
+    uint64_t start = begin_contents(w);
+    w->at = crash_plan->page_size - sizeof(struct record_chunk);
+    end_record_part(w, start, RECORD_FILLER, 0);
+    put_chunk(w, RECORD_CONTEXT, crash_plan->page->context_page,
+              sizeof(struct context_page));
     for (size_t i = 0; i < CRASH_KEPT_VARIABLES && crash_plan->kept[i] != NULL; i++)
         put_chunk(w, RECORD_VARIABLE, (uintptr_t)crash_plan->kept[i],
-                  length_of(crash_plan->kept[i]) + 1);
+                  sys_length(crash_plan->kept[i]) + 1);
     put_executable(w);
     put_file(w, RECORD_MAPS, "/proc/thread-self/maps");
-    if (crash_plan->page->context_page != 0)
-        put_chunk(w, RECORD_CONTEXT, crash_plan->page->context_page,
-                  sizeof(struct context_page));
-    uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
-    put_frames(w, machine_frame_pointer(registers), stack_end);
-    put_message(w, crash_plan->page->places.abort_message);
+    if (reason != RECORD_ALIVE) {
+        uint64_t stack_end = put_stack(w, machine_stack_pointer(registers));
+        put_frames(w, machine_frame_pointer(registers), stack_end);
+        put_message(w, crash_plan->page->places.abort_message);
+    }
     put_file(w, RECORD_AUXV, "/proc/thread-self/auxv");
     sys_truncate(w->fd, w->at);
     return true;

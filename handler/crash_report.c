@@ -21,8 +21,12 @@ static enum outcome hear_agent(int channel, bool died)
     char answer = 0;
     long count;
     while ((count = sys_receive(channel, &answer, 1)) == 1) {
-        if (answer == REQUEST_WRITTEN)
+        if (answer == REQUEST_WRITTEN) {
             crash_state.record_due = 0;
+            // It may be killed before it has died of the crash.
+            if (crash_plan->page->dies && crash_state.ended != NULL)
+                *crash_state.ended = 1;
+        }
         if (answer == REQUEST_WHY)
             sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);
         if (answer == REQUEST_READ && !crash_serve_memory(channel))

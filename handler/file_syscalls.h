@@ -6,9 +6,19 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "handler/machine.h"
+
+// sys_length is strlen.
+static inline size_t sys_length(const char *text)
+{
+    size_t length = 0;
+    while (text[length] != 0)
+        length++;
+    return length;
+}
 
 // sys_create creates the file name in folder; it must not exist.
 static inline int sys_create(int folder, const char *name)
@@ -25,6 +35,12 @@ static inline void sys_make_folder(const char *path)
 static inline long sys_rename(int folder, const char *from, const char *to)
 {
     return machine_call(SYS_renameat2, folder, (long)from, folder, (long)to, 0);
+}
+
+// sys_lock takes the lock of flock(2), without waiting.
+static inline long sys_lock(int fd)
+{
+    return machine_call2(SYS_flock, fd, LOCK_EX | LOCK_NB);
 }
 
 static inline void sys_unlink(int folder, const char *name)

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "handler/crash.h"
 #include "handler/daemon.h"
 #include "handler/flight_place.h"
+#include "handler/life.h"
 #include "handler/machine.h"
 #include "handler/plan.h"
 #include "handler/sanitizer_runtime.h"
@@ -138,6 +140,16 @@ static void find_agent(const struct settings *settings, bool first,
                          strlen(out), "'\n");
 }
 
+// is_life_wanted is whether a life of the program is wanted. The program that
+// `crashhook run` starts is the one that gets SIGKILL when its parent dies.
+static bool is_life_wanted(const struct settings *settings)
+{
+    int with_parent = 0;
+    if (settings->kills == KILLS_RUN)
+        sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
+    return settings->kills == KILLS_YES || with_parent == SIGKILL;
+}
+
 static int install_handler(char *const *environment,
                            const struct crashhook_options *options)
 {
@@ -176,6 +188,8 @@ static int install_handler(char *const *environment,
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();
     put_in_force(plan);
+    if (is_life_wanted(&settings))
+        life_begin(context_map());
     if (settings.mode == MODE_DAEMON)
         (void)daemon_start(); // if that fails, a crash starts its own agent
     return 0;

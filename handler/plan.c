@@ -78,13 +78,15 @@ static char *write_variable(struct writer *to, const struct plan_variable *varia
 // is masked in paths. Tokens are not kept.
 static bool is_kept(const struct plan_variable *variable)
 {
-    static const char *const names[] = { "CRASHHOOK_RELEASE", "CRASHHOOK_ENVIRONMENT",
-                                         "CRASHHOOK_TAGS",    "CRASHHOOK_SANITIZE",
-                                         "CRASHHOOK_SPOOL",   "HOME" };
-    _Static_assert(sizeof(names) / sizeof(names[0]) == CRASH_KEPT_VARIABLES, "all fit");
-    for (size_t i = 0; i < CRASH_KEPT_VARIABLES; i++) {
-        if (strlen(names[i]) == variable->name_length &&
-            memcmp(names[i], variable->name, variable->name_length) == 0)
+    static const char names[] = "CRASHHOOK_RELEASE\0"
+                                "CRASHHOOK_ENVIRONMENT\0"
+                                "CRASHHOOK_TAGS\0"
+                                "CRASHHOOK_SANITIZE\0"
+                                "CRASHHOOK_SPOOL\0"
+                                "HOME\0";
+    for (const char *name = names; *name != 0; name += strlen(name) + 1) {
+        if (strlen(name) == variable->name_length &&
+            memcmp(name, variable->name, variable->name_length) == 0)
             return true;
     }
     return false;

@@ -8,6 +8,12 @@
 // is a record_header followed by chunks, in the machine's byte order, to the end of the
 // file; what did not fit is missing at the end. The handler copies bytes and interprets
 // none: `crashhook list`, `upload` and `run` turn records into reports.
+//
+// A life is a record that a program makes when it starts (CRASHHOOK_KILLS), named
+// life-START-PID.record after the clock tick in which its process began. The program
+// has the context page of it mapped, and so holds flock on it, until it is gone; what
+// is left then tells of an end that nobody could report. The context page begins at a
+// multiple of the page size, hence a chunk without a meaning before it.
 #pragma once
 #include <stdint.h>
 
@@ -17,6 +23,7 @@
 enum { RECORD_VERSION = 1 };
 
 #define RECORD_PREFIX "crash-"
+#define RECORD_LIFE_PREFIX "life-"
 #define RECORD_SUFFIX ".record"
 
 struct record_header {
@@ -37,9 +44,11 @@ enum record_reason {
     RECORD_AGENT_GONE = 2,  // it ended without having written a report
     RECORD_AGENT_LATE = 3,  // it had written none by the deadline
     RECORD_REFUSED = 4,     // starting it raised a signal
+    RECORD_ALIVE = 5,       // none: the program lives. page.crash_realtime_ns is START
 };
 
 enum record_kind {
+    RECORD_FILLER = 0,
     RECORD_VARIABLE = 1, // NAME=value and a NUL
     RECORD_EXECUTABLE,   // the path of the program
     RECORD_MAPS,         // /proc/self/maps

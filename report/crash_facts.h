@@ -70,7 +70,8 @@ struct crash_check {
 enum crash_way { CRASH_WAY_UNKNOWN, CRASH_WAY_RETURN, CRASH_WAY_BRANCH };
 
 struct crash_facts {
-    const char *kind; // if it is known already; NULL: crash_kind determines it
+    const char *kind;  // if it is known already; NULL: crash_kind determines it
+    const char *death; // the kind of an end that no handler saw; NULL: a crash
     int signal;
     int code;
     uint64_t address; // the fault's address, 0 if the kernel gave none

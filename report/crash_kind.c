@@ -161,6 +161,8 @@ static const char *abort_kind(const struct crash_facts *f)
 
 const char *crash_kind(const struct crash_facts *f)
 {
+    if (f->death != NULL)
+        return f->death;
     // If a signal was sent, there was no fault. A process that aborts is the exception:
     // it sends the signal to itself.
     if (f->sent && !crash_is_own_abort(f))

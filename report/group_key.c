@@ -338,6 +338,16 @@ static void choose_others(struct keying *keying)
         key->why = "no frame is known that says where";
 }
 
+// choose_program is for a process that was killed: where it was then says nothing.
+static void choose_program(struct keying *keying, const char *cause)
+{
+    const json_t *process = json_object_get(keying->report, "process");
+    const char *program = file_name(report_string(process, "executable"));
+    keying->key->why = "it was killed: the program and why";
+    text_appendf(&keying->key->material, "killed %s\nprogram %s\n", cause,
+                 program != NULL ? program : "");
+}
+
 static const char *ending_of(int64_t signal)
 {
     switch (signal) {
@@ -443,8 +453,11 @@ static void write_key(struct keying *keying)
         text_appendf(&key->material, "ended %s\n", ending);
     else
         text_appendf(&key->material, "ended signal %lld\n", (long long)signal);
+    const char *cause = report_string(json_object_get(keying->crash, "death"), "cause");
     size_t first = next_own(keying, 0);
-    if (first < keying->count)
+    if (cause != NULL)
+        choose_program(keying, cause);
+    else if (first < keying->count)
         choose_own(keying, first);
     else
         choose_others(keying);

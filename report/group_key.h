@@ -19,6 +19,8 @@
 // 7. Different assertions, panics and types of exceptions stay apart in one function:
 //    by the expression, by the panic's message without numbers and quoted parts, by the
 //    type.
+// 8. Of a process that was killed the key is its program and the cause (crash.death):
+//    the frame that it had reached is by chance.
 //
 // Never part of it: addresses, pointer values, the kind of the crash, callers, the
 // version in a file's name. If a rule changes, GROUP_KEY_VERSION is raised.

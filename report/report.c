@@ -380,6 +380,13 @@ bool report_fingerprint(const json_t *report, char out[static FINGERPRINT_SIZE])
         if (report_frame_is_code(frame))
             add_report_frame(&fingerprint, report, frame);
     }
+    if (json_array_size(frames) == 0 && json_object_get(crash, "death") != NULL)
+        fingerprint_add(
+            &fingerprint,
+            &(struct fingerprint_frame){
+                .function = report_string(json_object_get(crash, "death"), "cause"),
+                .image =
+                    report_string(json_object_get(report, "process"), "executable") });
     fingerprint_finish(&fingerprint, out);
     return true;
 }

@@ -3,19 +3,38 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool spool_is_record(const char *name)
+static bool is_named(const char *name, const char *prefix)
 {
-    static const char prefix[] = "crash-";
     static const char suffix[] = ".record";
     size_t length = strlen(name);
-    return length > sizeof(prefix) + sizeof(suffix) &&
-           memcmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+    return length > strlen(prefix) + sizeof(suffix) &&
+           memcmp(name, prefix, strlen(prefix)) == 0 &&
            strcmp(name + length - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+bool spool_is_record(const char *name)
+{
+    return is_named(name, "crash-");
+}
+
+bool spool_is_life(const char *name)
+{
+    return is_named(name, "life-");
+}
+
+void spool_life_name(uint64_t start_ticks, int32_t pid,
+                     char out[static SPOOL_LIFE_NAME_SIZE])
+{
+    (void)snprintf(out, SPOOL_LIFE_NAME_SIZE,
+                   "life-%016" PRIx64 "-%08" PRIx32 ".record", start_ticks,
+                   (uint32_t)pid);
 }
 
 // hold_record locks the record; false: another process has it, or has converted it.
@@ -28,19 +47,22 @@ static bool hold_record(const struct spool *spool, const char *name, int fd)
            named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-static void hand_record(const struct spool *spool, const char *name,
-                        spool_record_fn *take, void *context)
+bool spool_take_record(const struct spool *spool, const char *name,
+                       spool_record_fn *take, void *context)
 {
     int fd = -1;
     if (spool_open_file(spool, name, &fd) != CH_OK)
-        return;
-    if (hold_record(spool, name, fd) && take(context, name, fd))
+        return false;
+    bool held = hold_record(spool, name, fd);
+    if (held && take(context, name, fd))
         (void)unlinkat(spool->folder_fd, name, 0);
     (void)close(fd);
+    return held;
 }
 
-enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *take,
-                                  void *context)
+static enum ch_status take_named(const struct spool *spool,
+                                 bool (*wanted)(const char *name),
+                                 spool_record_fn *take, void *context)
 {
     int fd = openat(spool->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -51,9 +73,16 @@ enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *ta
     }
     for (const struct dirent *found = readdir(directory); found != NULL;
          found = readdir(directory)) {
-        if (spool_is_record(found->d_name))
-            hand_record(spool, found->d_name, take, context);
+        if (wanted(found->d_name))
+            (void)spool_take_record(spool, found->d_name, take, context);
     }
     (void)closedir(directory);
     return CH_OK;
+}
+
+enum ch_status spool_take_records(const struct spool *spool, spool_record_fn *take,
+                                  void *context)
+{
+    enum ch_status status = take_named(spool, spool_is_record, take, context);
+    return status == CH_OK ? take_named(spool, spool_is_life, take, context) : status;
 }

@@ -5,10 +5,16 @@
 //
 // The next process that works with the spool converts them into reports. It holds flock
 // on the record, so that two processes never make two reports of one record.
+//
+// `life-*.record` is what a program left that was killed; while it lives, it holds that
+// lock itself.
 #pragma once
 #include <stdbool.h>
 
 #include "report/spool.h"
+
+// SPOOL_LIFE_NAME_SIZE is for the name of a life.
+enum { SPOOL_LIFE_NAME_SIZE = 48 };
 
 // spool_record_fn makes a report of the record that is open as fd. True: it is done,
 // and the record is deleted.
@@ -17,7 +23,18 @@ typedef bool spool_record_fn(void *context, const char *name, int fd);
 // spool_is_record says whether name is that of a record.
 bool spool_is_record(const char *name);
 
-// spool_take_records passes every record that no other process works on to take, in no
-// particular order. It fails only if the folder cannot be read.
+// spool_is_life says whether name is that of a life, and spool_life_name writes that of
+// a process, by its start in clock ticks.
+bool spool_is_life(const char *name);
+void spool_life_name(uint64_t start_ticks, int32_t pid,
+                     char out[static SPOOL_LIFE_NAME_SIZE]);
+
+// spool_take_record passes one record on like this; false: it does not exist, or
+// another process works on it.
+bool spool_take_record(const struct spool *spool, const char *name,
+                       spool_record_fn *take, void *context);
+
+// spool_take_records passes every record that no other process works on to take, lives
+// last. It fails only if the folder cannot be read.
 CH_CHECKED enum ch_status spool_take_records(const struct spool *spool,
                                              spool_record_fn *take, void *context);

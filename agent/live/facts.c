@@ -79,7 +79,8 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
     *out = (struct process_facts){ .pid = pid };
     read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
-    read_times(out, stat_field(&stat, STAT_START_TIME));
+    out->start_ticks = stat_field(&stat, STAT_START_TIME);
+    read_times(out, out->start_ticks);
     if (tid != pid) {
         text_clear(&stat);
         read_fact_text(tid, "stat", SMALL_LIMIT_BYTES, &stat);

@@ -18,7 +18,8 @@ struct process_facts {
     struct text arguments; // each followed by a NUL, as /proc/PID/cmdline has them
     struct text working_directory;
     struct text cgroup;
-    uint64_t started_ms; // since 1970; 0: not known
+    uint64_t started_ms;  // since 1970; 0: not known
+    uint64_t start_ticks; // since the machine's start; 0: not known
     uint64_t uptime_ms;
     uint64_t rss_bytes;
     uint32_t uid;

@@ -62,6 +62,7 @@ struct crashhook_options {
     const char *own;
     const char *rate;
     const char *log;
+    const char *kills;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
@@ -69,7 +70,7 @@ struct crashhook_options {
 #define CRASHHOOK_DEFAULTS \
     { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-      NULL, NULL, NULL, NULL }
+      NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler or, if it is already installed, applies

@@ -230,6 +230,7 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "OWN=acme::",
         "RATE=9/2m",
         "LOG=/l",
+        "KILLS=run",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a process that no handler saw: it was killed. What its keeper knows
+// (`crashhook run`, the tracer), or what its life in the spool and the kernel tell
+// afterwards, is judged here to a kind, a cause and a sentence, and written into the
+// report as crash.death, with the memory that it used over its last minute.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+#include "handler/context_page.h"
+#include "report/json_writer.h"
+
+// A death_keeper is who watched the process to its end.
+enum death_keeper { DEATH_NO_KEEPER, DEATH_BY_RUN, DEATH_BY_TRACE };
+
+struct death {
+    // Facts that whoever tells of it sets.
+    pid_t pid;
+    enum death_keeper keeper;
+    int signal;           // by which it ended, as its keeper saw; 0: nobody did
+    uint64_t realtime_ns; // when
+    uint64_t started_ns;  // of CLOCK_BOOTTIME; 0: not known
+    uint64_t oom_kills;   // in its cgroup while it was kept
+    uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
+    uint64_t cpu_used_ms;
+    char asked_by[16]; // the name of who asked it to end; empty: not known
+    struct context_life life;
+
+    // What death_judge makes of them.
+    const char *kind; // of crash_kind
+    const char *cause;
+    char kernel[256]; // what the kernel's log says; empty: nothing
+    struct text summary;
+};
+
+// death_judge determines the rest from the facts, and asks the kernel's log.
+void death_judge(struct death *death);
+void death_deinit(struct death *death);
+
+// death_ask_name looks up the name of who sent the last deadly signal.
+void death_ask_name(struct death *death);
+
+// death_write writes crash.summary and crash.death.
+void death_write(struct json_writer *w, const struct death *death);
+
+// death_write_memory writes process.memory: samples of the last minute, oldest first.
+void death_write_memory(struct json_writer *w, const struct death *death);

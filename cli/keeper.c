@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/keeper.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/crash_records.h"
+#include "report/spool_records.h"
+
+// A program that fills its memory at once is looked at often at its start.
+enum { FIRST_PAUSE_MS = 8, PAUSE_MS = 1000 };
+
+void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid)
+{
+    *keeper = (struct keeper){ .session = session,
+                               .pause_ms = FIRST_PAUSE_MS,
+                               .life_fd = -1,
+                               .death = { .pid = pid,
+                                          .keeper = DEATH_BY_RUN,
+                                          .started_ns = clock_now_ns(CLOCK_BOOTTIME),
+                                          .life = { .keeper = getpid() } } };
+    usage_open(&keeper->usage, pid);
+    keeper->oom_kills = usage_oom_kills(&keeper->usage);
+    keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + FIRST_PAUSE_MS;
+}
+
+struct timespec keeper_left(const struct keeper *keeper)
+{
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    uint64_t left = keeper->next_ms > now ? keeper->next_ms - now : 0;
+    return (struct timespec){ .tv_sec = (time_t)(left / 1000),
+                              .tv_nsec = (long)(left % 1000) * 1000000 };
+}
+
+// open_life opens the program's life, again where another program has made its own.
+static void open_life(struct keeper *keeper)
+{
+    char name[SPOOL_LIFE_NAME_SIZE];
+    struct stat file;
+    if (keeper->life_fd >= 0 && fstat(keeper->life_fd, &file) == 0 &&
+        file.st_nlink != 0)
+        return;
+    file_close(&keeper->life_fd);
+    spool_life_name(keeper->process.start_ticks, keeper->death.pid, name);
+    keeper->life_fd = openat(keeper->session->spool.folder_fd, name,
+                             O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// write_life writes all of a life but for the program's own word.
+static void write_life(struct keeper *keeper)
+{
+    const size_t from = offsetof(struct context_life, asked_signal);
+    const char *bytes = (const char *)&keeper->death.life;
+    open_life(keeper);
+    if (keeper->life_fd >= 0)
+        (void)!pwrite(keeper->life_fd, bytes + from, sizeof(keeper->death.life) - from,
+                      (off_t)((size_t)sysconf(_SC_PAGESIZE) +
+                              offsetof(struct context_page, life) + from));
+}
+
+// read_process reads what is known of the program, as long as it may not be the one
+// that it becomes.
+static void read_process(struct keeper *keeper)
+{
+    struct process_facts now;
+    if (keeper->pause_ms >= PAUSE_MS && keeper->process.executable.size != 0)
+        return;
+    facts_read_process(&now, keeper->death.pid, keeper->death.pid);
+    facts_deinit_process(&keeper->process);
+    keeper->process = now;
+}
+
+void keeper_look(struct keeper *keeper)
+{
+    uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
+    if (now < keeper->next_ms)
+        return;
+    read_process(keeper);
+    usage_sample(&keeper->usage, 0, &keeper->death.life);
+    write_life(keeper);
+    keeper->pause_ms = keeper->pause_ms < PAUSE_MS ? 2 * keeper->pause_ms : PAUSE_MS;
+    keeper->next_ms = now + keeper->pause_ms;
+}
+
+void keeper_note(struct keeper *keeper, int number, const siginfo_t *info)
+{
+    struct context_life *life = &keeper->death.life;
+    if (number != SIGTERM && number != SIGINT && number != SIGQUIT && number != SIGHUP)
+        return;
+    life->asked_signal = number;
+    life->asked_by = info->si_code <= 0 ? info->si_pid : 0;
+    life->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+    death_ask_name(&keeper->death);
+    write_life(keeper);
+}
+
+void keeper_look_last(struct keeper *keeper)
+{
+    struct rlimit limit;
+    if (prlimit(keeper->death.pid, RLIMIT_CPU, NULL, &limit) == 0 &&
+        limit.rlim_max != RLIM_INFINITY)
+        keeper->death.cpu_limit_s = limit.rlim_max;
+    if (keeper->process.start_ticks == 0) {
+        // It ended before the first look.
+        facts_deinit_process(&keeper->process);
+        facts_read_process(&keeper->process, keeper->death.pid, keeper->death.pid);
+    }
+}
+
+static uint64_t time_ms(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
+}
+
+void keeper_end(struct keeper *keeper, int status, const struct rusage *used)
+{
+    struct death *death = &keeper->death;
+    uint64_t kills = usage_oom_kills(&keeper->usage);
+    bool killed = WIFSIGNALED(status) &&
+                  (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
+    file_close(&keeper->life_fd);
+    if (killed) {
+        death->signal = WTERMSIG(status);
+        death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        death->oom_kills = kills > keeper->oom_kills ? kills - keeper->oom_kills : 0;
+        death->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
+        usage_sample(&keeper->usage, (uint64_t)used->ru_maxrss * 1024, &death->life);
+        crash_records_bury(keeper->session, death, &keeper->process);
+    } else {
+        crash_records_forget(keeper->session, death->pid, keeper->process.start_ticks);
+    }
+    facts_deinit_process(&keeper->process);
+}

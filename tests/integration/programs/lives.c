@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// lives HOW: a program that tells of itself, says "ready" and then lives until it is
+// killed, or ends in a way that is no kill.
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+
+enum { PIECE = 1 << 20 };
+
+static void tell(void)
+{
+    char message[32];
+    (void)crashhook_set_tag("shard", "8");
+    (void)crashhook_set_data("query", "select 1");
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(message, sizeof(message), "step %d", i);
+        crashhook_breadcrumb(message);
+    }
+}
+
+static void say(const char *text)
+{
+    if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+        _exit(98);
+}
+
+// fill takes memory until somebody ends that.
+static void fill(void)
+{
+    for (;;) {
+        char *piece = malloc(PIECE);
+        if (piece == NULL)
+            return;
+        memset(piece, 1, PIECE);
+        usleep(1000);
+    }
+}
+
+static void use_processor(void)
+{
+    const struct rlimit second = { 1, 1 };
+    (void)setrlimit(RLIMIT_CPU, &second);
+    for (volatile unsigned long i = 0;; i++)
+        ;
+}
+
+// outlive forks a child that tells something else and ends, and then waits itself.
+static void outlive(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        (void)crashhook_set_tag("shard", "9");
+        exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
+    child = vfork();
+    if (child == 0)
+        _exit(3);
+    (void)waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    tell();
+    if (strcmp(how, "forks") == 0)
+        outlive();
+    if (strcmp(how, "deaf") == 0)
+        (void)signal(SIGTERM, SIG_IGN);
+    say("ready\n");
+    if (strcmp(how, "fills") == 0)
+        fill();
+    if (strcmp(how, "spins") == 0)
+        use_processor();
+    if (strcmp(how, "exits") == 0)
+        exit(3);
+    if (strcmp(how, "leaves") == 0)
+        _exit(4);
+    if (strcmp(how, "crashes") == 0)
+        crashhook_test_crash(CRASHHOOK_TEST_NULL_WRITE);
+    if (strcmp(how, "becomes") == 0)
+        (void)execl("/bin/true", "true", (char *)NULL);
+    for (;;)
+        (void)pause();
+}

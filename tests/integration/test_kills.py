@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that is killed leaves a report too: from the file that it has mapped while it
+# lives, and with who and why from the process that kept it, where one did.
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import FULL, Scene, program
+from place import needs_root
+
+LIVES = program("lives")
+MEMORY = "/sys/fs/cgroup/memory"
+SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
+KILLS = 1000 if FULL else 60
+
+
+def lives(scene):
+    if not os.path.isdir(scene.spool):
+        return []
+    return [name for name in os.listdir(scene.spool) if name.startswith("life-")]
+
+
+def start(scene, *command, **variables):
+    """Starts the program, and returns when it has told of itself."""
+    process = scene.start(list(command), **variables)
+    assert process.stdout.readline() == b"ready\n", process.stderr.read()
+    return process
+
+
+def run(scene, how, *options, **variables):
+    """Starts the program under `crashhook run`, which is not to load the handler itself."""
+    environment = {"LD_PRELOAD": ""} | variables
+    return start(scene, harness.CRASHHOOK, "run", *options, "--", LIVES, how, **environment)
+
+
+def end(process):
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def child_of(process):
+    return int(subprocess.check_output(["pgrep", "-P", str(process.pid)]))
+
+
+class Kills(unittest.TestCase):
+    def only_report(self, scene):
+        listed = scene.command("list", "--json")
+        self.assertEqual(listed.stderr, "")
+        self.assertEqual(len(json.loads(listed.stdout)), 1)
+        self.assertEqual(lives(scene), [])
+        return scene.reports()[0]
+
+    def assert_told(self, report):
+        """What the program told of itself, and what its file names."""
+        self.assertEqual(report["tags"], {"shard": "8"})
+        self.assertEqual(report["user_data"], {"query": "select 1"})
+        self.assertEqual(report["breadcrumbs"][-1]["message"], "step 199")
+        self.assertEqual(len(report["breadcrumbs"]), 128)
+        self.assertIn("lives", [image["name"] for image in report["images"]])
+        self.assertEqual(report["problems"], [])
+
+    def test_a_killed_program_is_reported_when_the_spool_is_opened_next(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "waits", CRASHHOOK_KILLS="yes",
+                            CRASHHOOK_RELEASE="7.1")
+            self.assertEqual(len(lives(scene)), 1)
+            # While it lives it is nobody's.
+            self.assertEqual(scene.command("list").stdout, "")
+            process.kill()
+            self.assertEqual(end(process), -signal.SIGKILL)
+            report = self.only_report(scene)
+            self.assert_told(report)
+            self.assertEqual(report["crash"]["kind"], "killed")
+            self.assertEqual(report["crash"]["death"]["cause"], "unseen")
+            self.assertEqual(report["crash"]["death"]["keeper"], "none")
+            self.assertEqual(report["process"]["pid"], process.pid)
+            self.assertEqual(report["release"], "7.1")
+            self.assertEqual(report["threads"], [])
+            self.assertEqual(report["title"], "killed · lives 7.1")
+
+    def test_a_program_that_ends_otherwise_leaves_no_report_of_a_kill(self):
+        for how in ("exits", "leaves", "becomes", "crashes"):
+            with self.subTest(how=how), Scene() as scene:
+                process = start(scene, LIVES, how, CRASHHOOK_KILLS="yes")
+                end(process)
+                listed = json.loads(scene.command("list", "--json").stdout)
+                crashes = [signal.SIGSEGV] if how == "crashes" else []
+                self.assertEqual([each["signal"] for each in listed], crashes)
+                self.assertEqual(lives(scene), [])
+
+    def test_a_child_leaves_its_parents_life_alone(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "forks", CRASHHOOK_KILLS="yes")
+            self.assertEqual(len(lives(scene)), 1)
+            process.kill()
+            end(process)
+            self.assert_told(self.only_report(scene))
+
+    def test_no_file_is_made_where_nobody_asked(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "waits")
+            process.kill()
+            end(process)
+            self.assertEqual(scene.command("list").stdout, "")
+            self.assertEqual(lives(scene), [])
+
+    def test_its_keeper_tells_that_a_program_was_killed(self):
+        with Scene() as scene:
+            process = run(scene, "waits")
+            os.kill(child_of(process), signal.SIGKILL)
+            self.assertEqual(end(process), -signal.SIGKILL)
+            report = self.only_report(scene)
+            self.assert_told(report)
+            self.assertEqual(report["crash"]["death"]["cause"], "signal")
+            self.assertEqual(report["crash"]["death"]["keeper"], "run")
+            self.assertEqual(report["process"]["arguments"][-1], "waits")
+            self.assertGreater(report["process"]["memory"][-1]["rss_bytes"], 0)
+
+    def test_a_kill_after_a_term_says_how_long_it_was_waited(self):
+        with Scene() as scene:
+            process = run(scene, "deaf")
+            child = child_of(process)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(2)  # the grace that whoever asks gives
+            os.kill(child, signal.SIGKILL)
+            self.assertEqual(end(process), -signal.SIGKILL)
+            report = self.only_report(scene)
+            self.assert_told(report)
+            death = report["crash"]["death"]
+            self.assertEqual(death["cause"], "did-not-end")
+            self.assertEqual(death["asked"]["name"], "SIGTERM")
+            self.assertEqual(death["asked"]["pid"], os.getpid())
+            self.assertGreater(death["asked"]["before_ms"], 1900)
+            self.assertRegex(report["crash"]["summary"], r"Killed by SIGKILL, \d+\.\d s after SIGTERM")
+
+    def test_a_program_that_uses_up_its_time_says_so(self):
+        with Scene() as scene:
+            process = run(scene, "spins")
+            self.assertEqual(end(process), -signal.SIGKILL)
+            report = self.only_report(scene)
+            self.assertEqual(report["crash"]["death"]["cause"], "cpu-limit")
+            self.assertEqual(report["crash"]["death"]["cpu_limit_s"], 1)
+
+    def test_what_a_killed_keeper_saw_is_in_the_report(self):
+        with Scene() as scene:
+            process = run(scene, "waits")
+            deadline = time.monotonic() + 20
+            life = os.path.join(scene.spool, lives(scene)[0])
+            while time.monotonic() < deadline:  # until the keeper has written a sample
+                with open(life, "rb") as file:
+                    file.seek(4096)
+                    page = file.read(65536)
+                if process.pid.to_bytes(4, "little") in page:
+                    break
+                time.sleep(0.01)
+            child = child_of(process)
+            process.kill()
+            end(process)
+            while os.path.exists(f"/proc/{child}"):
+                time.sleep(0.01)
+            report = self.only_report(scene)
+            self.assert_told(report)
+            self.assertEqual(report["crash"]["death"]["keeper"], "none")
+            self.assertGreater(report["process"]["memory"][0]["rss_bytes"], 0)
+
+    @needs_root
+    @unittest.skipUnless(os.access(MEMORY + "/memory.limit_in_bytes", os.R_OK),
+                         "there are no cgroups of version 1")
+    def test_a_full_memory_cgroup_is_told_with_its_curve(self):
+        group = os.path.join(MEMORY, f"crashhook-test.{os.getpid()}")
+        os.mkdir(group)
+        try:
+            with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
+                file.write("60000000")
+            with Scene() as scene:
+                entered = f"echo $$ >{group}/cgroup.procs; exec \"$@\""
+                process = start(scene, "/bin/sh", "-c", entered, "sh", harness.CRASHHOOK,
+                                "run", "--", LIVES, "fills", LD_PRELOAD="")
+                self.assertEqual(end(process), -signal.SIGKILL)
+                report = self.only_report(scene)
+            self.assert_told(report)
+            self.assertEqual(report["crash"]["kind"], "out-of-memory")
+            death = report["crash"]["death"]
+            self.assertEqual(death["cause"], "memory-cgroup")
+            self.assertEqual(death["oom_kills"], 1)
+            self.assertLess(abs(death["limit_bytes"] - 60000000), 4096)
+            memory = report["process"]["memory"]
+            self.assertGreater(len(memory), 3)
+            self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
+            self.assertGreater(memory[-1]["rss_bytes"], 40 << 20)
+            self.assertIn("its memory cgroup is full (limit 57 MB)", report["crash"]["summary"])
+        finally:
+            os.rmdir(group)
+
+    def test_every_kill_at_a_random_moment_is_one_report(self):
+        print(f"{KILLS} kills, seed {SEED}")
+        moments = random.Random(SEED)
+        with Scene() as scene:
+            for _ in range(KILLS):
+                process = start(scene, LIVES, "waits", CRASHHOOK_KILLS="yes")
+                time.sleep(moments.random() * 0.004)
+                process.kill()
+                end(process)
+            scene.variables["CRASHHOOK_SPOOL_MAX"] = f"{2 * KILLS},1G"
+            listed = json.loads(scene.command("list", "--json", timeout=600).stdout)
+            self.assertEqual(len(listed), KILLS)
+            self.assertEqual(lives(scene), [])
+            self.assertEqual([n for n in os.listdir(scene.spool)
+                              if not re.fullmatch(r"[0-9a-f-]{36}\.json", n)], [])
+
+
+if __name__ == "__main__":
+    harness.main()
