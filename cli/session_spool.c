@@ -100,16 +100,25 @@ static bool looks_like_id(const char *argument)
            strspn(argument, "0123456789abcdef-") == length;
 }
 
-// open_newest opens the newest report of the spool.
-static enum ch_status open_newest(struct session *session, int *out_fd)
+// prepare_spool opens the spool, and makes reports of what waits in it for that.
+static enum ch_status prepare_spool(struct session *session)
 {
-    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     enum ch_status status =
         session->spool.folder_fd >= 0 ? CH_OK : session_spool_open(session, SPOOL_READ);
     if (status != CH_OK)
         return status;
     crash_records_take(session);
     collect_take(session);
+    return CH_OK;
+}
+
+// open_newest opens the newest report of the spool.
+static enum ch_status open_newest(struct session *session, int *out_fd)
+{
+    struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
+    enum ch_status status = prepare_spool(session);
+    if (status != CH_OK)
+        return status;
     status = spool_list(&session->spool, &listing);
     if (status == CH_OK && listing.count == 0)
         status = CH_ERR_NOT_FOUND;
@@ -143,12 +152,9 @@ static enum ch_status open_report(struct session *session, const char *argument,
                                strerror(errno));
         return fd >= 0 ? CH_OK : CH_ERR_IO;
     }
-    enum ch_status status =
-        session->spool.folder_fd >= 0 ? CH_OK : session_spool_open(session, SPOOL_READ);
+    enum ch_status status = prepare_spool(session);
     if (status != CH_OK)
         return status;
-    crash_records_take(session);
-    collect_take(session);
     status = find_id(&session->spool, argument, id);
     if (status == CH_OK)
         status = spool_read(&session->spool, id, out_fd);

@@ -29,7 +29,9 @@ static void append_grouped(struct text *out, uint64_t number)
     }
 }
 
-void crash_variable_append_name(const struct crash_variable *variable, struct text *out)
+// append_variable_role appends who is at fault: "`p`, a local of f," or "`item->next`".
+static void append_variable_role(const struct crash_variable *variable,
+                                 struct text *out)
 {
     static const struct {
         const char *role;
@@ -53,7 +55,7 @@ void crash_variable_append_name(const struct crash_variable *variable, struct te
 
 void crash_variable_append(const struct crash_variable *variable, struct text *out)
 {
-    crash_variable_append_name(variable, out);
+    append_variable_role(variable, out);
     text_append_string(out, " is ");
     if (variable->is_number) {
         text_append_string(out, variable->number < 0 ? "-" : "");

@@ -20,10 +20,5 @@ struct crash_variable {
     const char *array; // that array's name
 };
 
-// crash_variable_append_name appends who is at fault: "`p`, a local of f," or
-// "`item->next`".
-void crash_variable_append_name(const struct crash_variable *variable,
-                                struct text *out);
-
 // crash_variable_append appends the clause: "`p`, a local of f, is null".
 void crash_variable_append(const struct crash_variable *variable, struct text *out);

@@ -199,13 +199,6 @@ void own_judge(const struct own_frame *frame, struct own_verdict *out)
     text_deinit(&facts.name);
 }
 
-bool own_reports(const char *function)
-{
-    struct own_verdict verdict;
-    own_judge(&(struct own_frame){ .function = function }, &verdict);
-    return verdict.reports;
-}
-
 // own_word_is compares a word of a name, whose first letter may be a capital.
 static bool own_word_is(const char *word, size_t length, const char *wanted)
 {

@@ -74,9 +74,6 @@ const char *own_extend(const char *rules);
 // own_judge judges a frame.
 void own_judge(const struct own_frame *frame, struct own_verdict *out);
 
-// own_reports is true for a function that reports a failure and is not its place.
-bool own_reports(const char *function);
-
 // own_is_failing is true for a scoped name whose words say that the function only
 // reports a failure. It counts where machinery was called by it.
 bool own_is_failing(const char *scoped_name);

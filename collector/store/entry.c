@@ -103,8 +103,9 @@ static void note_nameless(const json_t *report, const json_t *frame, struct entr
         entry_copy(out->nameless[out->nameless_count++], ENTRY_BUILD_SIZE, id);
 }
 
-// entry_note_nameless notes the frames of every thread of a live report.
-void entry_note_nameless(const json_t *report, struct entry *out)
+// note_nameless_builds lists in out the builds whose debug files would name frames, of
+// a live report in every thread.
+static void note_nameless_builds(const json_t *report, struct entry *out)
 {
     const json_t *crashed = report_crashed_thread(report);
     size_t i;
@@ -171,7 +172,7 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
         return CH_ERR_MALFORMED;
     entry_copy(entry.id, sizeof(entry.id), id);
     write_group(report, &entry);
-    entry_note_nameless(report, &entry);
+    note_nameless_builds(report, &entry);
     entry.revision = report_integer(report, "revision", 0);
     entry.signal = report_integer(crash, "signal", 0);
     const char *time = report_string(report, "time");

@@ -67,9 +67,6 @@ struct entry {
 CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                             struct entry *out);
 
-// entry_note_nameless lists in out the builds whose debug files would name frames.
-void entry_note_nameless(const json_t *report, struct entry *out);
-
 // entry_is_sane is true for an entry whose members have the form that entry_from_report
 // gives them: it came from another process.
 bool entry_is_sane(const struct entry *entry);

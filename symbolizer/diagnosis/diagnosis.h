@@ -39,3 +39,12 @@ bool diagnosis_origin(json_t *report, json_t *crash);
 // (diagnosis_throw.c). It is asked after diagnosis_words, whose stack is the last
 // throw's.
 bool diagnosis_throw(json_t *report, json_t *crash);
+
+// DIAGNOSIS_FRAMES is how many frames from the top of a stack are looked at: a
+// runtime's own are among them.
+enum { DIAGNOSIS_FRAMES = 64 };
+
+// diagnosis_note_culprit sets member key of `to` to the function and line of the first
+// frame from index on that is the program's. False: there is none.
+bool diagnosis_note_culprit(const json_t *report, const json_t *frames, size_t index,
+                            json_t *to, const char *key);

@@ -5,9 +5,8 @@
 #include "report/report_own.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
-// The number of frames from the top of the stack that may be a runtime's own, and that
-// an allocator may have called of its own.
-enum { FRAMES_MAX = 64, ALLOCATOR_FRAMES_MAX = 6 };
+// ALLOCATOR_FRAMES_MAX is how many of its own functions an allocator may have called.
+enum { ALLOCATOR_FRAMES_MAX = 6 };
 
 static const json_t *runtime_frames(const json_t *report)
 {
@@ -32,7 +31,7 @@ static bool is_named(const char *function, const char *name)
 static size_t find_named(const json_t *frames, const char *name)
 {
     size_t found = SIZE_MAX;
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++)
+    for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++)
         if (is_named(frame_function(frames, i), name))
             found = i;
     return found;
@@ -41,23 +40,8 @@ static size_t find_named(const json_t *frames, const char *name)
 // note_raiser adds the first frame of the program's from index on as raised_in.
 static void note_raiser(const json_t *report, json_t *crash, size_t index)
 {
-    static const char *const keys[] = { "function", "file", "line" };
-    const json_t *frames = runtime_frames(report);
-    for (size_t i = index; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
-        const json_t *frame = json_array_get(frames, i);
-        const char *function = frame_function(frames, i);
-        if (function[0] == 0 || strncmp(function, "std::", 5) == 0 ||
-            report_frame_is_system(report, frame))
-            continue;
-        json_t *place = json_object();
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-            json_t *value = json_object_get(frame, keys[k]);
-            if (value != NULL)
-                (void)json_object_set(place, keys[k], value);
-        }
-        (void)json_object_set_new(crash, "raised_in", place);
-        return;
-    }
+    (void)diagnosis_note_culprit(report, runtime_frames(report), index, crash,
+                                 "raised_in");
 }
 
 static void set_word(json_t *crash, const char *key, const char *word)
@@ -131,7 +115,7 @@ static bool name_fortified(const json_t *report, json_t *crash)
 {
     static const char after[] = "_chk";
     const json_t *frames = runtime_frames(report);
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const char *function = frame_function(frames, i);
         size_t size = strlen(function);
         if (strncmp(function, "__", 2) != 0 || size <= 2 + strlen(after) ||

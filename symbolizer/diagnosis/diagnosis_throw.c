@@ -4,24 +4,22 @@
 #include "report/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
-// is_thrower is whether the frame is of the program, and not of a library whose
-// functions throw for it.
-static bool is_thrower(const json_t *report, const json_t *frame)
+// is_culprit is whether the frame is of the program, and not of a library whose
+// functions throw or abort for it.
+static bool is_culprit(const json_t *report, const json_t *frame)
 {
     const char *function = report_string(frame, "function");
-    return function != NULL && strncmp(function, "std::", 5) != 0 &&
+    return function != NULL && function[0] != 0 && strncmp(function, "std::", 5) != 0 &&
            !report_frame_is_system(report, frame);
 }
 
-bool diagnosis_throw(json_t *report, json_t *crash)
+bool diagnosis_note_culprit(const json_t *report, const json_t *frames, size_t index,
+                            json_t *to, const char *key)
 {
     static const char *const keys[] = { "function", "file", "line" };
-    enum { FRAMES_MAX = 64 };
-    json_t *exception = json_object_get(crash, "exception");
-    const json_t *frames = report_frames(exception);
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+    for (size_t i = index; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const json_t *frame = json_array_get(frames, i);
-        if (!is_thrower(report, frame))
+        if (!is_culprit(report, frame))
             continue;
         json_t *place = json_object();
         for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
@@ -29,8 +27,15 @@ bool diagnosis_throw(json_t *report, json_t *crash)
             if (value != NULL)
                 (void)json_object_set(place, keys[k], value);
         }
-        (void)json_object_set_new(exception, "thrown_in", place);
+        (void)json_object_set_new(to, key, place);
         return true;
     }
     return false;
+}
+
+bool diagnosis_throw(json_t *report, json_t *crash)
+{
+    json_t *exception = json_object_get(crash, "exception");
+    return diagnosis_note_culprit(report, report_frames(exception), 0, exception,
+                                  "thrown_in");
 }
