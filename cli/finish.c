@@ -16,6 +16,7 @@
 
 #include "base/bounded_write.h"
 #include "base/clock.h"
+#include "base/large_heap.h"
 #include "cli/attachments.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -133,6 +134,16 @@ static void add_held_values(struct finish *finish, const char *held_fd)
     (void)close(fd);
 }
 
+// expect_tree prepares the heap for the report in fd: for each of its bytes, names and
+// values included, up to TREE_PER_BYTE are allocated here or in a child.
+static void expect_tree(int fd)
+{
+    enum { TREE_PER_BYTE = 96 };
+    struct stat file;
+    if (fstat(fd, &file) == 0 && file.st_size > 0)
+        large_heap_expect((size_t)file.st_size * TREE_PER_BYTE);
+}
+
 static enum ch_status read_raw_report(struct finish *finish)
 {
     struct report_error error = { "" };
@@ -142,6 +153,8 @@ static enum ch_status read_raw_report(struct finish *finish)
         log_failure(finish, "read", spool_why(status));
         return status;
     }
+    if (finish->report == NULL)
+        expect_tree(fd);
     json_decref(finish->report);
     finish->report = NULL;
     status = report_read(fd, &finish->report, &error);
