@@ -3,7 +3,8 @@
 # in the build tree as in an installation, so that they can be used from either.
 include(CMakePackageConfigHelpers)
 
-file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/crashhook/*.h)
+file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/crashhook/*.h
+    ${PROJECT_SOURCE_DIR}/include/crashhook/*.hpp)
 foreach(header ${public_headers})
     get_filename_component(name ${header} NAME)
     configure_file(${header} ${PROJECT_BINARY_DIR}/include/crashhook/${name} COPYONLY)
@@ -23,6 +24,7 @@ function(ch_package_files folder libdir includedir rpath)
         crashhook-backtrace
         crashhook-flight
         crashhook-flight-static
+        crashhook-go
         crashhook-static)
         configure_file(${source}/${name}.pc.in ${folder}/pkgconfig/${name}.pc @ONLY)
     endforeach()

@@ -1,0 +1,3 @@
+module crashhook.invalid/crashhook
+
+go 1.19
