@@ -2,11 +2,15 @@
 #include "agent/daemon.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "agent/finish.h"
 
 // receive_channel waits for the next crash. -1: no process that could crash is left.
 static int receive_channel(int socket)
@@ -48,7 +52,32 @@ static void take_daemon_request(int socket, int channel, int wanted)
     (void)close(channel);
 }
 
-void daemon_serve(int socket, int channel)
+// daemon_await_death waits until the process that made the socket is dead, which may
+// have closed its end before.
+static void daemon_await_death(int socket)
+{
+    enum { DEATH_MS = 5000 };
+    struct ucred maker = { 0 };
+    socklen_t size = sizeof(maker);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0)
+        return;
+    struct pollfd death = { .fd = (int)syscall(SYS_pidfd_open, maker.pid, 0),
+                            .events = POLLIN };
+    if (death.fd >= 0)
+        (void)poll(&death, 1, DEATH_MS);
+}
+
+// daemon_end makes a report of the program if it was killed.
+static void daemon_end(int socket, const struct settings *settings)
+{
+    if (settings->kills != KILLS_NO) {
+        daemon_await_death(socket);
+        finish_sweep(settings->url != NULL ? "upload" : "list");
+    }
+    exit(0);
+}
+
+void daemon_serve(int socket, int channel, const struct settings *settings)
 {
     int received;
     (void)signal(SIGCHLD, SIG_IGN); // so that the kernel reaps the children
@@ -60,5 +89,5 @@ void daemon_serve(int socket, int channel)
         }
         (void)close(received); // after a failed fork, closing tells the handler so
     }
-    exit(0);
+    daemon_end(socket, settings);
 }

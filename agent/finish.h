@@ -37,5 +37,9 @@ bool finish_is_possible(void);
 // finish_exec execs `crashhook finish`. It returns only when that fails.
 void finish_exec(const struct finish *finish);
 
+// finish_sweep becomes `crashhook command`, without output. It returns only if it
+// cannot.
+void finish_sweep(const char *command);
+
 // finish_run runs `crashhook finish` and waits for it, while the process is still held.
 void finish_run(const struct finish *finish);

@@ -31,6 +31,9 @@
 #include "base/standard_files.h"
 #include "report/spool.h"
 
+// KILLED_HELD_MS: the memory of a process that was killed is wanted elsewhere.
+enum { KILLED_HELD_MS = 1000 };
+
 struct agent {
     struct settings settings;
     struct agent_request request;
@@ -150,12 +153,18 @@ static enum setting_hold effective_hold(const struct agent *agent)
     return hold;
 }
 
+static struct trace_report traced;
+
 static bool take_capture(struct agent *agent)
 {
     struct capture *capture = &agent->capture;
     capture->settings = &agent->settings;
     capture->crash = agent->request.live ? NULL : &agent->request.crash;
     capture->held = &agent->held;
+    if (agent->traced && traced.killed) {
+        death_judge(&traced.death);
+        capture->death = &traced.death;
+    }
     capture->watches = agent->request.crash.watches;
     capture->home = agent->settings.sanitize != SETTING_NO ? getenv("HOME") : NULL;
     capture->timings.spawn_us =
@@ -204,8 +213,6 @@ static void let_die(struct agent *agent, struct finish *finish)
     finish_keep(finish, &agent->held);
 }
 
-static struct trace_report traced;
-
 // run_tracer runs the tracer, and returns for each crash in a process of its own.
 static void run_tracer(struct agent *agent, const char *pid)
 {
@@ -224,12 +231,15 @@ int main(int argc, char **argv)
     struct finish finish = { .lock_fd = -1, .held_fd = -1 };
 
     standard_files_hold();
+    settings_read(&agent.settings, get_agent_variable, NULL, NULL);
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
-        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD);
+        daemon_serve(REQUEST_CHANNEL_FD, REQUEST_CHANNEL_FD, &agent.settings);
     if (argc > 2 && strcmp(argv[1], "--trace") == 0)
         run_tracer(&agent, argv[2]);
     settings_read(&agent.settings, get_agent_variable, NULL, NULL);
     agent.log_fd = open_agent_log(&agent.settings);
+    if (agent.traced && traced.killed && agent.settings.timeout_ms > KILLED_HELD_MS)
+        agent.settings.timeout_ms = KILLED_HELD_MS;
     arm_deadline(agent.settings.timeout_ms);
     limit_resources(agent.settings.timeout_ms);
     // Writing past a file size limit that we could not lift is to fail, not to kill us.

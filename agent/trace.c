@@ -207,9 +207,12 @@ void trace_serve(pid_t pid, int channel, const struct settings *settings,
     if (!trace_attach(pid, channel))
         exit(1);
     trace_note_thread(&trace, pid, true);
+    trace_death_begin(&trace);
     for (;;) {
         pid_t next = trace_wait(&trace, &status);
-        if (next < 0 && errno == EINTR)
+        int error = errno;
+        trace_death_look(&trace);
+        if (next < 0 && error == EINTR)
             continue;
         if (next < 0)
             exit(0);

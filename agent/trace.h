@@ -15,12 +15,13 @@
 //
 // trace.c has the loop, trace_signal.c decides about each signal, trace_caught.c tracks
 // signals given to the program's handlers, trace_hold.c has the processes held for a
-// report, trace_exec.c what exec takes from a traced program, trace_control.c the
-// requests to the kernel that all of them make.
+// report, trace_death.c what is killed, trace_exec.c what exec takes from a traced
+// program, trace_control.c the requests to the kernel that all of them make.
 #pragma once
 #include <sys/stat.h>
 
 #include "agent/capture.h"
+#include "agent/death.h"
 #include "agent/request.h"
 #include "base/settings.h"
 
@@ -30,6 +31,8 @@ struct trace_report {
     struct stop stop;           // the threads, held by the tracer
     int memory_fd;              // /proc/PID/mem; -1: it cannot be opened
     struct stat standard_error; // the program's at its start
+    bool killed;                // it is no crash:
+    struct death death;
 };
 
 // trace_serve traces process pid from now on. First it sends our pid to the other end

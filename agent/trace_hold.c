@@ -200,7 +200,7 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
     (void)!stop_traced(&hold.stop, crash->process, crash->tid, TRACE_STOP_BUDGET_MS);
     trace_hear_of_stops(trace->root_ended);
     const struct trace_caught *first =
-        find_first_caught(trace, crash, &crashed, &hold.stop);
+        crash->killed ? NULL : find_first_caught(trace, crash, &crashed, &hold.stop);
     if (first == NULL && crash->only_first) {
         trace_hold_release(trace, &hold);
         return TRACE_GO_ON;
@@ -213,6 +213,8 @@ enum trace_next trace_hold_begin(struct trace *trace, const struct trace_crash *
         trace->out->request.crash.has_vectors =
             stop_registers_vectors(crashed.tid, trace->out->request.crash.vectors);
     note_crash_end(&trace->out->request.crash, crash, first);
+    trace->out->killed = crash->killed;
+    trace->out->request.crash.signal_only = crash->killed;
     if (report_in_child(trace, &hold, &crashed) == TRACE_REPORT)
         return TRACE_REPORT;
     if (hold.reporter < 0)

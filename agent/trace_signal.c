@@ -116,10 +116,21 @@ static bool may_be_own_end(const struct trace *trace, pid_t tid, int signal,
            (timer || info->si_pid == now.own_number);
 }
 
+static void note_asked(struct trace *trace, pid_t tid, int signal)
+{
+    struct trace_dispositions now;
+    siginfo_t info;
+    read_dispositions(tid, &now);
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0)
+        trace_death_asked(trace, now.process, signal, &info);
+}
+
 enum trace_next trace_signal_stop(struct trace *trace, pid_t tid, int signal)
 {
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid, .signal = signal, .dies = true };
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT)
+        note_asked(trace, tid, signal);
     if (!signal_in(trace->settings->signals, signal)) {
         if (may_be_own_end(trace, tid, signal, &crash))
             return trace_hold_begin(trace, &crash);
@@ -230,13 +241,15 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
     struct trace_dispositions now;
     struct trace_crash crash = { .tid = tid };
     if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status) != 0 || status == 0 ||
-        !stop_registers_read(&thread) ||
-        !fill_exit(trace, &thread, (unsigned)status, &crash)) {
+        !stop_registers_read(&thread)) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;
     }
+    bool killed = !fill_exit(trace, &thread, (unsigned)status, &crash);
     read_dispositions(tid, &now);
-    if (was_reported(trace, now.process)) {
+    if (was_reported(trace, now.process) ||
+        (killed && ((status & 0x7f) != SIGKILL ||
+                    !trace_death_fill(trace, now.process, &crash)))) {
         trace_continue(tid, 0);
         return TRACE_GO_ON;
     }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "agent/live/stop.h"
+#include "agent/live/usage.h"
 #include "agent/trace.h"
 
 enum {
@@ -45,6 +46,7 @@ struct trace_crash {
     bool dies;  // the whole process does
     bool exits; // from a handler, with exit_status
     int exit_status;
+    bool killed;     // it is none: trace_report.death tells
     bool only_first; // it is a crash only if a handler is running
 };
 
@@ -84,6 +86,9 @@ struct trace {
     pid_t reported[TRACE_REPORTED]; // the latest reported processes
     size_t reported_count;
     struct trace_report *out;
+    struct usage usage;             // of the root
+    struct death death;             // what would be known of its end
+    uint64_t oom_kills;             // of its cgroup at its start
     uint64_t tids[TRACE_TIDS / 64]; // bit N: thread N is traced
 };
 
@@ -120,6 +125,18 @@ void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info);
 // or could not be called; NULL: none. thread is its present state.
 const struct trace_caught *trace_caught_open(const struct trace *trace,
                                              const struct stopped_thread *thread);
+
+// trace_death_begin begins to look at what the program uses; trace_death_look looks, if
+// it is time.
+void trace_death_begin(struct trace *trace);
+void trace_death_look(struct trace *trace);
+
+// trace_death_asked notes a signal that process is about to receive.
+void trace_death_asked(struct trace *trace, pid_t process, int signal,
+                       const siginfo_t *info);
+
+// trace_death_fill tells of a process that was killed. False: that is not wanted.
+bool trace_death_fill(struct trace *trace, pid_t process, struct trace_crash *out);
 
 // trace_hold_begin holds the process of a crash and starts its reporter. Where that
 // fails, the thread is resumed at once.

@@ -210,6 +210,7 @@ static char **tracer_environment(void)
 static int run_by_trace(const struct options *options)
 {
     char agent[PATH_MAX];
+    ask_for_kills();
     char **kept = tracer_environment();
     const char *chosen = getenv("CRASHHOOK_AGENT");
     if (chosen != NULL)

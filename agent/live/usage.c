@@ -111,6 +111,18 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
     life->samples++;
 }
 
+uint64_t usage_peak(const struct usage *usage)
+{
+    static const char peak[] = "\nVmHWM:";
+    struct text text = { 0 };
+    const char *line = NULL;
+    if (read_process_file(usage->pid, "status", CGROUP_LIMIT_BYTES, &text) == CH_OK)
+        line = strstr(text.bytes, peak);
+    uint64_t kilobytes = line != NULL ? strtoull(line + sizeof(peak) - 1, NULL, 10) : 0;
+    text_deinit(&text);
+    return kilobytes << 10;
+}
+
 uint64_t usage_oom_kills(const struct usage *usage)
 {
     return read_cgroup_number(usage, usage->unified ? "events" : "oom_control",

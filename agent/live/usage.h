@@ -27,5 +27,8 @@ void usage_open(struct usage *out, pid_t pid);
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
                   struct context_life *life);
 
+// usage_peak is the most memory that the process has ever had; 0: it is not known.
+uint64_t usage_peak(const struct usage *usage);
+
 // usage_oom_kills is how many processes of the cgroup the kernel has killed for memory.
 uint64_t usage_oom_kills(const struct usage *usage);

@@ -20,6 +20,8 @@ LIVES = program("lives")
 MEMORY = "/sys/fs/cgroup/memory"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
 KILLS = 1000 if FULL else 60
+HAS_CGROUPS = unittest.skipUnless(os.access(MEMORY + "/memory.limit_in_bytes", os.R_OK),
+                                  "there are no cgroups of version 1")
 
 
 def lives(scene):
@@ -171,10 +173,30 @@ class Kills(unittest.TestCase):
             self.assertEqual(report["crash"]["death"]["keeper"], "none")
             self.assertGreater(report["process"]["memory"][0]["rss_bytes"], 0)
 
-    @needs_root
-    @unittest.skipUnless(os.access(MEMORY + "/memory.limit_in_bytes", os.R_OK),
-                         "there are no cgroups of version 1")
-    def test_a_full_memory_cgroup_is_told_with_its_curve(self):
+    def test_a_waiting_agent_makes_the_report_at_once(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "waits", CRASHHOOK_KILLS="yes", CRASHHOOK_MODE="daemon")
+            process.kill()
+            end(process)
+            deadline = time.monotonic() + 30
+            while not scene.report_paths() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assert_told(scene.reports()[0])
+
+    def test_a_tracer_reads_a_program_that_is_killed_once_more(self):
+        with Scene() as scene:
+            process = run(scene, "waits", "--via", "trace")
+            began = time.monotonic()
+            process.kill()
+            self.assertEqual(end(process), -signal.SIGKILL)
+            self.assertLess(time.monotonic() - began, 10)
+            report = scene.reports()[0]
+            self.assertEqual(report["crash"]["death"]["keeper"], "trace")
+            self.assertIn("main", harness.names_of(harness.crashed_thread(report)))
+            self.assertTrue(report["crash"]["summary"].startswith("Killed by SIGKILL"))
+            self.assertEqual(report["title"], "killed · lives")
+
+    def report_of_a_full_cgroup(self, *options):
         group = os.path.join(MEMORY, f"crashhook-test.{os.getpid()}")
         os.mkdir(group)
         try:
@@ -183,22 +205,42 @@ class Kills(unittest.TestCase):
             with Scene() as scene:
                 entered = f"echo $$ >{group}/cgroup.procs; exec \"$@\""
                 process = start(scene, "/bin/sh", "-c", entered, "sh", harness.CRASHHOOK,
-                                "run", "--", LIVES, "fills", LD_PRELOAD="")
+                                "run", *options, "--", LIVES, "fills", LD_PRELOAD="")
                 self.assertEqual(end(process), -signal.SIGKILL)
                 report = self.only_report(scene)
-            self.assert_told(report)
-            self.assertEqual(report["crash"]["kind"], "out-of-memory")
-            death = report["crash"]["death"]
-            self.assertEqual(death["cause"], "memory-cgroup")
-            self.assertEqual(death["oom_kills"], 1)
-            self.assertLess(abs(death["limit_bytes"] - 60000000), 4096)
-            memory = report["process"]["memory"]
-            self.assertGreater(len(memory), 3)
-            self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
-            self.assertGreater(memory[-1]["rss_bytes"], 40 << 20)
-            self.assertIn("its memory cgroup is full (limit 57 MB)", report["crash"]["summary"])
         finally:
-            os.rmdir(group)
+            while True:  # until the last process has left
+                try:
+                    os.rmdir(group)
+                    break
+                except OSError:
+                    time.sleep(0.01)
+        self.assertEqual(report["crash"]["kind"], "out-of-memory")
+        death = report["crash"]["death"]
+        self.assertEqual(death["cause"], "memory-cgroup")
+        self.assertEqual(death["oom_kills"], 1)
+        self.assertLess(abs(death["limit_bytes"] - 60000000), 4096)
+        memory = report["process"]["memory"]
+        self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
+        self.assertGreater(memory[-1]["rss_bytes"], 40 << 20)
+        self.assertIn("its memory cgroup is full (limit 57 MB)", report["crash"]["summary"])
+        return report
+
+    @needs_root
+    @HAS_CGROUPS
+    def test_a_full_memory_cgroup_is_told_with_its_curve(self):
+        report = self.report_of_a_full_cgroup()
+        self.assert_told(report)
+        self.assertGreater(len(report["process"]["memory"]), 3)
+
+    @needs_root
+    @HAS_CGROUPS
+    def test_a_tracer_tells_where_a_memory_cgroup_was_full(self):
+        report = self.report_of_a_full_cgroup("--via", "trace")
+        # What makes the report is in that cgroup too, and waits until the kernel has taken
+        # memory from the process, its stack maybe.
+        self.assertTrue(harness.crashed_thread(report)["registers"])
+        self.assertTrue(harness.names_of(harness.crashed_thread(report)))
 
     def test_every_kill_at_a_random_moment_is_one_report(self):
         print(f"{KILLS} kills, seed {SEED}")
