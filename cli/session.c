@@ -102,8 +102,9 @@ void session_extend_own(const struct options *options)
     const char *rules = get_setting((void *)(uintptr_t)options, "CRASHHOOK_OWN");
     const char *wrong = rules != NULL ? own_extend(rules) : NULL;
     if (wrong != NULL)
-        (void)command_fail("CRASHHOOK_OWN: '%s' is not a rule, or there are too many; "
-                           "it and those after it are not used",
+        (void)command_fail("CRASHHOOK_OWN: '%s' is not a rule, or its file cannot be "
+                           "read, or there are too many; it and those after it are "
+                           "not used",
                            wrong);
 }
 

@@ -102,7 +102,9 @@ static const char *read_collector_limits(const struct options *options,
     if (*end != 0 || end == workers || collector->workers > NAMING_WORKERS_MAX)
         return "--workers is not a number from 0 to 16";
     if (options->own != NULL && own_extend(options->own) != NULL)
-        return "--own has a word that is no pattern, or too many";
+        return "--own has a word that is no pattern, or too many, or a file that "
+               "cannot be"
+               " read";
     return NULL;
 }
 

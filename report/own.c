@@ -2,17 +2,36 @@
 #include "report/own.h"
 
 #include <ctype.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "report/scoped_name.h"
 
-enum { USER_RULES = 128, USER_BYTES = 8192 };
+enum {
+    USER_RULES = 128,
+    USER_BYTES = 8192,
+    BUILD_DIGITS = 16,
+    BUILDS_BYTES = 1 << 30, // of a file that lists builds
+};
+
+// own_builds is a sorted list of build IDs, of each the first BUILD_DIGITS digits: that
+// two builds share these does not happen by chance.
+struct own_builds {
+    uint64_t *starts;
+    size_t count;
+    size_t capacity;
+};
 
 // own_user_rule is a rule of CRASHHOOK_OWN or --own; any: of images and sources.
 struct own_user_rule {
     struct own_rule rule;
+    struct own_builds builds; // of OWN_BUILDS
     bool own;
     bool any;
 };
@@ -26,11 +45,17 @@ static struct {
 } own_user;
 
 static const char *const own_kind_words[OWN_KINDS] = {
-    [OWN_IMAGE] = "image",         [OWN_PACKAGE] = "package",
-    [OWN_BUILD] = "build",         [OWN_SOURCE] = "source",
-    [OWN_NAMESPACE] = "namespace", [OWN_RUST] = "namespace",
-    [OWN_FUNCTION] = "function",   [OWN_REPORTS] = "reports",
-    [OWN_STARTS] = "starts",       [OWN_INTERPRETER] = "interpreter",
+    [OWN_IMAGE] = "image",
+    [OWN_PACKAGE] = "package",
+    [OWN_BUILD] = "build",
+    [OWN_BUILDS] = "builds",
+    [OWN_SOURCE] = "source",
+    [OWN_NAMESPACE] = "namespace",
+    [OWN_RUST] = "namespace",
+    [OWN_FUNCTION] = "function",
+    [OWN_REPORTS] = "reports",
+    [OWN_STARTS] = "starts",
+    [OWN_INTERPRETER] = "interpreter",
 };
 
 bool own_matches(const char *pattern, const char *text, size_t length)
@@ -130,6 +155,7 @@ static bool own_rule_matches(const struct own_rule *rule, const struct own_facts
                own_matches(rule->pattern, facts->name.bytes, facts->name.size);
     case OWN_INTERPRETER:
         return own_interpreter_matches(rule->pattern, frame);
+    case OWN_BUILDS: // of users alone
     case OWN_KINDS:
         break;
     }
@@ -145,11 +171,46 @@ static void own_decide(struct own_verdict *out, const struct own_rule *rule, boo
                    own_kind_words[rule->kind], rule->pattern);
 }
 
+// own_build_start reads the first digits of a build ID; false: it has fewer.
+static bool own_build_start(const char *id, size_t length, uint64_t *out)
+{
+    char digits[BUILD_DIGITS + 1] = "";
+    if (length < BUILD_DIGITS)
+        return false;
+    memcpy(digits, id, BUILD_DIGITS);
+    if (strspn(digits, "0123456789abcdefABCDEF") != BUILD_DIGITS)
+        return false;
+    *out = strtoull(digits, NULL, 16);
+    return true;
+}
+
+static int by_build_start(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// own_builds_match: a program of the distribution is still its own program.
+static bool own_builds_match(const struct own_user_rule *user,
+                             const struct own_frame *frame)
+{
+    uint64_t start = 0;
+    if (user->rule.kind != OWN_BUILDS || frame->build_id == NULL ||
+        (frame->executable && !user->own) ||
+        !own_build_start(frame->build_id, strlen(frame->build_id), &start))
+        return false;
+    return user->builds.count != 0 &&
+           bsearch(&start, user->builds.starts, user->builds.count, sizeof(start),
+                   by_build_start) != NULL;
+}
+
 static bool own_judge_by_user(const struct own_facts *facts, struct own_verdict *out)
 {
     for (size_t i = 0; i < own_user.count; i++) {
         struct own_user_rule user = own_user.rules[i];
-        bool matches = own_rule_matches(&user.rule, facts);
+        bool matches = own_rule_matches(&user.rule, facts) ||
+                       own_builds_match(&user, facts->frame);
         if (!matches && user.any) {
             user.rule.kind = OWN_SOURCE;
             matches = own_rule_matches(&user.rule, facts);
@@ -171,13 +232,20 @@ static const int own_rank[OWN_KINDS] = {
     [OWN_FUNCTION] = 8, [OWN_INTERPRETER] = 9,
 };
 
-// own_find_rule is the first rule that matches of the first kind that has one, or NULL.
-static const struct own_rule *own_find_rule(const struct own_facts *facts)
+static bool own_same_package(const struct own_frame *frame)
 {
-    const struct own_rule *best = NULL;
+    return frame->package != NULL && frame->program_package != NULL &&
+           strcmp(frame->package, frame->program_package) == 0;
+}
+
+// own_find_rule is the first rule that matches of the first kind that has one, or best.
+static const struct own_rule *own_find_rule(const struct own_facts *facts,
+                                            const struct own_rule *best)
+{
+    const bool home = facts->frame->executable || own_same_package(facts->frame);
     for (size_t i = 0; i < own_rules_count; i++) {
         const struct own_rule *rule = &own_rules[i];
-        bool skipped = rule->kind == OWN_IMAGE && facts->frame->executable;
+        bool skipped = rule->kind == OWN_IMAGE && home;
         if (!skipped && (best == NULL || own_rank[rule->kind] < own_rank[best->kind]) &&
             own_rule_matches(rule, facts))
             best = rule;
@@ -191,9 +259,14 @@ void own_judge(const struct own_frame *frame, struct own_verdict *out)
     *out = (struct own_verdict){ .own = true };
     if (frame->function != NULL)
         scoped_name(frame->function, &facts.name);
+    const struct own_rule package = { OWN_PACKAGE, frame->package };
     const struct own_rule *rule = NULL;
-    if (!own_judge_by_user(&facts, out))
-        rule = own_find_rule(&facts);
+    if (frame->package != NULL && !own_same_package(frame))
+        rule = &package;
+    if (own_judge_by_user(&facts, out))
+        rule = NULL;
+    else
+        rule = own_find_rule(&facts, rule);
     if (rule != NULL)
         own_decide(out, rule, false);
     text_deinit(&facts.name);
@@ -252,6 +325,64 @@ static bool own_read_kind(const char **word, struct own_user_rule *rule)
     return false;
 }
 
+static bool own_add_build(struct own_builds *builds, const char *word, size_t length)
+{
+    uint64_t start;
+    if (!own_build_start(word, length, &start))
+        return true; // a path, a package
+    if (!array_reserve(&builds->starts, &builds->capacity, builds->count,
+                       sizeof(builds->starts[0])))
+        return false;
+    builds->starts[builds->count++] = start;
+    return true;
+}
+
+// own_read_line takes the build IDs of a line: all of a field Build-Ids, none of
+// another field, and of a line that is no field the first word.
+static bool own_read_line(struct own_builds *builds, const char *line, size_t length)
+{
+    static const char field[] = "Build-Ids:";
+    const char *end = line + length;
+    bool all =
+        length >= sizeof(field) - 1 && memcmp(line, field, sizeof(field) - 1) == 0;
+    const char *word = all ? line + sizeof(field) - 1 : line;
+    bool more = true;
+    while (more && word < end) {
+        size_t size = 0;
+        while (word + size < end && !isspace((unsigned char)word[size]))
+            size++;
+        if (size != 0 && !own_add_build(builds, word, size))
+            return false;
+        more = all || size == 0;
+        word += size + 1;
+    }
+    return true;
+}
+
+// own_read_builds reads a file that lists builds.
+static bool own_read_builds(const char *path, struct own_builds *out)
+{
+    CH_CLEANUP(text_deinit) struct text bytes = { 0 };
+    CH_CLEANUP(file_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct own_builds builds = { 0 };
+    if (fd < 0 || text_read(&bytes, fd, BUILDS_BYTES) != CH_OK)
+        return false;
+    for (size_t at = 0; at < bytes.size;) {
+        const char *line = bytes.bytes + at;
+        const char *end = memchr(line, '\n', bytes.size - at);
+        size_t length = end != NULL ? (size_t)(end - line) : bytes.size - at;
+        if (!own_read_line(&builds, line, length)) {
+            free(builds.starts);
+            return false;
+        }
+        at += length + 1;
+    }
+    if (builds.count != 0)
+        qsort(builds.starts, builds.count, sizeof(builds.starts[0]), by_build_start);
+    *out = builds;
+    return true;
+}
+
 static bool own_add_user_rule(const char *word)
 {
     struct own_user_rule rule = { .own = word[0] != '!' };
@@ -264,6 +395,9 @@ static bool own_add_user_rule(const char *word)
     }
     size_t size = strlen(word) + 1;
     if (size == 1 || own_user.count == USER_RULES || size > USER_BYTES - own_user.size)
+        return false;
+    if (rule.rule.kind == OWN_BUILDS && !rule.any &&
+        !own_read_builds(word, &rule.builds))
         return false;
     rule.rule.pattern = memcpy(own_user.bytes + own_user.size, word, size);
     own_user.size += size;

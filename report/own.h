@@ -12,9 +12,12 @@
 //   acme::                a namespace of its own
 //   !boost::  !*/vendor/* not its own
 //   image:, source:, namespace:, function:, package:, build:   says what is meant
+//   !builds:/etc/x        builds that a file lists: IDs, one a line, or the Build-Ids
+//                         of a distribution's index of debug packages
 //
 // A user's rule comes before the table's, the first that matches decides. A program's
-// executable is its own wherever it is installed.
+// executable is its own wherever it is installed, and so are images whose package notes
+// name its package; those of another package are not.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +27,7 @@ enum own_kind {
     OWN_IMAGE,       // the image's path
     OWN_PACKAGE,     // its package note
     OWN_BUILD,       // its build ID
+    OWN_BUILDS,      // the same, in a list that a file holds: the pattern is its path
     OWN_SOURCE,      // the source file
     OWN_NAMESPACE,   // the first components of the function's scoped name
     OWN_RUST,        // the same, of Rust alone: C++ programs have a `core::` too
@@ -50,7 +54,8 @@ extern const char *const own_failing_words[];
 // own_frame is what is known of a frame; all members may be NULL.
 struct own_frame {
     const char *image;
-    const char *package;
+    const char *package;         // of the image
+    const char *program_package; // of the executable
     const char *build_id;
     const char *function; // demangled
     const char *raw_name;

@@ -14,6 +14,23 @@ static bool is_executable(const json_t *report, const char *path)
     return path != NULL && executable != NULL && strcmp(path, executable) == 0;
 }
 
+static const char *package_name(const json_t *image)
+{
+    return report_string(json_object_get(image, "package"), "name");
+}
+
+// program_package is the package of the executable, or NULL.
+static const char *program_package(const json_t *report)
+{
+    const json_t *images = json_object_get(report, "images");
+    for (size_t i = 0; i < json_array_size(images); i++) {
+        const json_t *image = json_array_get(images, i);
+        if (is_executable(report, report_string(image, "path")))
+            return package_name(image);
+    }
+    return NULL;
+}
+
 void report_own_judge(const json_t *report, const json_t *frame,
                       struct own_verdict *out)
 {
@@ -23,7 +40,8 @@ void report_own_judge(const json_t *report, const json_t *frame,
     const char *rule = report_string(frame, "rule");
     const struct own_frame facts = {
         .image = path != NULL ? path : report_string(image, "name"),
-        .package = report_string(json_object_get(image, "package"), "name"),
+        .package = package_name(image),
+        .program_package = package_name(image) != NULL ? program_package(report) : NULL,
         .build_id = report_string(image, "build_id"),
         .function = report_string(frame, "function"),
         .raw_name = report_string(frame, "raw_name"),

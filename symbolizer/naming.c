@@ -11,6 +11,7 @@
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
+#include "symbolizer/names/image_package.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/report_frames.h"
 
@@ -339,6 +340,26 @@ static enum ch_status write_place_names(const struct naming *naming,
                                                                     : CH_ERR_NO_MEMORY;
 }
 
+// write_packages adds the packages of the images that have frames.
+static void write_packages(const struct naming *naming, json_t *report)
+{
+    json_t *images = json_object_get(report, "images");
+    uint32_t before = REPORT_NO_IMAGE;
+    for (size_t i = 0; i < naming->lookup_count; i++) {
+        uint32_t index = naming->lookups[i].place.image;
+        json_t *image = json_array_get(images, index);
+        if (index >= naming->images.count || index == before || image == NULL)
+            continue;
+        char buffers[2][PATH_MAX];
+        const struct report_image *from = &naming->images.items[index];
+        json_t *package = image_package_read(
+            symbolizer_options_path(naming->options, from->path, buffers), &from->id);
+        if (package != NULL)
+            (void)json_object_set_new(image, "package", package);
+        before = index;
+    }
+}
+
 enum ch_status naming_write(struct naming *naming, json_t *report)
 {
     enum ch_status status = CH_OK;
@@ -348,6 +369,8 @@ enum ch_status naming_write(struct naming *naming, json_t *report)
     if (status == CH_OK && naming->images.listed != NULL &&
         json_object_set(report, "images", naming->images.listed) != 0)
         status = CH_ERR_NO_MEMORY;
+    if (status == CH_OK)
+        write_packages(naming, report);
     if (status == CH_OK)
         status = flight_names_write(report);
     if (status == CH_OK &&

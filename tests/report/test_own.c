@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/own.h"
 
+#include <stdio.h>
+
+#include "support/folder.h"
 #include "support/test.h"
 
 static struct own_verdict judge(const struct own_frame *frame)
@@ -127,6 +130,58 @@ static void a_pattern_may_have_several_stars(void **state)
     assert_false(own_matches("a*a", "a", 1));
 }
 
+static void an_image_of_the_programs_package_is_own_wherever_it_is(void **state)
+{
+    (void)state;
+    struct own_frame frame = { .image = "/usr/lib64/shop/libshop.so.1",
+                               .function = "shop::total(int)",
+                               .package = "shop",
+                               .program_package = "shop" };
+    assert_true(judge(&frame).own);
+    frame.function = "std::vector<int>::at(unsigned long)";
+    expect_rule(&frame, "namespace std::");
+    frame.function = "shop::total(int)";
+    frame.image = "/opt/shop/libz.so.1";
+    frame.package = "zlib";
+    expect_rule(&frame, "package zlib");
+    frame.program_package = NULL; // built here
+    expect_rule(&frame, "package zlib");
+}
+
+static void builds_that_a_file_lists_are_told_by_their_ids(void **state)
+{
+    struct folder *folder = *state;
+    char rules[512];
+    const char *path = folder_path(folder, "builds");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("Package: libz1-dbgsym\n"
+          "Build-Ids: 1111111111111111aa 2222222222222222bb\n"
+          "SHA256: 3333333333333333cc\n\n"
+          "4444444444444444dd /usr/lib/libold.so 5555555555555555ee\n"
+          "short\n",
+          file);
+    fclose(file);
+    (void)snprintf(rules, sizeof(rules), "!builds:%s", path);
+    assert_null(own_extend(rules));
+    static const char *const listed[] = { "1111111111111111aa", "2222222222222222bb",
+                                          "4444444444444444dd" };
+    static const char *const others[] = { "3333333333333333cc", "5555555555555555ee",
+                                          "1111", "" };
+    for (size_t i = 0; i < 3; i++) {
+        struct own_frame frame = { .image = "/opt/x.so", .build_id = listed[i] };
+        assert_false(judge(&frame).own);
+        assert_memory_equal(judge(&frame).rule, "builds ", 7);
+        frame.executable = true;
+        assert_true(judge(&frame).own);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(
+            judge(&(struct own_frame){ .image = "/opt/x.so", .build_id = others[i] })
+                .own);
+    assert_string_equal(own_extend("!builds:/nonexistent"), "!builds:/nonexistent");
+}
+
 // The last test: rules of the user stay for the rest of the process.
 static void rules_of_the_user_come_before_the_table(void **state)
 {
@@ -157,6 +212,9 @@ int main(void)
         cmocka_unit_test(functions_that_report_are_told_from_others),
         cmocka_unit_test(helpers_are_told_by_their_words),
         cmocka_unit_test(a_pattern_may_have_several_stars),
+        cmocka_unit_test(an_image_of_the_programs_package_is_own_wherever_it_is),
+        cmocka_unit_test_setup_teardown(builds_that_a_file_lists_are_told_by_their_ids,
+                                        folder_setup, folder_teardown),
         cmocka_unit_test(rules_of_the_user_come_before_the_table),
     };
     return cmocka_run_group_tests_name("report/own", tests, NULL, NULL);
