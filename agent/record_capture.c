@@ -244,6 +244,11 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
     capture->gone = true;
     if (process == NULL)
         return;
+    if (process->executable.size == 0) { // it ended before its keeper looked
+        text_deinit(&process->executable);
+        process->executable = kept->executable;
+        kept->executable = (struct text){ 0 };
+    }
     facts_deinit_process(kept);
     *kept = *process;
     kept->rss_bytes = 0; // of some moment; the samples tell

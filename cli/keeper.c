@@ -16,9 +16,11 @@
 // A program that fills its memory at once is looked at often at its start.
 enum { FIRST_PAUSE_MS = 8, PAUSE_MS = 1000 };
 
-void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid)
+void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid,
+                  const char *const *arguments)
 {
     *keeper = (struct keeper){ .session = session,
+                               .arguments = arguments,
                                .pause_ms = FIRST_PAUSE_MS,
                                .life_fd = -1,
                                .death = { .pid = pid,
@@ -106,11 +108,14 @@ void keeper_look_last(struct keeper *keeper)
     if (prlimit(keeper->death.pid, RLIMIT_CPU, NULL, &limit) == 0 &&
         limit.rlim_max != RLIM_INFINITY)
         keeper->death.cpu_limit_s = limit.rlim_max;
-    if (keeper->process.start_ticks == 0) {
-        // It ended before the first look.
-        facts_deinit_process(&keeper->process);
-        facts_read_process(&keeper->process, keeper->death.pid, keeper->death.pid);
-    }
+    if (keeper->process.arguments.size != 0)
+        return;
+    // It ended before it was looked at as the program.
+    facts_deinit_process(&keeper->process);
+    facts_read_process(&keeper->process, keeper->death.pid, keeper->death.pid);
+    for (size_t i = 0; keeper->arguments[i] != NULL; i++)
+        text_append(&keeper->process.arguments, keeper->arguments[i],
+                    strlen(keeper->arguments[i]) + 1);
 }
 
 static uint64_t time_ms(const struct timeval *time)

@@ -19,6 +19,7 @@
 
 struct keeper {
     const struct session *session;
+    const char *const *arguments;
     struct usage usage;
     struct death death;
     struct process_facts process;
@@ -28,8 +29,10 @@ struct keeper {
     int life_fd;        // -1: there is none, or not yet
 };
 
-// keeper_begin begins to keep process pid.
-void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid);
+// keeper_begin begins to keep process pid, which becomes the program of these
+// arguments; they must outlive the keeper.
+void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid,
+                  const char *const *arguments);
 
 // keeper_left is how long the caller may wait until keeper_look, which returns at once
 // when it is too early.

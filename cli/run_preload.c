@@ -243,7 +243,7 @@ int run_preloaded(const char **arguments, const struct session *session)
     int why = 0;
     if (start_program(arguments, &program) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
-    keeper_begin(&program.keeper, session, program.pid);
+    keeper_begin(&program.keeper, session, program.pid, arguments);
     await_program(&program);
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     (void)close(program.failure_fd);
