@@ -60,7 +60,7 @@ class LargeReports(unittest.TestCase):
                 done = subprocess.run(
                     finish if command == "finish" else spool.command(), check=False,
                     env={**kept, "CRASHHOOK_URL": server.url, "CRASHHOOK_LOG": "stderr",
-                         "CRASHHOOK_TIMEOUT": "60s", "CRASHHOOK_PRINT": "no",
+                         "CRASHHOOK_TIMEOUT": "10m", "CRASHHOOK_PRINT": "no",
                          "no_proxy": "127.0.0.1"},
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
