@@ -29,10 +29,13 @@ static const struct {
     { "library", doctor_library, 0 },
     { "agent", doctor_agent, 0 },
     { "spool", doctor_spool, 0 },
+    { "container", doctor_container, 0 },
     { "user", doctor_user, offsetof(struct doctor, user) },
     { "targets", doctor_targets, 0 },
     { "core dumps", doctor_core, 0 },
     { "program", doctor_program, offsetof(struct doctor, program) },
+    { "package", doctor_package, offsetof(struct doctor, package) },
+    { "process", doctor_process, offsetof(struct doctor, pid) },
     { "test crash", doctor_crash, 0 },
 };
 
@@ -192,7 +195,10 @@ static int run_doctor(const struct options *options)
     struct render_style style = render_style_for(stdout, PRESET_AUTO);
     struct doctor doctor = { .session = &session,
                              .program = options->arguments[0],
-                             .user = options_value(options, "user") };
+                             .user = options_value(options, "user"),
+                             .pid = options_value(options, "pid"),
+                             .package = options_value(options, "package"),
+                             .kernel_log = options_value(options, "kernel-log") };
     struct doctor_print print = { .pen = { .to = stdout, .colour = style.colour },
                                   .fixes = options_given(options, "fix") };
     if (doctor.program != NULL && strcmp(doctor.program, TEST_CRASH) == 0)
@@ -212,6 +218,9 @@ static const struct option doctor_options[] = {
     { "spool", "DIR", "the spool to check", 0 },
     { "url", "URL", "the targets to check", 0 },
     { "user", "NAME", "the user that a service becomes after its start", 0 },
+    { "pid", "PID", "a process that lives, or one that left no report", 0 },
+    { "package", "NAME", "a package of Debian's, whose programs to check", 0 },
+    { "kernel-log", "FILE", "records of /dev/kmsg, in place of it", 0 },
     { "fix", NULL, "print the commands that put right what can be", 0 },
     { "json", NULL, "print what was found as JSON", 0 },
     { 0 },

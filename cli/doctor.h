@@ -21,8 +21,11 @@ enum doctor_verdict {
 
 struct doctor {
     struct session *session;
-    const char *program; // program to check; NULL: none
-    const char *user;    // user that a service becomes; NULL: none
+    const char *program;    // program to check; NULL: none
+    const char *user;       // user that a service becomes; NULL: none
+    const char *pid;        // process to look at, or that left no report; NULL: none
+    const char *package;    // package whose programs to check; NULL: none
+    const char *kernel_log; // file in place of /dev/kmsg; NULL: none
 };
 
 // doctor_finding is what a check found.
@@ -64,6 +67,16 @@ doctor_check_fn doctor_core;
 
 // doctor_program says what kind of program it is, and how `crashhook run` watches it.
 doctor_check_fn doctor_program;
+
+// doctor_container says what a container that this runs in does to reports.
+doctor_check_fn doctor_container;
+
+// doctor_package says how the programs of a package of Debian's would be watched.
+doctor_check_fn doctor_package;
+
+// doctor_process says what would stop a report of a process that lives, and, from the
+// spool, the kernel's log and the agent's, why there is none of one that has died.
+doctor_check_fn doctor_process;
 
 // doctor_crash crashes a program under `crashhook run` and looks for its report.
 doctor_check_fn doctor_crash;

@@ -357,6 +357,108 @@ class Variables(Doctor):
         self.assertIn("CRASHHOOK_LIMIT='many' is not understood", text)
 
 
+class Processes(Doctor):
+    FAULT = ("6,1207,88000000,-;shop[{pid}]: segfault at 0 ip 0000563c sp 00007ffc error 6 in "
+             "shop[563c+1000]\n")
+    KILLED = "3,1208,99000000,-;Out of memory: Killed process {pid} (shop) total-vm:65536kB\n"
+    GONE = 4194303  # PIDs end before it
+
+    def process(self, scene, pid, *arguments, **variables):
+        return self.found(scene, "--pid", str(pid), *arguments, **variables)["process"]
+
+    def kernel_log(self, scene, *lines):
+        path = os.path.join(scene.folder, "kmsg")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line.format(pid=self.GONE) for line in lines))
+        return "--kernel-log", path
+
+    def waiting(self, **variables):
+        process = subprocess.Popen(["sh", "-c", "echo up; read line"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"],
+                                                                "HOME": "/", **variables})
+        self.addCleanup(process.communicate)
+        process.stdout.readline()
+        return process.pid
+
+    @unittest.skipIf(cli_scene.SANITIZED, "the handler is preloaded into a plain program")
+    def test_a_process_that_holds_the_handler_is_told_with_where_its_reports_go(self):
+        library = os.path.join(BUILD, "lib", "libcrashhook.so")
+        with Scene() as scene:
+            pid = self.waiting(LD_PRELOAD=library, CRASHHOOK_SPOOL=scene.spool)
+            verdict, text, _ = self.process(scene, pid)
+            self.assertEqual(verdict, "ok", text)
+            self.assertIn("holds the handler; its reports go to " + scene.spool, text)
+            pid = self.waiting(LD_PRELOAD=library, CRASHHOOK_ENABLE="no")
+            verdict, text, _ = self.process(scene, pid)
+            self.assertEqual(verdict, "trouble", text)
+            self.assertIn("CRASHHOOK_ENABLE=no", text)
+
+    def test_a_process_without_the_handler_is_trouble(self):
+        with Scene() as scene:
+            pid = self.waiting()
+            verdict, text, _ = self.process(scene, pid)
+            self.assertEqual(verdict, "trouble", text)
+            self.assertIn(f"`crashhook attach {pid}`", text)
+
+    def test_of_a_process_that_left_a_report_that_is_named(self):
+        with Scene() as scene:
+            identity = scene.add(1, process={"pid": self.GONE, "executable": "/bin/shop"})
+            scene.add(2)
+            verdict, text, _ = self.process(scene, self.GONE)
+            self.assertEqual((verdict, text),
+                             ("ok", f"process {self.GONE} was reported: crashhook show {identity}"))
+
+    def test_why_there_is_no_report_is_told_from_the_kernels_log(self):
+        with Scene() as scene:
+            fault = self.kernel_log(scene, "6,1,2,-;other[1]: segfault at 1\n", self.FAULT)
+            verdict, text, fix = self.process(scene, self.GONE, *fault)
+            self.assertEqual(verdict, "trouble")
+            self.assertIn("has no report of it; the kernel says: ", text)
+            self.assertIn(f"Z shop[{self.GONE}]: segfault at 0", text)
+            self.assertIn("crashhook-core-pattern install", fix[0])
+            killed = self.kernel_log(scene, self.FAULT, self.KILLED)
+            verdict, text, fix = self.process(scene, self.GONE, *killed)
+            self.assertIn("Out of memory: Killed process", text)
+            self.assertIn("but `crashhook run` does", text)
+            self.assertEqual(fix, [])
+
+    def test_what_the_kernel_did_not_log_and_the_agent_did_is_told(self):
+        with Scene() as scene:
+            log = os.path.join(scene.folder, "log")
+            with open(log, "w", encoding="ascii") as file:
+                file.write(f"cannot stop process 12: No\ncannot stop process {self.GONE}: Gone\n")
+            nothing = self.kernel_log(scene)
+            _, text, _ = self.process(scene, self.GONE, *nothing, CRASHHOOK_LOG=log)
+            self.assertIn("the kernel logged no fault of it", text)
+            self.assertTrue(text.endswith(f"says: cannot stop process {self.GONE}: Gone"), text)
+            _, text, _ = self.process(scene, self.GONE, *nothing)
+            self.assertIn("set CRASHHOOK_LOG=FILE", text)
+
+    def test_what_is_no_number_is_trouble(self):
+        with Scene() as scene:
+            for word in ("", "0", "-1", "12x", "99999999999"):
+                self.assertIn("is no process's number", self.process(scene, word)[1])
+
+
+class Places(Doctor):
+    @unittest.skipUnless(os.path.isdir("/var/lib/dpkg/info"), "there is no dpkg")
+    def test_the_programs_of_a_package_are_counted(self):
+        with Scene() as scene:
+            verdict, text, _ = self.found(scene, "--package", "coreutils")["package"]
+            self.assertEqual(verdict, "ok", text)
+            self.assertRegex(text, r"preloaded into [1-9]\d+ of its programs and 0 are traced")
+            for name in ("no-such-package", "../../../etc/passwd"):
+                verdict, text, _ = self.found(scene, "--package", name)["package"]
+                self.assertEqual(verdict, "trouble")
+                self.assertIn("is no installed package", text)
+
+    def test_a_container_is_told(self):
+        with Scene() as scene:
+            for kind in ("lxc", "oci"):
+                _, text, _ = self.found(scene, container=kind)["container"]
+                self.assertFalse(text.startswith("this is none"), text)
+
+
 class Printing(Doctor):
     def test_fix_prints_the_commands_alone_below_what_they_are_for(self):
         with Scene() as scene:

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/images/read_file.h"
+#include "cli/doctor.h"
+#include "cli/program_kind.h"
+#include "cli/run_program.h"
+
+enum { LIST_MAX_BYTES = 4 << 20, PATH_SIZE = 512, NAMED_MAX = 5 };
+
+// package_ways counts a package's programs by how each would be watched.
+struct package_ways {
+    size_t preloaded, traced, unwatched, linked;
+    struct text unwatched_names;
+    size_t named;
+};
+
+// read_package_list reads the files of a package of Debian's: those of one for several
+// architectures are under a name with the architecture.
+static bool read_package_list(const char *package, struct text *out)
+{
+    static const char *const suffixes[] = { "", ":amd64", ":arm64" };
+    char path[PATH_SIZE];
+    if (strchr(package, '/') != NULL)
+        return false;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        int length = snprintf(path, sizeof(path), "/var/lib/dpkg/info/%s%s.list",
+                              package, suffixes[i]);
+        if (length > 0 && (size_t)length < sizeof(path) &&
+            read_file(path, LIST_MAX_BYTES, out) == CH_OK)
+            return true;
+    }
+    return false;
+}
+
+static bool is_program_file(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+           (file.st_mode & S_IXUSR) != 0 && strstr(path, ".so") == NULL;
+}
+
+static void count_package_program(const char *path, struct package_ways *ways)
+{
+    struct program program;
+    if (!is_program_file(path))
+        return;
+    program_look(path, &program);
+    if (program.kind == PROGRAM_UNKNOWN)
+        return;
+    enum run_way way = run_way_of(&program);
+    ways->linked += program.kind == PROGRAM_HAS_HANDLER;
+    ways->preloaded += program.kind != PROGRAM_HAS_HANDLER && way == RUN_WAY_PRELOAD;
+    ways->traced += program.kind != PROGRAM_HAS_HANDLER && way == RUN_WAY_TRACE;
+    ways->unwatched += way == RUN_WAY_UNWATCHED;
+    if (way == RUN_WAY_UNWATCHED && ways->named++ < NAMED_MAX)
+        text_appendf(&ways->unwatched_names, " %s", path);
+}
+
+enum doctor_verdict doctor_package(struct doctor *doctor, struct doctor_finding *out)
+{
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    struct package_ways ways = { 0 };
+    if (!read_package_list(doctor->package, &list)) {
+        text_appendf(&out->line, "'%s' is no installed package of dpkg's",
+                     doctor->package);
+        return DOCTOR_TROUBLE;
+    }
+    for (char *at = list.bytes; at != NULL && *at != 0;) {
+        char *end = strchr(at, '\n');
+        if (end != NULL)
+            *end = 0;
+        count_package_program(at, &ways);
+        at = end != NULL ? end + 1 : NULL;
+    }
+    text_appendf(&out->line,
+                 "%s: under `crashhook run` the handler is preloaded into %zu of its "
+                 "programs and %zu are traced; %zu hold it",
+                 doctor->package, ways.preloaded, ways.traced, ways.linked);
+    if (ways.unwatched != 0)
+        text_appendf(&out->line, "; %zu gain privileges and are left unwatched:%s%s",
+                     ways.unwatched,
+                     ways.unwatched_names.size != 0 ? ways.unwatched_names.bytes : "",
+                     ways.named > NAMED_MAX ? " ..." : "");
+    text_deinit(&ways.unwatched_names);
+    if (ways.unwatched == 0)
+        return DOCTOR_FINE;
+    text_append_string(&out->fix, "crashhook-core-pattern install "
+                                  "# their cores are reported by the kernel's way\n");
+    return DOCTOR_NOTE;
+}
