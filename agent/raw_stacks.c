@@ -70,10 +70,11 @@ static void raw_index_add(struct raw_index *index, uint64_t hash, size_t number)
 
 // add_place gives the number of frame's place, and adds the place if it is new.
 static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame *frame,
-                                raw_stacks_image_fn *find_image, void *context,
-                                uint32_t *out)
+                                uint32_t group, uint32_t *out)
 {
-    uint64_t hash = raw_hash(frame->address, (uint64_t)frame->kind << 8 | frame->trust);
+    uint64_t hash =
+        raw_hash(frame->address,
+                 (uint64_t)group << 16 | (uint64_t)frame->kind << 8 | frame->trust);
     if (!raw_index_grow(&t->place_index) || t->place_count >= RAW_CUT ||
         !array_reserve(&t->places, &t->place_capacity, t->place_count,
                        sizeof(*t->places)))
@@ -82,7 +83,7 @@ static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame 
          slot->number != 0; slot = raw_index_next(&t->place_index, slot)) {
         const struct raw_place *place = &t->places[slot->number - 1];
         if (place->address == frame->address && place->kind == frame->kind &&
-            place->trust == frame->trust) {
+            place->trust == frame->trust && place->group == group) {
             *out = slot->number - 1;
             return CH_OK;
         }
@@ -91,8 +92,9 @@ static enum ch_status add_place(struct raw_stacks *t, const struct unwind_frame 
     *place = (struct raw_place){ .address = frame->address,
                                  .kind = frame->kind,
                                  .trust = frame->trust,
-                                 .image = SIZE_MAX };
-    find_image(context, place);
+                                 .image = SIZE_MAX,
+                                 .group = group };
+    t->find_image(t->context, place);
     raw_index_add(&t->place_index, hash, t->place_count);
     *out = (uint32_t)t->place_count++;
     return CH_OK;
@@ -135,8 +137,8 @@ static enum ch_status add_stack(struct raw_stacks *t, const struct raw_stack *st
 
 enum ch_status raw_stacks_add(struct raw_stacks *t,
                               const struct backtrace_limit *backtrace,
-                              enum unwind_end end, raw_stacks_image_fn *find_image,
-                              void *context, size_t *out_number)
+                              const uint32_t *groups, enum unwind_end end,
+                              size_t *out_number)
 {
     struct raw_stack stack = { .first = t->element_count,
                                .count = backtrace_limit_count(backtrace),
@@ -150,7 +152,8 @@ enum ch_status raw_stacks_add(struct raw_stacks *t,
         if (entry.kind == BACKTRACE_OMITTED)
             stack.omitted = entry.omitted;
         if (entry.kind == BACKTRACE_FRAME &&
-            add_place(t, &entry.frame, find_image, context, &element) != CH_OK) {
+            add_place(t, &entry.frame, groups != NULL ? groups[i] : 0, &element) !=
+                CH_OK) {
             t->element_count = stack.first;
             return CH_ERR_NO_MEMORY;
         }
@@ -258,7 +261,8 @@ static enum ch_status write_raw_stack(const struct raw_stacks *t,
     return status == CH_OK ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-static void write_place(const struct raw_place *place, struct json_writer *w)
+static void write_place(const struct raw_stacks *t, const struct raw_place *place,
+                        struct json_writer *w)
 {
     json_write_object(w);
     json_write_key(w, "kind");
@@ -273,6 +277,8 @@ static void write_place(const struct raw_place *place, struct json_writer *w)
         json_write_key(w, "image_offset");
         json_write_hex(w, place->offset);
     }
+    if (place->group != 0)
+        t->write_group(t->context, w, place->group);
     json_write_end(w, '}');
 }
 
@@ -289,7 +295,7 @@ enum ch_status raw_stacks_write(const struct raw_stacks *t, struct json_writer *
     json_write_key(w, "places");
     json_write_array(w);
     for (size_t i = 0; i < t->place_count; i++)
-        write_place(&t->places[i], w);
+        write_place(t, &t->places[i], w);
     json_write_end(w, ']');
     return status;
 }

@@ -23,6 +23,7 @@ struct raw_place {
     enum unwind_trust trust;
     size_t image;    // number in the report; SIZE_MAX: none
     uint64_t offset; // of address from the image's base
+    uint32_t group;  // of interpreted frames that run there; 0: none
 };
 
 struct raw_stack {
@@ -42,7 +43,16 @@ struct raw_index {
     size_t used;
 };
 
+// A raw_stacks_image_fn fills in the image and the offset of a new place.
+typedef void raw_stacks_image_fn(void *context, struct raw_place *place);
+
+// A raw_stacks_group_fn writes the member `inlined` of a place with a group.
+typedef void raw_stacks_group_fn(void *context, struct json_writer *w, uint32_t group);
+
 struct raw_stacks {
+    raw_stacks_image_fn *find_image;
+    raw_stacks_group_fn *write_group; // NULL: no place has a group
+    void *context;                    // of both
     struct raw_place *places;
     size_t place_count;
     size_t place_capacity;
@@ -56,15 +66,12 @@ struct raw_stacks {
     size_t element_capacity;
 };
 
-// A raw_stacks_image_fn fills in the image and the offset of a new place.
-typedef void raw_stacks_image_fn(void *context, struct raw_place *place);
-
 // raw_stacks_add gives the number of the stack in backtrace, which ended as end says.
-// CH_ERR_NO_MEMORY: it is not kept.
+// groups has the group of each of its entries; NULL: none has one. CH_ERR_NO_MEMORY: it
+// is not kept.
 CH_CHECKED enum ch_status raw_stacks_add(struct raw_stacks *stacks,
                                          const struct backtrace_limit *backtrace,
-                                         enum unwind_end end,
-                                         raw_stacks_image_fn *find_image, void *context,
+                                         const uint32_t *groups, enum unwind_end end,
                                          size_t *out_number);
 
 // raw_stacks_write writes the members `stacks` and `places`. CH_ERR_NO_MEMORY: at least
@@ -72,5 +79,5 @@ CH_CHECKED enum ch_status raw_stacks_add(struct raw_stacks *stacks,
 CH_CHECKED enum ch_status raw_stacks_write(const struct raw_stacks *stacks,
                                            struct json_writer *w);
 
-// raw_stacks_deinit frees what stacks owns; zeroed stacks are empty.
+// raw_stacks_deinit frees what stacks owns; zeroed stacks with find_image are empty.
 void raw_stacks_deinit(struct raw_stacks *stacks);

@@ -45,64 +45,6 @@ static enum ch_status list_images(struct raw_threads *t)
     return CH_OK;
 }
 
-enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
-{
-    const struct settings *settings = capture->settings;
-    *t = (struct raw_threads){ .capture = capture };
-    held_pointers_init(&t->pointers, capture);
-    backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
-    enum ch_status status = unwind_space_create(
-        capture->narrow ? &unwind_arch_i386 : capture->arch, &capture->reader,
-        capture->images.unwind, capture->images.count, &t->space);
-    if (status == CH_OK)
-        status = list_images(t);
-    if (status != CH_OK) {
-        raw_threads_deinit(t);
-        return status;
-    }
-    unwind_space_set_code(t->space, images_is_code, &capture->images);
-    image_frames_serve(&capture->images, t->space);
-    return CH_OK;
-}
-
-void raw_threads_deinit(struct raw_threads *t)
-{
-    unwind_space_destroy(t->space);
-    backtrace_limit_deinit(&t->backtrace);
-    raw_stacks_deinit(&t->stacks);
-    free(t->images);
-    free(t->image_number);
-    *t = (struct raw_threads){ 0 };
-}
-
-static bool keep_frame(void *context, const struct unwind_frame *frame,
-                       const struct unwind_state *state)
-{
-    (void)state;
-    return backtrace_limit_add(context, frame);
-}
-
-// unwind_thread walks one stack into t->backtrace.
-static enum unwind_end unwind_thread(struct raw_threads *t,
-                                     const struct unwind_registers *registers)
-{
-    struct capture *capture = t->capture;
-    uint64_t begin = capture_clock_us();
-    uint64_t sp = registers->value[capture->arch->sp];
-    const struct target_mapping *stack = images_mapping(&capture->images, sp);
-
-    if (stack != NULL)
-        target_memory_set_stack(&capture->memory, stack->start, stack->end);
-    struct unwind_registers narrow;
-    if (capture->narrow)
-        narrow = narrow_registers_numbered(registers);
-    enum unwind_end end =
-        unwind_walk(t->space, capture->narrow ? &narrow : registers,
-                    capture->settings->unwind, keep_frame, &t->backtrace);
-    capture->timings.unwind_us += capture_clock_us() - begin;
-    return end;
-}
-
 // image_number is the image's number in the report's list, SIZE_MAX: it is not listed.
 // An image that is listed when first mentioned gets its number here.
 static size_t image_number(struct raw_threads *t, const struct target_image *image)
@@ -138,14 +80,88 @@ static void find_place_image(void *context, struct raw_place *place)
     place->offset = place->address - image->base;
 }
 
+// write_place_group is a raw_stacks_group_fn.
+static void write_place_group(void *context, struct json_writer *w, uint32_t group)
+{
+    const struct raw_threads *t = context;
+    raw_languages_write(&t->languages, w, group);
+}
+
+enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
+{
+    const struct settings *settings = capture->settings;
+    *t = (struct raw_threads){ .capture = capture };
+    held_pointers_init(&t->pointers, capture);
+    backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
+    enum ch_status status = unwind_space_create(
+        capture->narrow ? &unwind_arch_i386 : capture->arch, &capture->reader,
+        capture->images.unwind, capture->images.count, &t->space);
+    if (status == CH_OK)
+        status = list_images(t);
+    if (status != CH_OK) {
+        raw_threads_deinit(t);
+        return status;
+    }
+    unwind_space_set_code(t->space, images_is_code, &capture->images);
+    image_frames_serve(&capture->images, t->space);
+    uint64_t begin = capture_clock_us();
+    raw_languages_init(&t->languages, capture);
+    t->capture_us += capture_clock_us() - begin;
+    t->stacks.find_image = find_place_image;
+    t->stacks.write_group = write_place_group;
+    t->stacks.context = t;
+    return CH_OK;
+}
+
+void raw_threads_deinit(struct raw_threads *t)
+{
+    unwind_space_destroy(t->space);
+    backtrace_limit_deinit(&t->backtrace);
+    raw_stacks_deinit(&t->stacks);
+    raw_languages_deinit(&t->languages);
+    free(t->images);
+    free(t->image_number);
+    *t = (struct raw_threads){ 0 };
+}
+
+static bool keep_frame(void *context, const struct unwind_frame *frame,
+                       const struct unwind_state *state)
+{
+    struct raw_threads *t = context;
+    raw_languages_frame(&t->languages, frame, state);
+    return backtrace_limit_add(&t->backtrace, frame);
+}
+
+// unwind_thread walks one stack into t->backtrace.
+static enum unwind_end unwind_thread(struct raw_threads *t,
+                                     const struct unwind_registers *registers)
+{
+    struct capture *capture = t->capture;
+    uint64_t begin = capture_clock_us();
+    uint64_t sp = registers->value[capture->arch->sp];
+    const struct target_mapping *stack = images_mapping(&capture->images, sp);
+
+    if (stack != NULL)
+        target_memory_set_stack(&capture->memory, stack->start, stack->end);
+    struct unwind_registers narrow;
+    if (capture->narrow)
+        narrow = narrow_registers_numbered(registers);
+    enum unwind_end end = unwind_walk(t->space, capture->narrow ? &narrow : registers,
+                                      capture->settings->unwind, keep_frame, t);
+    raw_languages_end(&t->languages);
+    capture->timings.unwind_us += capture_clock_us() - begin;
+    return end;
+}
+
 // write_thread_stack writes the number of the stack in t->backtrace.
 static void write_thread_stack(struct raw_threads *t, struct json_writer *w,
                                enum unwind_end end)
 {
     size_t number;
     t->frame_count += backtrace_limit_count(&t->backtrace);
-    if (raw_stacks_add(&t->stacks, &t->backtrace, end, find_place_image, t, &number) !=
-        CH_OK) {
+    if (raw_stacks_add(&t->stacks, &t->backtrace,
+                       raw_languages_groups(&t->languages, &t->backtrace), end,
+                       &number) != CH_OK) {
         capture_problem(t->capture, "stacks", "no memory for one", 0);
         return;
     }
@@ -322,6 +338,8 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
     bound_backtrace(t);
+    raw_languages_begin(&t->languages,
+                        crashed ? crash->thread_pointer : thread->thread_pointer);
     if (readable) {
         write_raw_registers(w, t->capture, registers,
                             crashed ? crash->flags : thread->flags);
@@ -331,6 +349,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);
+    raw_languages_write_exception(&t->languages, w);
     json_write_end(w, '}');
     if (crashed)
         note_raw_fingerprint(t);

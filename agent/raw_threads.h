@@ -5,6 +5,7 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/held_pointers.h"
+#include "agent/raw_languages.h"
 #include "agent/raw_stacks.h"
 #include "report/fingerprint.h"
 #include "report/json_writer.h"
@@ -33,6 +34,7 @@ struct raw_threads {
     size_t *image_number; // each captured image's index in images, or SIZE_MAX
     struct fingerprint fingerprint; // the crashed thread's, once it is written
     struct held_pointers pointers;
+    struct raw_languages languages;
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

@@ -162,12 +162,12 @@ static void render_frame(const struct render_frames *frames, const json_t *frame
     struct text CH_CLEANUP(text_deinit) place = { 0 };
     struct text CH_CLEANUP(text_deinit) detail = { 0 };
     bool system = report_frame_is_system(frames->report, frame);
-    bool is_inline = report_flag(frame, "inline");
+    const char *mark = report_frame_mark(frame);
 
     render_frames_append_name(frames->report, frame,
                               frames->addresses ? NAME_WHOLE : NAME_READABLE, &name);
-    if (is_inline)
-        text_append_string(&name, " [inlined]");
+    if (mark != NULL)
+        text_appendf(&name, " [%s]", mark);
     if (report_flag(frame, "tail_call"))
         text_append_string(&name, " [by a tail call]");
     append_place(frames, frame, &place);
@@ -249,6 +249,26 @@ static size_t repeats(const json_t *list, size_t at)
     return count;
 }
 
+static void write_frames_omitted(const struct pen *pen, int64_t count)
+{
+    char note[64];
+    (void)snprintf(note, sizeof(note), "... %" PRId64 " frame%s omitted", count,
+                   count == 1 ? "" : "s");
+    write_frame_note(pen, note);
+}
+
+// interpreted_omitted is how many frames of an interpreter were left out after one of
+// count frames from at on.
+static int64_t interpreted_omitted(const json_t *list, size_t at, size_t count)
+{
+    int64_t omitted = 0;
+    for (size_t i = at; i < at + count; i++) {
+        int64_t here = report_integer(json_array_get(list, i), "omitted", 0);
+        omitted += here > 0 && here < INT32_MAX ? here : 0;
+    }
+    return omitted;
+}
+
 // write_code writes the frame at list[at] and one line for the frames that repeat it.
 // It returns how many frames these are.
 static size_t write_code(const struct render_frames *frames, const json_t *list,
@@ -269,19 +289,26 @@ void render_frames_write(const struct render_frames *frames, const json_t *threa
 {
     const json_t *list = report_frames(thread);
     uint64_t number = 0;
+    struct text CH_CLEANUP(text_deinit) exception = { 0 };
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    report_exception_write(thread, &exception);
+    if (exception.size != 0)
+        pen_escape(exception.bytes, &shown);
+    if (shown.size != 0)
+        write_frame_note(frames->pen, shown.bytes);
     for (size_t i = 0; i < json_array_size(list);) {
         const json_t *frame = json_array_get(list, i);
         const char *kind = report_string(frame, "kind");
         size_t written = 1;
         if (report_frame_is_code(frame)) {
             written = write_code(frames, list, i, number);
-            number += written;
+            int64_t omitted = interpreted_omitted(list, i, written);
+            if (omitted != 0)
+                write_frames_omitted(frames->pen, omitted);
+            number += written + (uint64_t)omitted;
         } else if (kind != NULL && strcmp(kind, "omit") == 0) {
             int64_t count = report_integer(frame, "count", 0);
-            char note[64];
-            (void)snprintf(note, sizeof(note), "... %" PRId64 " frame%s omitted", count,
-                           count == 1 ? "" : "s");
-            write_frame_note(frames->pen, note);
+            write_frames_omitted(frames->pen, count);
             number += count > 0 ? (uint64_t)count : 0;
         } else {
             write_frame_note(frames->pen, "... and more");

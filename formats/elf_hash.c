@@ -57,6 +57,7 @@ enum ch_status elf_hash_read_symbol(const void *bytes, size_t size, bool big_end
     cursor_skip(&c, 2); // st_info, st_other
     symbol.defined = cursor_u16(&c) != 0;
     symbol.value = cursor_u64(&c);
+    symbol.size = cursor_u64(&c);
     if (!cursor_ok(&c))
         return CH_ERR_TRUNCATED;
     *out = symbol;

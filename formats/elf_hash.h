@@ -26,6 +26,7 @@ struct elf_hash_symbol {
     uint32_t name; // offset in the string table
     bool defined;
     uint64_t value;
+    uint64_t size;
 };
 
 // elf_hash_name is the hash of a symbol's name.

@@ -25,6 +25,7 @@ struct key_frame {
     struct own_verdict verdict;
     struct text name; // scoped; empty: it has none
     bool weak;        // found by a scan of the stack
+    bool interpreted; // its name is that of its language
 };
 
 struct keying {
@@ -70,7 +71,10 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
     // After a jump to where no code is, the stack begins with where it came from.
     to->weak = keying->count > 1 && trust != NULL && strcmp(trust, "scan") == 0;
     report_own_judge(keying->report, frame, &to->verdict);
-    if (function != NULL)
+    to->interpreted = report_frame_is_interpreted(frame);
+    if (to->interpreted)
+        text_append_string(&to->name, function != NULL ? function : "");
+    else if (function != NULL)
         scoped_name(function, &to->name);
 }
 
@@ -197,7 +201,7 @@ static void append_key_name(const struct keying *keying, const struct key_frame 
         return;
     }
     text_append(out, frame->name.bytes, frame->name.size);
-    if (is_one_word(&frame->name) && scope != NULL) {
+    if ((frame->interpreted || is_one_word(&frame->name)) && scope != NULL) {
         text_append_string(out, "@");
         scoped_name_stem(scope, out);
     }
@@ -218,7 +222,7 @@ static void append_key_place(const struct keying *keying, const struct key_frame
         text_append(out, frame->name.bytes + 13, frame->name.size - 13);
     else
         text_append(out, frame->name.bytes, frame->name.size);
-    if (is_one_word(&frame->name) && file != NULL)
+    if ((frame->interpreted || is_one_word(&frame->name)) && file != NULL)
         text_appendf(out, " (%s)", file_name(file));
 }
 

@@ -11,7 +11,8 @@
 // 3. In a stack overflow the functions that call each other in turn are one place: the
 //    first of them in the order of the alphabet.
 // 4. A name without a scope that is one word (`main`, `parse`) takes the name of its
-//    source file as its scope, or of its image where the file is not known.
+//    source file as its scope, or of its image where the file is not known. So does
+//    every name of an interpreted frame; these count as all others do.
 // 5. A frame without a name is its image's build ID and offset; after a reported
 //    failure the next two frames count too, because the first may be a helper.
 // 6. Without a frame of the program's own, the three innermost others count that do not

@@ -16,6 +16,8 @@ const struct own_rule own_rules[] = {
     { OWN_IMAGE, "[vdso]*" },
     { OWN_IMAGE, "linux-vdso*" },
     { OWN_IMAGE, "*/libcrashhook*" },
+    { OWN_IMAGE, "*/lib/python3.*/lib-dynload/*" },
+    { OWN_IMAGE, "*/site-packages/*" },
     // A sysroot or a build's folder may hold the C library.
     { OWN_IMAGE, "*/libc.so*" },
     { OWN_IMAGE, "*/libc-2.*" },
@@ -54,6 +56,11 @@ const struct own_rule own_rules[] = {
     { OWN_SOURCE, "/usr/lib/go-*" },
     { OWN_SOURCE, "/usr/share/go-*" },
     { OWN_SOURCE, "/usr/lib/python3*" },
+    { OWN_SOURCE, "*/lib/python3.*" },
+    { OWN_SOURCE, "*/Python-3.*/*" }, // the interpreter's own, as it was built
+    { OWN_SOURCE, "*../Python/*.c" },
+    { OWN_SOURCE, "*../Objects/*.c" },
+    { OWN_SOURCE, "*../Modules/*.c" },
     { OWN_SOURCE, "*/site-packages/*" },
     { OWN_SOURCE, "*/dist-packages/*" },
     { OWN_SOURCE, "<frozen *" },

@@ -48,7 +48,12 @@ void report_own_judge(const json_t *report, const json_t *frame,
         .file = report_string(frame, "file"),
         .executable = is_executable(report, path),
     };
-    own_judge(&facts, out);
+    // The image is the interpreter's, and says nothing of a frame that it ran.
+    const struct own_frame interpreted = { .file = facts.file };
+    bool runs = report_frame_is_interpreted(frame);
+    own_judge(runs ? &interpreted : &facts, out);
+    if (runs && facts.function == NULL)
+        out->own = false;
     if (rule == NULL || out->by_user)
         return;
     out->own = !report_flag(frame, "system");

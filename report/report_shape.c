@@ -66,6 +66,7 @@ const struct report_shape_member report_shape_thread[] = {
     { "state", REPORT_SHAPE_STRING, false },
     { "crashed", REPORT_SHAPE_FLAG, false },
     { "registers", REPORT_SHAPE_OBJECT, false },
+    { "exception", REPORT_SHAPE_OBJECT, false },
     { "backtrace", REPORT_SHAPE_OBJECT, false },
     { 0 },
 };
@@ -91,6 +92,9 @@ const struct report_shape_member report_shape_frame[] = {
     { "line", REPORT_SHAPE_INTEGER, false },
     { "column", REPORT_SHAPE_INTEGER, false },
     { "inline", REPORT_SHAPE_FLAG, false },
+    { "language", REPORT_SHAPE_STRING, false },
+    { "source", REPORT_SHAPE_STRING, false },
+    { "omitted", REPORT_SHAPE_INTEGER, false },
     { "tail_call", REPORT_SHAPE_FLAG, false },
     { "system", REPORT_SHAPE_FLAG, false },
     { "rule", REPORT_SHAPE_STRING, false },

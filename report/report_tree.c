@@ -85,6 +85,55 @@ bool report_frame_is_code(const json_t *frame)
     return kind != NULL && strcmp(kind, "omit") != 0 && strcmp(kind, "trunc") != 0;
 }
 
+bool report_frame_is_interpreted(const json_t *frame)
+{
+    const char *source = report_string(frame, "source");
+    return source != NULL && strcmp(source, "interpreter") == 0 &&
+           report_flag(frame, "inline");
+}
+
+// report_language is a language as people spell it, or NULL.
+static const char *report_language(const json_t *object)
+{
+    static const char *const languages[][2] = {
+        { "python", "Python" }, { "javascript", "JavaScript" },
+        { "java", "Java" },     { "go", "Go" },
+        { "lua", "Lua" },
+    };
+    const char *language = report_string(object, "language");
+    for (size_t i = 0; language != NULL && i < sizeof(languages) / sizeof(languages[0]);
+         i++)
+        if (strcmp(language, languages[i][0]) == 0)
+            return languages[i][1];
+    return NULL;
+}
+
+const char *report_frame_mark(const json_t *frame)
+{
+    const char *language = report_language(frame);
+    if (language != NULL)
+        return language;
+    if (report_string(frame, "source") != NULL)
+        return "jitted";
+    return report_flag(frame, "inline") ? "inlined" : NULL;
+}
+
+void report_exception_write(const json_t *thread, struct text *out)
+{
+    const json_t *exception = json_object_get(thread, "exception");
+    const char *type = report_string(exception, "type");
+    const char *what = report_string(exception, "what");
+    const char *language = report_language(exception);
+    if (type == NULL)
+        return;
+    text_appendf(out, "%s%sexception %s: %s", language != NULL ? language : "",
+                 language != NULL ? " " : "",
+                 report_flag(exception, "handled") ? "being handled" : "being raised",
+                 type);
+    if (what != NULL)
+        text_appendf(out, ": %s", what);
+}
+
 json_t *report_image(const json_t *report, const json_t *frame)
 {
     int64_t image = report_integer(frame, "image", -1);

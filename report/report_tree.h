@@ -48,5 +48,17 @@ json_t *report_frames(const json_t *thread);
 // trunc.
 bool report_frame_is_code(const json_t *frame);
 
+// report_frame_is_interpreted is true for a frame that an interpreter ran in the native
+// frame after it.
+bool report_frame_is_interpreted(const json_t *frame);
+
+// report_frame_mark is what readers say after the name of a frame that is no plain
+// function: its language, or that it was inlined. NULL: nothing.
+const char *report_frame_mark(const json_t *frame);
+
+// report_exception_write appends what a thread was dealing with in its language, as a
+// sentence without its full stop; nothing if there was no exception.
+void report_exception_write(const json_t *thread, struct text *out);
+
 // report_image is the image of the frame, or NULL.
 json_t *report_image(const json_t *report, const json_t *frame);

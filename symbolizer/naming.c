@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "report/report_own.h"
+#include "report/report_tree.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
@@ -325,13 +326,36 @@ static enum ch_status naming_append(const struct naming *naming, json_t *frame,
     return status;
 }
 
+// naming_append_between appends the frames that replace one frame, and before the
+// function itself those that an interpreter ran in it: frames [from, index) of the
+// backtrace. Calls inlined into the function are further in than these.
+static enum ch_status naming_append_between(const struct naming *naming, json_t *frames,
+                                            size_t from, size_t index, json_t *named)
+{
+    enum ch_status status = naming_append(naming, json_array_get(frames, index), named);
+    size_t at = json_array_size(named);
+    at -= at != 0;
+    for (size_t i = from; status == CH_OK && i < index; i++)
+        if (json_array_insert(named, at + (i - from), json_array_get(frames, i)) != 0)
+            status = CH_ERR_NO_MEMORY;
+    return status;
+}
+
 static enum ch_status write_place_names(const struct naming *naming,
                                         const struct naming_backtrace *at)
 {
     json_t *named = json_array();
     enum ch_status status = named != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++)
-        status = naming_append(naming, json_array_get(at->frames, i), named);
+    size_t from = 0;
+    for (size_t i = 0; status == CH_OK && i < json_array_size(at->frames); i++) {
+        if (report_frame_is_interpreted(json_array_get(at->frames, i)))
+            continue;
+        while (from < i &&
+               !report_frame_is_interpreted(json_array_get(at->frames, from)))
+            from++;
+        status = naming_append_between(naming, at->frames, from, i, named);
+        from = i + 1;
+    }
     if (status != CH_OK) {
         json_decref(named);
         return status;

@@ -106,13 +106,31 @@ static void add_addresses(json_t *to, const json_t *report, const json_t *frame,
     set_copy(to, "package", json_object_get(image, path != NULL ? "path" : "name"));
 }
 
+// sentry_platform is what Sentry calls the language of a frame that no image has; NULL:
+// the event's own, which is native.
+static const char *sentry_platform(const json_t *frame)
+{
+    static const char *const platforms[] = { "python", "javascript", "java", "go" };
+    const char *language = report_string(frame, "language");
+    for (size_t i = 0; language != NULL && i < sizeof(platforms) / sizeof(platforms[0]);
+         i++)
+        if (strcmp(language, platforms[i]) == 0)
+            return platforms[i];
+    return NULL;
+}
+
 static json_t *code_frame(const json_t *report, const json_t *frame, bool call_site)
 {
     json_t *to = json_pack(
         "{s:b, s:s*, s:s*, s:o*}", "in_app", !report_frame_is_system(report, frame),
         "trust", trust_of(frame), "filename", file_name(report_string(frame, "file")),
         "vars", variables_of(frame));
-    add_addresses(to, report, frame, call_site);
+    const char *platform = sentry_platform(frame);
+    if (platform != NULL)
+        (void)json_object_set_new(to, "platform", json_string(platform));
+    // With an address, Sentry would look for the frame's name in debug files.
+    if (!report_frame_is_interpreted(frame))
+        add_addresses(to, report, frame, call_site);
     set_copy(to, "function", json_object_get(frame, "function"));
     set_copy(to, "symbol", json_object_get(frame, "raw_name"));
     set_copy(to, "abs_path", json_object_get(frame, "file"));

@@ -43,7 +43,9 @@ static void add_code(struct text *out, const json_t *report, const json_t *frame
     text_appendf(out, "0x%016" PRIx64 " in ", address);
     add_plain(out, function != NULL ? function : "??");
     append_place_text(out, frame);
-    if (path != NULL) {
+    if (report_string(frame, "language") != NULL)
+        text_appendf(out, " [%s]", report_frame_mark(frame));
+    if (path != NULL && !report_frame_is_interpreted(frame)) {
         text_append_string(out, " from ");
         add_plain(out, path);
     }

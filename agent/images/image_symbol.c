@@ -87,7 +87,8 @@ static enum ch_status read_image_symbol(const struct memory_reader *reader,
 static enum ch_status search_symbols(const struct memory_reader *reader,
                                      const struct tables *tables,
                                      const struct elf_hash_table *table,
-                                     uint32_t number, const char *name, uint64_t *out)
+                                     uint32_t number, const char *name,
+                                     struct elf_hash_symbol *out)
 {
     uint32_t hash = elf_hash_name(name);
     if (number < table->first_symbol)
@@ -101,7 +102,7 @@ static enum ch_status search_symbols(const struct memory_reader *reader,
             return status;
         if ((word | 1) == (hash | 1) &&
             read_image_symbol(reader, tables, number, name, &symbol) == CH_OK) {
-            *out = symbol.value;
+            *out = symbol;
             return CH_OK;
         }
         if ((word & 1) != 0)
@@ -110,15 +111,16 @@ static enum ch_status search_symbols(const struct memory_reader *reader,
     return CH_ERR_LIMIT;
 }
 
-enum ch_status image_symbol_find(const struct memory_reader *reader,
-                                 const struct target_image *image, const char *name,
-                                 uint64_t *out)
+enum ch_status image_symbol_find_range(const struct memory_reader *reader,
+                                       const struct target_image *image,
+                                       const char *name, uint64_t *out,
+                                       uint64_t *out_size)
 {
     struct tables tables;
     struct elf_hash_table table;
     uint8_t header[ELF_HASH_HEADER_BYTES];
     uint32_t number;
-    uint64_t vaddr;
+    struct elf_hash_symbol symbol;
     enum ch_status status = find_tables(reader, image, &tables);
     if (status == CH_OK)
         status = memory_read(reader, tables.hash, header, sizeof(header));
@@ -130,11 +132,20 @@ enum ch_status image_symbol_find(const struct memory_reader *reader,
             reader, tables.hash + elf_hash_bucket(&table, elf_hash_name(name)),
             &number);
     if (status == CH_OK)
-        status = search_symbols(reader, &tables, &table, number, name, &vaddr);
+        status = search_symbols(reader, &tables, &table, number, name, &symbol);
     if (status != CH_OK)
         return status;
-    *out = image->bias + vaddr;
+    *out = image->bias + symbol.value;
+    *out_size = symbol.size;
     return CH_OK;
+}
+
+enum ch_status image_symbol_find(const struct memory_reader *reader,
+                                 const struct target_image *image, const char *name,
+                                 uint64_t *out)
+{
+    uint64_t size;
+    return image_symbol_find_range(reader, image, name, out, &size);
 }
 
 uint64_t image_symbol_find_in(const struct memory_reader *reader,

@@ -13,6 +13,12 @@ CH_CHECKED enum ch_status image_symbol_find(const struct memory_reader *reader,
                                             const struct target_image *image,
                                             const char *name, uint64_t *out);
 
+// image_symbol_find_range also gives the symbol's size.
+CH_CHECKED enum ch_status image_symbol_find_range(const struct memory_reader *reader,
+                                                  const struct target_image *image,
+                                                  const char *name, uint64_t *out,
+                                                  uint64_t *out_size);
+
 // image_symbol_find_in looks name up in the images whose path contains library
 // ("/libc.so"); 0: none has such a symbol.
 uint64_t image_symbol_find_in(const struct memory_reader *reader,

@@ -168,14 +168,19 @@ static void write_frame_variables(struct text *out, const json_t *frame,
     html_write(out, "</ul>");
 }
 
+static void write_gap_of(struct text *out, int64_t count)
+{
+    html_write(out, "<li class=\"gap\">");
+    page_write_number(out, count);
+    html_write(out, " frames left out</li>\n");
+}
+
 // write_gap writes an entry that stands for frames and is no frame itself.
 static void write_gap(struct text *out, const json_t *frame)
 {
     const char *kind = report_string(frame, "kind");
     if (kind != NULL && strcmp(kind, "omit") == 0) {
-        html_write(out, "<li class=\"gap\">");
-        page_write_number(out, report_integer(frame, "count", 0));
-        html_write(out, " frames left out</li>\n");
+        write_gap_of(out, report_integer(frame, "count", 0));
         return;
     }
     html_write(out, "<li class=\"gap\">Deeper frames were not recorded</li>\n");
@@ -259,6 +264,9 @@ static void write_frame_row(const struct frame_list *list, size_t index,
         return;
     }
     bool is_inline = report_flag(frame, "inline");
+    const char *mark = report_frame_mark(frame);
+    bool is_language = mark != NULL && report_string(frame, "source") != NULL;
+    int64_t omitted = report_integer(frame, "omitted", 0);
     html_write(out,
                "<li class=\"frame%s%s\"><span class=\"index\">%llu</span><div>"
                "<div class=\"function\">",
@@ -266,7 +274,12 @@ static void write_frame_row(const struct frame_list *list, size_t index,
                look == FRAME_FAULT ? " fault" : "",
                (unsigned long long)frame_number(list->frames, index));
     write_frame_name(out, list->report, frame);
-    if (is_inline)
+    if (is_language)
+        html_write(out, "<span class=\"mark\" title=\"%s\">%s</span>",
+                   is_inline ? "Run by the interpreter's function below"
+                             : "Compiled while the program ran",
+                   mark);
+    else if (is_inline)
         html_write(out, "<span class=\"mark\" title=\"Compiled into the function"
                         " below\">inline</span>");
     if (report_flag(frame, "tail_call"))
@@ -279,6 +292,8 @@ static void write_frame_row(const struct frame_list *list, size_t index,
     if (look != FRAME_REPEATED)
         page_source_write(out, list->sources, frame, look != FRAME_FOLDED);
     html_write(out, "</div></li>\n");
+    if (omitted > 0)
+        write_gap_of(out, omitted);
 }
 
 // fold_end is the index after the run of system frames that begins at start.

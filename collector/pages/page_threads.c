@@ -200,6 +200,10 @@ void page_threads_write_crashed(struct text *out, const struct viewed_report *vi
                "<section class=\"card crashed\" id=\"crashed\"><h2>Crashed thread"
                " <small>%.*s %lld</small></h2>\n",
                40, name, (long long)report_integer(thread, "tid", 0));
+    struct text CH_CLEANUP(text_deinit) exception = { 0 };
+    report_exception_write(thread, &exception);
+    if (exception.size != 0)
+        html_write(out, "<p class=\"note\">%.*s</p>\n", PAGE_NAME, exception.bytes);
     page_frames_write(out, report, thread, &sources);
     page_source_write_missing(out, &sources, address);
     write_register_table(out, thread);

@@ -4,20 +4,29 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "report/report_tree.h"
 #include "symbolizer/arguments/argument_site.h"
 
 // SCOPES_MAX is the greatest depth of nested blocks and inlined calls.
 enum { SCOPES_MAX = 256 };
+
+size_t argument_inline_end(const struct argument_call *call, const json_t *frames)
+{
+    size_t end = call->index;
+    while (end > 0 && report_frame_is_interpreted(json_array_get(frames, end - 1)))
+        end--;
+    return end;
+}
 
 // count_inlined_frames is the number of frames before call's own that are calls inlined
 // into it.
 static size_t count_inlined_frames(const struct argument_call *call,
                                    const json_t *frames)
 {
+    size_t end = argument_inline_end(call, frames);
     size_t count = 0;
-    while (count < call->index &&
-           json_is_true(json_object_get(json_array_get(frames, call->index - count - 1),
-                                        "inline")))
+    while (count < end && json_is_true(json_object_get(
+                              json_array_get(frames, end - count - 1), "inline")))
         count++;
     return count;
 }
@@ -65,9 +74,9 @@ size_t argument_inline_find(const struct argument_call *call, const json_t *fram
     }
     if (count != wanted)
         return 0;
+    size_t end = argument_inline_end(call, frames);
     for (size_t i = 0; i < count; i++)
-        if (!inline_is_frame_of(json_array_get(frames, call->index - count + i),
-                                &out[i]))
+        if (!inline_is_frame_of(json_array_get(frames, end - count + i), &out[i]))
             return 0;
     return count;
 }

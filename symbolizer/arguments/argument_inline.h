@@ -12,6 +12,10 @@
 // ARGUMENT_INLINE_MAX is the greatest depth of nested inlined calls.
 enum { ARGUMENT_INLINE_MAX = 64 };
 
+// argument_inline_end is the number of the frame after those of the calls inlined into
+// call: its own, or the first of those that an interpreter ran in it.
+size_t argument_inline_end(const struct argument_call *call, const json_t *frames);
+
 // argument_inline_find gives the entries of the inlined calls whose frames precede
 // call's own in frames, innermost first, and returns their number; 0: there are none,
 // or they are not known.

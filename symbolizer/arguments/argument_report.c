@@ -90,7 +90,7 @@ static void list_inlined(const struct argument_stack *stack, size_t index,
     size_t count = argument_inline_find(call, frames, inlined);
     for (size_t i = 0; i < count && budget_take(budget); i++) {
         struct argument_list list = { 0 };
-        size_t frame = call->index - count + i;
+        size_t frame = argument_inline_end(call, frames) - count + i;
         argument_dwarf_list_inlined(stack, index, &inlined[i], &list);
         report_add_frame(
             all, frame, list.all,

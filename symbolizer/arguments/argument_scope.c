@@ -105,7 +105,7 @@ static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
         if (dwarf_tag(&blocks[depth]) == DW_TAG_inlined_subroutine) {
             if (left == 0 || inlined[left - 1].addr != blocks[depth].addr)
                 break;
-            frame_of[depth] = call->index - count + --left;
+            frame_of[depth] = argument_inline_end(call, frames) - count + --left;
         }
         depth++;
     }

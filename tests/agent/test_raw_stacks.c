@@ -23,7 +23,8 @@ struct scene {
 
 static void scene_init(struct scene *scene)
 {
-    *scene = (struct scene){ 0 };
+    *scene = (struct scene){ .stacks = { .find_image = find_image } };
+    scene->stacks.context = &scene->asked;
     backtrace_limit_init(&scene->backtrace, 4, 1);
 }
 
@@ -47,9 +48,8 @@ static size_t add(struct scene *scene, uint64_t address, size_t count,
         };
         (void)backtrace_limit_add(&scene->backtrace, &frame);
     }
-    assert_int_equal(raw_stacks_add(&scene->stacks, &scene->backtrace, end, find_image,
-                                    &scene->asked, &number),
-                     CH_OK);
+    assert_int_equal(
+        raw_stacks_add(&scene->stacks, &scene->backtrace, NULL, end, &number), CH_OK);
     return number;
 }
 

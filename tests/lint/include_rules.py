@@ -23,7 +23,7 @@ LAYERS = [
 # The rooms of a folder, in the same order. What lies in the folder itself stands above
 # its rooms: it may include all of them, and none of them it.
 ROOMS = {
-    "agent": [{"images"}, {"live", "core"}],
+    "agent": [{"images"}, {"live", "core", "languages"}],
     "collector": [{"store"}, {"server"}, {"pages"}],
     "symbolizer": [{"names"}, {"types", "diagnosis"}, {"arguments"}],
 }

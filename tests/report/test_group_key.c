@@ -6,12 +6,19 @@
 #include "support/test.h"
 
 // A stack is written as words, innermost first: `f`, `f@file.c`, `+0x10` for a frame
-// without a name, `lib:f` for one of the C library.
+// without a name, `lib:f` for one of the C library, `py:f@file` for one of Python.
 static json_t *make_frame(const char *word)
 {
     json_t *frame = json_pack("{s:s, s:i, s:s}", "kind", "ra", "image",
                               strncmp(word, "lib:", 4) == 0 ? 1 : 0, "address", "0x1");
     const char *name = strncmp(word, "lib:", 4) == 0 ? word + 4 : word;
+    if (strncmp(word, "py:", 3) == 0) {
+        name = word + 3;
+        (void)json_object_set_new(frame, "inline", json_true());
+        (void)json_object_set_new(frame, "source", json_string("interpreter"));
+        (void)json_object_set_new(frame, "language", json_string("python"));
+        (void)json_object_set_new(frame, "image", json_integer(1));
+    }
     size_t length = strcspn(name, "@");
     if (name[0] == '+') {
         (void)json_object_set_new(frame, "image_offset", json_string(name + 1));
@@ -157,6 +164,26 @@ static void a_frame_without_a_name_is_its_build_and_offset(void **state)
                  of(6, "abort", "lib:abort|+0x10|+0x30"));
 }
 
+static void two_bugs_in_one_interpreter_are_two_groups(void **state)
+{
+    (void)state;
+    struct made total = of(11, "null-dereference",
+                           "lib:strlen|py:Shop.total.<locals>.one@/srv/"
+                           "shop.py|lib:_PyEval|py:main@/srv/a.py");
+    expect_same(total,
+                of(11, "wild-jump",
+                   "lib:strlen|py:string_at@/usr/lib/python3.11/ctypes/__init__.py|"
+                   "py:Shop.total.<locals>.one@/opt/shop.py|lib:_PyEval"));
+    expect_other(total, of(11, "null-dereference",
+                           "lib:strlen|py:Shop.name@/srv/shop.py|lib:_PyEval"));
+    expect_other(total, of(11, "null-dereference",
+                           "lib:strlen|py:Shop.total.<locals>.one@/srv/other.py"));
+    assert_string_equal(
+        total.title,
+        "null pointer in Shop.total.<locals>.one (shop.py) \u00b7 shop-1.2");
+    assert_string_equal(total.stack, "Shop.total.<locals>.one@shop\nmain@a\n");
+}
+
 static void messages_keep_assertions_apart_but_not_their_numbers(void **state)
 {
     (void)state;
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_name_of_one_word_has_its_file_as_scope),
         cmocka_unit_test(an_inlined_lambda_has_the_scope_of_its_caller),
         cmocka_unit_test(a_frame_without_a_name_is_its_build_and_offset),
+        cmocka_unit_test(two_bugs_in_one_interpreter_are_two_groups),
         cmocka_unit_test(messages_keep_assertions_apart_but_not_their_numbers),
         cmocka_unit_test(a_title_says_what_where_and_in_which_program),
         cmocka_unit_test(stacks_without_own_frames_still_have_a_key),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frames of interpreted languages in the raw report: for each native frame of a
+// walk, the frames that an interpreter ran in it.
+//
+// They stand in the report as calls inlined at the native frame's place, so a reader
+// that knows nothing of languages shows them in their order. In addition each has
+// `language` and `source`.
+#pragma once
+#include "agent/capture.h"
+#include "agent/languages/interpreted.h"
+#include "agent/languages/python.h"
+#include "report/json_writer.h"
+#include "unwind/backtrace_limit.h"
+#include "unwind/unwind_state.h"
+
+// A raw_languages_hit is a frame of the walk with a group of interpreted frames.
+struct raw_languages_hit {
+    uint64_t frame; // its number in the walk
+    uint32_t group;
+};
+
+struct raw_languages {
+    struct capture *capture;
+    struct python python;
+    struct interpreted table;
+    bool any;            // there are interpreted frames
+    uint64_t thread;     // the language's state of the walked thread; 0: none so far
+    uint64_t next_frame; // number of the walk's next frame
+    uint64_t low;        // where the stack of the last frame begins
+    uint64_t high;       // and where it can end at most
+    uint64_t thread_pointer; // of the walked thread; 0: not known
+    size_t calls;            // of the interpreter's function so far
+    struct raw_languages_hit *hits;
+    size_t hit_count;
+    size_t hit_capacity;
+    uint32_t *groups; // of the entries of a backtrace
+    size_t group_capacity;
+};
+
+// raw_languages_init reads the interpreted frames of all threads of capture, which must
+// outlive it. What cannot be read becomes a problem of the capture.
+void raw_languages_init(struct raw_languages *languages, struct capture *capture);
+void raw_languages_deinit(struct raw_languages *languages);
+
+// raw_languages_begin begins the walk of a thread; its thread pointer may be 0.
+void raw_languages_begin(struct raw_languages *languages, uint64_t thread_pointer);
+
+// raw_languages_frame is told each frame of the walk.
+void raw_languages_frame(struct raw_languages *languages,
+                         const struct unwind_frame *frame,
+                         const struct unwind_state *state);
+
+// raw_languages_end ends the walk: frames further out than it came belong to its last
+// frame.
+void raw_languages_end(struct raw_languages *languages);
+
+// raw_languages_groups gives the group of each entry of the walk's backtrace; NULL:
+// none has one. It stays valid until the next call.
+const uint32_t *raw_languages_groups(struct raw_languages *languages,
+                                     const struct backtrace_limit *backtrace);
+
+// raw_languages_write writes the frames of a group, as the member `inlined`.
+void raw_languages_write(const struct raw_languages *languages, struct json_writer *w,
+                         uint32_t group);
+
+// raw_languages_write_exception writes the member `exception` of the walked thread,
+// unless it had none.
+void raw_languages_write_exception(const struct raw_languages *languages,
+                                   struct json_writer *w);
