@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "symbolizer/names/address_table.h"
 
 // argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)
@@ -122,6 +123,17 @@ static struct argument_unit *add_listed(struct argument_image *image, Dwarf_Die 
     return added;
 }
 
+// tabled_unit finds the unit that the file's address table has for vaddr: at first by
+// reading the table, then, for many addresses, in the sorted copy that libdw makes.
+static bool tabled_unit(struct argument_image *image, uint64_t vaddr, Dwarf_Die *out)
+{
+    enum { READ_MAX = 16 };
+    if (image->table_reads == READ_MAX)
+        return dwarf_addrdie(image->types.dwarf, vaddr, out) != NULL;
+    image->table_reads++;
+    return address_table_unit(image->types.dwarf, vaddr, out);
+}
+
 // listed_scopes gives the functions of the unit that the file's address table has for
 // vaddr; NULL: none. Reading all units of a large library takes longer than all the
 // rest.
@@ -129,7 +141,10 @@ static const struct unit_scopes *listed_scopes(struct argument_image *image,
                                                uint64_t vaddr)
 {
     Dwarf_Die unit;
-    if (dwarf_addrdie(image->types.dwarf, vaddr, &unit) == NULL)
+    for (size_t i = 0; i < image->listed_count; i++)
+        if (address_map_find(&image->listed[i].scopes.map, vaddr) != UNIT_SCOPE_NONE)
+            return &image->listed[i].scopes;
+    if (!tabled_unit(image, vaddr, &unit))
         return NULL;
     for (size_t i = 0; i < image->listed_count; i++)
         if (image->listed[i].die == unit.addr)

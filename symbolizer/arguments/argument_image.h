@@ -45,7 +45,8 @@ struct argument_image {
     struct argument_unit *listed;
     size_t listed_count;
     size_t listed_capacity;
-    bool indexed; // units was read, for what the address table lacks
+    unsigned table_reads; // how often the address table was read through
+    bool indexed;         // units was read, for what the address table lacks
     bool unindexable;
     struct unit_index units;
     bool symbols_read; // of images without debug information

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory_reader.h"
+#include "symbolizer/names/symbol_table.h"
 
 enum {
     WORD = 8,
@@ -69,13 +70,12 @@ bool argument_start_count(const struct memory_reader *memory, uint64_t stack,
 // information or its symbol.
 static bool start_is_named(const struct argument_call *call, const char *name)
 {
-    struct argument_symbol symbol;
     Dwarf_Die function = call->function;
     const char *found = call->has_function ? dwarf_diename(&function) : NULL;
-    if (found == NULL && call->image != NULL &&
-        argument_image_symbol(call->image, call->vaddr, &symbol))
-        found = symbol.name;
-    return found != NULL && strcmp(found, name) == 0;
+    if (found != NULL)
+        return strcmp(found, name) == 0;
+    return call->image != NULL &&
+           symbol_table_has(&call->image->types.files.image, call->vaddr, name);
 }
 
 // is_started says whether call index is main, called as C libraries do.

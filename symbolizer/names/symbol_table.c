@@ -89,6 +89,40 @@ enum ch_status symbol_table_add(struct symbol_table *table,
     return CH_OK;
 }
 
+// symbol_section_has looks for a symbol of that name whose size covers vaddr.
+static bool symbol_section_has(Elf *elf, Elf_Scn *scn, const GElf_Shdr *header,
+                               uint64_t vaddr, const char *name)
+{
+    Elf_Data *data = elf_getdata(scn, NULL);
+    size_t count =
+        data != NULL && header->sh_entsize != 0 ? data->d_size / header->sh_entsize : 0;
+    GElf_Sym symbol;
+    for (size_t i = 0;
+         i < count && i < INT32_MAX && gelf_getsym(data, (int)i, &symbol) != NULL;
+         i++) {
+        if (vaddr - symbol.st_value >= symbol.st_size)
+            continue;
+        const char *its = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (its != NULL && is_function(&symbol, its) && strcmp(its, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool symbol_table_has(const struct debug_elf *file, uint64_t vaddr, const char *name)
+{
+    GElf_Shdr header;
+    if (file->elf == NULL)
+        return false;
+    for (Elf_Scn *scn = elf_nextscn(file->elf, NULL); scn != NULL;
+         scn = elf_nextscn(file->elf, scn))
+        if (gelf_getshdr(scn, &header) != NULL &&
+            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+            symbol_section_has(file->elf, scn, &header, vaddr, name))
+            return true;
+    return false;
+}
+
 static int binding_rank(uint8_t binding)
 {
     return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;

@@ -5,6 +5,7 @@
 // its minidebuginfo. Where several names share an address, the one that people use is
 // kept: the fewest leading underscores, then global before weak before local.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,10 @@ void symbol_table_sort(struct symbol_table *table);
 // symbol_table_find gives the function that contains vaddr, or NULL.
 const struct symbol *symbol_table_find(const struct symbol_table *table,
                                        uint64_t vaddr);
+
+// symbol_table_has says whether a function of that name, of a size that is known,
+// contains vaddr. It reads the file's symbols through and needs no table.
+bool symbol_table_has(const struct debug_elf *file, uint64_t vaddr, const char *name);
 
 // symbol_table_edges adds the starts of symbols and the ends of what they cover.
 CH_CHECKED enum ch_status symbol_table_edges(const struct symbol_table *table,

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The units of a file by address, as .debug_aranges lists them (DWARF 5, section
+// 6.1.2), for a few addresses: libdw sorts all of a C library's 12,000 ranges before it
+// answers the first question, which takes longer than the rest of a report's values.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+
+#include "base/cursor.h"
+
+// address_table_find finds the set whose ranges contain vaddr, and gives the offset of
+// its unit in .debug_info. Sets of forms that no compiler here writes are passed over.
+bool address_table_find(struct cursor table, uint64_t vaddr, uint64_t *out_unit);
+
+// address_table_unit gives the entry of the unit that dwarf's table has for vaddr.
+bool address_table_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out);
