@@ -9,7 +9,7 @@
 
 enum {
     SMALL_FILE_BYTES = 16 << 10,
-    OVERLAY = 0x794c7630, // f_type, of the kernel's magic.h
+    OVERLAY = 0x794c7630, // f_type of statfs(2)
     TMPFS = 0x01021994,
     LITTLE_MEMORY_MIB = 64,
 };
