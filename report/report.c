@@ -10,6 +10,7 @@
 
 #include "report/crash_words.h"
 #include "report/group_key.h"
+#include "report/json_reader.h"
 #include "report/json_tree.h"
 #include "report/report_id.h"
 #include "report/report_open.h"
@@ -254,7 +255,7 @@ static enum ch_status parse_report(const char *bytes, size_t size, bool brief,
         report_error_set(error, "it is larger than %d MiB", REPORT_MAX_BYTES >> 20);
         return CH_ERR_LIMIT;
     }
-    json_t *report = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &why);
+    json_t *report = json_reader_read(bytes, size, &why);
     if (report == NULL) {
         report_error_set(error, "it is not JSON: %.120s at byte %d", why.text,
                          why.position);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json_reader.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+// INTEGER_DIGITS is how many digits every integer of that length has room for.
+enum { KEY_BYTES = 128, INTEGER_DIGITS = 18 };
+
+// reading is a document that is read up to at. root owns all that was made of it.
+struct reading {
+    const char *at;
+    const char *end;
+    json_t *root;
+    json_t *levels[JSON_READER_DEPTH]; // the arrays and objects around at
+    size_t depth;
+    char key[KEY_BYTES]; // of the member that is read
+};
+
+// span is a piece of the document.
+struct span {
+    const char *bytes;
+    size_t size;
+};
+
+// peek_token is the first byte that is no white space, or 0 at the end.
+static char peek_token(struct reading *reading)
+{
+    while (reading->at < reading->end && (*reading->at == ' ' || *reading->at == '\n' ||
+                                          *reading->at == '\r' || *reading->at == '\t'))
+        reading->at++;
+    return reading->at < reading->end ? *reading->at : 0;
+}
+
+static bool skip_token(struct reading *reading, char token)
+{
+    bool found = peek_token(reading) == token;
+    reading->at += found;
+    return found;
+}
+
+// read_by_jansson reads one value.
+static json_t *read_by_jansson(struct span span)
+{
+    return json_loadb(span.bytes, span.size, JSON_DECODE_ANY, NULL);
+}
+
+// skip_quoted skips a string and gives what is between its quotes. plain: it has no
+// escapes; those are not judged here.
+static bool skip_quoted(struct reading *reading, struct span *out, bool *plain)
+{
+    // The bytes that need to be looked at; all others are ASCII that stands for itself.
+    static const bool special[256] = {
+        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
+    };
+    const char *at = reading->at + 1;
+    const char *end = reading->end;
+    *plain = true;
+    for (;;) {
+        size_t size = 0;
+        uint32_t character;
+        while (at < end && !special[(unsigned char)*at])
+            at++;
+        if (at == end)
+            return false;
+        if (*at == '"')
+            break;
+        if ((unsigned char)*at >= 0x80)
+            size = utf8_decode(at, (size_t)(end - at), &character);
+        else if (*at == '\\' && end - at > 1)
+            size = 2;
+        if (size == 0)
+            return false;
+        *plain = *plain && *at != '\\';
+        at += size;
+    }
+    *out = (struct span){ reading->at + 1, (size_t)(at - reading->at) - 1 };
+    reading->at = at + 1;
+    return true;
+}
+
+static json_t *read_json_string(struct reading *reading)
+{
+    struct span span;
+    bool plain;
+    if (!skip_quoted(reading, &span, &plain))
+        return NULL;
+    return plain ? json_stringn_nocheck(span.bytes, span.size)
+                 : read_by_jansson((struct span){ span.bytes - 1, span.size + 2 });
+}
+
+// read_json_number leaves to jansson what is no short integer, and what is no number.
+static json_t *read_json_number(struct reading *reading)
+{
+    const char *start = reading->at;
+    size_t left = (size_t)(reading->end - start);
+    size_t size = 0;
+    size_t sign = start[0] == '-';
+    json_int_t value = 0;
+    while (size < left && memchr("0123456789+-.eE", start[size], 15) != NULL)
+        size++;
+    reading->at += size;
+    bool is_short = size > sign && size - sign <= INTEGER_DIGITS &&
+                    (start[sign] != '0' || size - sign == 1);
+    for (size_t i = sign; is_short && i < size; i++) {
+        is_short = start[i] >= '0' && start[i] <= '9';
+        value = value * 10 + (start[i] - '0');
+    }
+    return is_short ? json_integer(sign ? -value : value)
+                    : read_by_jansson((struct span){ start, size });
+}
+
+static json_t *read_json_word(struct reading *reading)
+{
+    static const char *const words[] = { "true", "false", "null" };
+    size_t left = (size_t)(reading->end - reading->at);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t size = strlen(words[i]);
+        if (size > left || memcmp(reading->at, words[i], size) != 0)
+            continue;
+        reading->at += size;
+        return i == 2 ? json_null() : json_boolean(i == 0);
+    }
+    return NULL;
+}
+
+// read_json_scalar reads a value that holds no others.
+static json_t *read_json_scalar(struct reading *reading, char first)
+{
+    if (first == '"')
+        return read_json_string(reading);
+    return first == '-' || (first >= '0' && first <= '9') ? read_json_number(reading)
+                                                          : read_json_word(reading);
+}
+
+// put_json_value puts value where the reading is; the document owns it from then on.
+// False: there was a member of that key, or memory is short.
+static bool put_json_value(struct reading *reading, json_t *value)
+{
+    if (value == NULL)
+        return false;
+    if (reading->depth == 0) {
+        reading->root = value;
+        return true;
+    }
+    json_t *level = reading->levels[reading->depth - 1];
+    if (json_is_array(level))
+        return json_array_append_new(level, value) == 0;
+    size_t before = json_object_size(level);
+    return json_object_set_new_nocheck(level, reading->key, value) == 0 &&
+           json_object_size(level) != before;
+}
+
+// read_json_value reads a value; of an array or object it reads the beginning.
+static bool read_json_value(struct reading *reading)
+{
+    char first = peek_token(reading);
+    if (first != '{' && first != '[')
+        return put_json_value(reading, read_json_scalar(reading, first));
+    json_t *level = first == '{' ? json_object() : json_array();
+    if (reading->depth == JSON_READER_DEPTH) {
+        json_decref(level);
+        return false;
+    }
+    if (!put_json_value(reading, level))
+        return false;
+    reading->levels[reading->depth++] = level;
+    reading->at++;
+    return true;
+}
+
+static bool read_json_key(struct reading *reading)
+{
+    struct span span;
+    bool plain;
+    if (peek_token(reading) != '"' || !skip_quoted(reading, &span, &plain) || !plain ||
+        span.size >= KEY_BYTES)
+        return false;
+    memcpy(reading->key, span.bytes, span.size);
+    reading->key[span.size] = 0;
+    return skip_token(reading, ':');
+}
+
+// read_json_next reads the next value of the innermost level, or the level's end.
+static bool read_json_next(struct reading *reading)
+{
+    const json_t *level = reading->levels[reading->depth - 1];
+    bool object = json_is_object(level);
+    bool empty = object ? json_object_size(level) == 0 : json_array_size(level) == 0;
+    if (skip_token(reading, object ? '}' : ']')) {
+        reading->depth--;
+        return true;
+    }
+    return (empty || skip_token(reading, ',')) && (!object || read_json_key(reading)) &&
+           read_json_value(reading);
+}
+
+json_t *json_reader_read(const char *bytes, size_t size, json_error_t *why)
+{
+    struct reading reading = { .at = bytes, .end = bytes + size };
+    char first = peek_token(&reading);
+    bool good = (first == '{' || first == '[') && read_json_value(&reading);
+    while (good && reading.depth != 0)
+        good = read_json_next(&reading);
+    if (good && peek_token(&reading) == 0 && reading.at == reading.end)
+        return reading.root;
+    json_decref(reading.root);
+    return json_loadb(bytes, size, JSON_REJECT_DUPLICATES, why);
+}
