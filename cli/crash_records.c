@@ -131,7 +131,7 @@ static bool is_another_program(const struct record_header *header)
 {
     struct process_facts facts;
     facts_read_process(&facts, header->pid, header->pid);
-    bool same = facts.start_ticks == header->page.crash_realtime_ns;
+    bool same = !facts.dead && facts.start_ticks == header->page.crash_realtime_ns;
     facts_deinit_process(&facts);
     return same;
 }
@@ -222,6 +222,7 @@ void crash_records_bury(const struct session *session, const struct death *death
     spool_life_name(process->start_ticks, death->pid, name);
     if (spool_take_record(&spool, name, take_record, &taking))
         return;
+    (void)unlinkat(spool.folder_fd, name, 0); // a process without a handler shares it
     record_capture_bare(&record, death->pid, &session->settings);
     record_capture_bury(&record, death, process);
     if (store_record_report(&taking, &record) != CH_OK)

@@ -2,12 +2,15 @@
 #include "report/spool_records.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_named(const char *name, const char *prefix)
@@ -37,12 +40,35 @@ void spool_life_name(uint64_t start_ticks, int32_t pid,
                    (uint32_t)pid);
 }
 
+// life_is_deserted is whether the process of a life is gone, though the kernel has not
+// yet closed what it had mapped: that comes a moment after its parent has reaped it.
+static bool life_is_deserted(const char *name)
+{
+    unsigned pid = 0;
+    return spool_is_life(name) && sscanf(name, "life-%*16[0-9a-f]-%8x", &pid) == 1 &&
+           kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+static bool lock_record(const char *name, int fd)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (!life_is_deserted(name))
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
 // hold_record locks the record; false: another process has it, or has converted it.
 static bool hold_record(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;
     struct stat held;
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 &&
+    return lock_record(name, fd) && fstat(fd, &held) == 0 &&
            fstatat(spool->folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }

@@ -79,6 +79,8 @@ void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid)
     *out = (struct process_facts){ .pid = pid };
     read_fact_text(pid, "stat", SMALL_LIMIT_BYTES, &stat);
     out->ppid = (pid_t)stat_field(&stat, STAT_PPID);
+    const char *bracket = stat.bytes != NULL ? strrchr(stat.bytes, ')') : NULL;
+    out->dead = bracket == NULL || bracket[1] == 0 || strchr("ZXx", bracket[2]) != NULL;
     out->start_ticks = stat_field(&stat, STAT_START_TIME);
     read_times(out, out->start_ticks);
     if (tid != pid) {

@@ -88,6 +88,14 @@ class Kills(unittest.TestCase):
             self.assertEqual(report["threads"], [])
             self.assertEqual(report["title"], "killed · lives 7.1")
 
+    def test_a_killed_program_need_not_be_waited_for(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "waits", CRASHHOOK_KILLS="yes")
+            process.kill()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            self.assert_told(self.only_report(scene))
+            end(process)
+
     def test_a_program_that_ends_otherwise_leaves_no_report_of_a_kill(self):
         for how in ("exits", "leaves", "becomes", "crashes"):
             with self.subTest(how=how), Scene() as scene:
