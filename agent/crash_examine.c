@@ -9,6 +9,7 @@
 #include "agent/go_panic.h"
 #include "agent/images/read_file.h"
 #include "agent/live/memory_limits.h"
+#include "agent/panic_hook.h"
 #include "agent/panic_words.h"
 #include "agent/raw_threads.h"
 #include "agent/runtime_places.h"
@@ -222,6 +223,14 @@ static uint64_t in_thread(const struct target_crash *crash, int64_t offset)
                : 0;
 }
 
+// rust_thread_name is what Rust calls the crashed thread.
+static const char *rust_thread_name(const struct capture *capture,
+                                    const struct crash_examination *crash)
+{
+    bool main = capture->crash->tid == capture->stop.pid;
+    return main ? "main" : crash->thread_name;
+}
+
 // read_stack_words fills in what the target's libraries reported before it aborted; a
 // text that cannot be read counts as none.
 static void read_stack_words(const struct capture *capture,
@@ -259,6 +268,8 @@ static void read_stack_words(const struct capture *capture,
         out->exception.type[0] = 0;
     if (out->message[0] == 0 && out->exception.type[0] == 0 &&
         go_panic_read(&capture->reader, crash->thread_pointer, out->message) != CH_OK &&
+        panic_hook_read(&capture->reader, place.sp, rust_thread_name(capture, out),
+                        out->message) != CH_OK &&
         panic_words_read(&capture->reader, place.sp, out->message) != CH_OK)
         out->message[0] = 0;
 }
@@ -400,4 +411,6 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     read_crash_code(capture, out);
     if (crash_has_address(facts))
         origins_find(capture, facts->address, &out->origins);
+    if (crash_has_address(facts) && facts->address_place.unmapped)
+        origins_find_unloaded(capture, facts->address, &out->origins);
 }

@@ -11,6 +11,10 @@ enum {
     SEARCHED = 1024,
     // The limit of a walk that looks for signal frames.
     WALKED = 4096,
+    // Where the kernel's frame may be below the stack pointer of the interrupted
+    // function: its red zone, and the largest vector registers.
+    LEFT_FROM = 128,
+    LEFT_TO = 16384,
 };
 
 // A signal_layout is what the kernel saves, by machine: offsets in its ucontext
@@ -114,28 +118,54 @@ static bool infer_siginfo(const struct fault_search *search, uint64_t context,
     return true;
 }
 
-static void note_fault(struct fault_search *search, const struct unwind_state *state,
-                       uint64_t pc)
+// note_context takes the fault whose context is at that place, if it is one.
+static void note_context(struct fault_search *search, uint64_t context,
+                         const struct unwind_registers *registers, uint64_t pc)
 {
-    const struct unwind_arch *arch = search->capture->arch;
     const struct signal_layout *layout = search->layout;
-    uint64_t context = find_context(search, pc, state->registers.value[arch->sp]);
     siginfo_t info;
-    if (context == 0 ||
-        (!has_siginfo(search, context + (uint64_t)(int64_t)layout->siginfo, &info) &&
-         !infer_siginfo(search, context, pc, &info)))
+    if (!has_siginfo(search, context + (uint64_t)(int64_t)layout->siginfo, &info) &&
+        !infer_siginfo(search, context, pc, &info))
         return;
     search->found = true;
     search->first.info = info;
     search->first.context = context;
     search->first.vectors_of = NULL;
     search->first.has_vectors = false;
-    search->first.registers = state->registers;
+    search->first.registers = *registers;
     search->first.flags = fault_word_at(search, context + layout->flags);
     search->first.fault_error =
         layout->error != 0 ? fault_word_at(search, context + layout->error) : 0;
     search->first.fault_trap =
         layout->trap != 0 ? fault_word_at(search, context + layout->trap) : 0;
+}
+
+static void note_fault(struct fault_search *search, const struct unwind_state *state,
+                       uint64_t pc)
+{
+    const struct unwind_arch *arch = search->capture->arch;
+    uint64_t context = find_context(search, pc, state->registers.value[arch->sp]);
+    if (context != 0)
+        note_context(search, context, &state->registers, pc);
+}
+
+// note_left_context takes the fault whose handler has returned after it raised the
+// signal again, which was blocked until then: the thread is where it was at the fault,
+// and the kernel's frame is left below its stack pointer.
+static void note_left_context(struct fault_search *search)
+{
+    const struct target_crash *crash = search->capture->crash;
+    uint64_t pc = crash->registers.value[search->capture->arch->pc];
+    uint64_t sp = crash->registers.value[search->capture->arch->sp];
+    if (search->layout->trap == 0 || crash->info.si_pid != search->capture->stop.pid ||
+        is_after_call(search, pc))
+        return;
+    for (uint64_t below = LEFT_FROM; below < LEFT_TO && !search->found; below += 8) {
+        uint64_t context = (sp & ~UINT64_C(7)) - below;
+        if (fault_word_at(search, context + search->layout->pc) == pc &&
+            fault_word_at(search, context + search->layout->sp) == sp)
+            note_context(search, context, &crash->registers, pc);
+    }
 }
 
 static bool look_at_frame(void *context, const struct unwind_frame *frame,
@@ -155,14 +185,18 @@ bool first_fault_find(struct capture *capture, struct unwind_space *space)
     const struct target_crash *crash = capture->crash;
     struct fault_search search = { .capture = capture,
                                    .layout = frame_layout_of(capture->arch) };
-    // A signal from the kernel is the fault itself: our handler was in place and
-    // reported it.
-    if (crash == NULL || crash->signal_only || crash->info.si_code > 0 ||
-        search.layout == NULL || capture->narrow)
+    if (crash == NULL || crash->signal_only || search.layout == NULL || capture->narrow)
+        return false;
+    // A signal from the kernel is the fault itself where our handler was in place and
+    // reported it. A core may be of a fault in one of the program's handlers.
+    bool sent = crash->info.si_code <= 0;
+    if (!sent && capture_is_process(capture))
         return false;
     search.first = *crash;
     (void)unwind_walk(space, &crash->registers, capture->settings->unwind,
                       look_at_frame, &search);
+    if (!search.found && sent)
+        note_left_context(&search);
     if (!search.found)
         return false;
     if (search.first.then.si_signo == 0 && !crash->exits)

@@ -15,15 +15,17 @@ void held_pointers_init(struct held_pointers *pointers, const struct capture *ca
 {
     pointers->capture = capture;
     pointers->stack = NULL;
+    pointers->stack_from = 0;
     pointers->last = NULL;
     pointers->left = HELD_POINTERS_MAX;
     pointers->count = 0;
 }
 
 void held_pointers_set_stack(struct held_pointers *pointers,
-                             const struct target_mapping *stack)
+                             const struct target_mapping *stack, uint64_t from)
 {
     pointers->stack = stack;
+    pointers->stack_from = from;
 }
 
 static bool pointers_is_in(const struct target_mapping *mapping, uint64_t address)
@@ -34,7 +36,8 @@ static bool pointers_is_in(const struct target_mapping *mapping, uint64_t addres
 void held_pointers_note(struct held_pointers *pointers, uint64_t word)
 {
     if (word < LOWEST_POINTER || word >= HIGHEST_POINTER ||
-        pointers->count == HELD_POINTERS_COUNT || pointers_is_in(pointers->stack, word))
+        pointers->count == HELD_POINTERS_COUNT ||
+        (word >= pointers->stack_from && pointers_is_in(pointers->stack, word)))
         return;
     const struct target_mapping *mapping = pointers->last;
     if (!pointers_is_in(mapping, word))

@@ -19,9 +19,10 @@ enum {
 // A held_pointers is the pointers found so far.
 struct held_pointers {
     const struct capture *capture;
-    const struct target_mapping *stack; // is copied anyway
-    const struct target_mapping *last;  // a mapping that a pointer led to
-    size_t left;                        // bytes that may still be copied
+    const struct target_mapping *stack; // is copied anyway, from stack_from on
+    uint64_t stack_from;
+    const struct target_mapping *last; // a mapping that a pointer led to
+    size_t left;                       // bytes that may still be copied
     size_t count;
     uint64_t found[HELD_POINTERS_COUNT];
 };
@@ -29,9 +30,10 @@ struct held_pointers {
 // held_pointers_init begins without any.
 void held_pointers_init(struct held_pointers *pointers, const struct capture *capture);
 
-// held_pointers_set_stack prepares to search a thread whose stack is in that mapping.
+// held_pointers_set_stack prepares to search a thread whose stack is in that mapping
+// and is in use from an address on. What lies below is of functions that have returned.
 void held_pointers_set_stack(struct held_pointers *pointers,
-                             const struct target_mapping *stack);
+                             const struct target_mapping *stack, uint64_t from);
 
 // held_pointers_note notes word, if it points to data.
 void held_pointers_note(struct held_pointers *pointers, uint64_t word);

@@ -25,7 +25,7 @@ enum {
 enum { LINKED_LARGEST = 1040 };
 #define HEAP_PAGES_MAX (UINT64_C(1) << 18)
 
-static bool is_heap(const struct target_mapping *mapping)
+bool origin_heap_is_heap(const struct target_mapping *mapping)
 {
     static const char name[] = "[heap]";
     unsigned access = MAPS_READ | MAPS_WRITE;
@@ -56,7 +56,7 @@ bool origin_heap_is_piece(const struct capture *capture, uint64_t address)
     uint64_t before;
     uint64_t head;
     uint64_t next;
-    if (mapping == NULL || !is_heap(mapping) || address % ALIGNMENT != 0 ||
+    if (mapping == NULL || !origin_heap_is_heap(mapping) || address % ALIGNMENT != 0 ||
         address - mapping->start < HEAD_BYTES ||
         !read_heap_word(capture, address - HEAD_BYTES, &before) ||
         !read_heap_word(capture, address - SIZE_OFFSET, &head))
@@ -151,7 +151,8 @@ bool origin_heap_find_link(const struct capture *capture, uint64_t value,
         const struct target_mapping *heap = &capture->images.mappings[i];
         uint64_t piece;
         // The upper bits of a link are those of an address in the heap, or 0.
-        if (!is_heap(heap) || (value >> 40 != 0 && value >> 40 != heap->start >> 40))
+        if (!origin_heap_is_heap(heap) ||
+            (value >> 40 != 0 && value >> 40 != heap->start >> 40))
             continue;
         if (!find_in_heap(capture, heap, value, &pages_left, &piece))
             continue;
@@ -160,4 +161,37 @@ bool origin_heap_find_link(const struct capture *capture, uint64_t value,
         return true;
     }
     return false;
+}
+
+// is_free_piece is whether a piece that begins at chunk may be free: it has a size, and
+// lies in a heap.
+static bool is_free_piece(const struct capture *capture, uint64_t chunk)
+{
+    const struct target_mapping *heap = images_mapping(&capture->images, chunk);
+    uint64_t head;
+    if (heap == NULL || !origin_heap_is_heap(heap) || chunk % ALIGNMENT != 0 ||
+        !read_heap_word(capture, chunk + SIZE_OFFSET, &head))
+        return false;
+    uint64_t size = head & ~(uint64_t)SIZE_FLAGS;
+    return size >= SMALLEST && size < heap->end - chunk &&
+           !(head & (SIZE_UNUSED | IS_MAPPED));
+}
+
+bool origin_heap_find_bin(const struct capture *capture, uint64_t value,
+                          uint64_t *out_piece)
+{
+    enum { FORTH = 16, BACK = 24 };
+    uint64_t first;
+    uint64_t last;
+    uint64_t back;
+    uint64_t forth;
+    if (!read_heap_word(capture, value + FORTH, &first) ||
+        !read_heap_word(capture, value + BACK, &last) ||
+        !is_free_piece(capture, first) || !is_free_piece(capture, last) ||
+        !read_heap_word(capture, first + BACK, &back) ||
+        !read_heap_word(capture, last + FORTH, &forth) || back != value ||
+        forth != value)
+        return false;
+    *out_piece = last + HEAD_BYTES;
+    return true;
 }

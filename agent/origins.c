@@ -268,6 +268,34 @@ static void seek_guard(const struct capture *capture, uint64_t address,
                                                    .thread = thread };
 }
 
+// seek_bin recognizes what was jumped to as the head of a list of freed pieces, to
+// which the last of these is linked: its memory was used as if it held code's address.
+static void seek_bin(const struct seeker *s, struct origins *out)
+{
+    struct origin found = { .register_name = raw_register_name(s->capture, s->number),
+                            .value = s->value,
+                            .kind = "freed-chunk" };
+    if (s->value != s->registers[s->capture->arch->pc] || out->count == ORIGINS_MAX ||
+        !is_mapped(s, s->value) ||
+        !origin_heap_find_bin(s->capture, s->value, &found.address))
+        return;
+    out->list[out->count++] = found;
+}
+
+// read_top_of_stack reads the words from sp on; a reader may stop at the end of a page.
+static size_t read_top_of_stack(const struct memory_reader *reader, uint64_t sp,
+                                uint64_t out[static STACK_WORDS])
+{
+    size_t size = 0;
+    size_t got = 1;
+    while (size < STACK_WORDS * sizeof(*out) && got != 0) {
+        got = reader->read(reader->source, sp + size, (uint8_t *)out + size,
+                           STACK_WORDS * sizeof(*out) - size);
+        size += got;
+    }
+    return size / sizeof(*out);
+}
+
 void origins_find(const struct capture *capture, uint64_t fault_address,
                   struct origins *out)
 {
@@ -277,20 +305,30 @@ void origins_find(const struct capture *capture, uint64_t fault_address,
     out->count = 0;
     if (capture->narrow || reader->read == NULL)
         return;
-    size_t size = reader->read(reader->source, s.registers[capture->arch->sp], s.stack,
-                               sizeof(s.stack));
-    s.stack_count = size / sizeof(s.stack[0]);
+    s.stack_count = read_top_of_stack(reader, s.registers[capture->arch->sp], s.stack);
     for (size_t i = 0; i < capture->arch->register_count; i++) {
         if (i == capture->arch->sp)
             continue;
         s.number = i;
         s.value = s.registers[i];
         seek_origin(&s, raw_register_name(capture, i), out);
+        seek_bin(&s, out);
     }
     s.number = capture->arch->pc;
     s.value = s.stack_count != 0 ? s.stack[0] : 0;
     seek_origin(&s, "return", out);
     seek_guard(capture, fault_address, out);
+}
+
+void origins_find_unloaded(const struct capture *capture, uint64_t fault_address,
+                           struct origins *out)
+{
+    struct origin found = { .value = fault_address, .kind = "unloaded-image" };
+    if (capture->narrow || out->count == ORIGINS_MAX ||
+        images_mapping(&capture->images, fault_address) != NULL ||
+        !origin_image_find(capture, fault_address, found.image))
+        return;
+    out->list[out->count++] = found;
 }
 
 static void write_origin(struct json_writer *w, const struct capture *capture,
@@ -308,6 +346,8 @@ static void write_origin(struct json_writer *w, const struct capture *capture,
     if (origin->next != 0)
         raw_write_address(w, "next", origin->next);
     raw_write_string(w, "holder", origin->holder);
+    if (origin->image[0] != 0)
+        raw_write_words(w, capture, "image", origin->image);
     if (strcmp(origin->kind, "bit-flip") == 0)
         raw_write_count(w, "bit", origin->bit);
     if (origin->thread != 0)

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "agent/capture.h"
+#include "agent/origin_image.h"
 #include "report/json_writer.h"
 
 enum { ORIGINS_MAX = 24, ORIGIN_TEXT_BYTES = 16 };
@@ -32,7 +33,8 @@ struct origin {
                         // "malloc": it is the start of a piece in use
     unsigned bit;       // bit-flip
     pid_t thread;       // guard-page
-    char text[ORIGIN_TEXT_BYTES]; // text
+    char text[ORIGIN_TEXT_BYTES];        // text
+    char image[ORIGIN_IMAGE_NAME_BYTES]; // unloaded-image
 };
 
 struct origins {
@@ -43,6 +45,11 @@ struct origins {
 // origins_find examines the registers of the crash, and the address of the fault.
 void origins_find(const struct capture *capture, uint64_t fault_address,
                   struct origins *out);
+
+// origins_find_unloaded adds the library that had the address of the fault, if one was
+// unloaded there.
+void origins_find_unloaded(const struct capture *capture, uint64_t fault_address,
+                           struct origins *out);
 
 // origins_write writes them as the member suspects, unless there are none.
 void origins_write(struct json_writer *w, const struct capture *capture,

@@ -282,7 +282,7 @@ static void hold_thread(struct raw_threads *t, const struct stopped_thread *from
     uint64_t end = stack->end;
     if (end - at > RAW_THREAD_STACK_MAX)
         end = at + RAW_THREAD_STACK_MAX;
-    held_pointers_set_stack(&t->pointers, stack);
+    held_pointers_set_stack(&t->pointers, stack, at);
     if (crashed || capture->crash == NULL)
         hold_pointed(t, registers, at, end);
     else

@@ -81,14 +81,18 @@ static void append_guard(const struct crash_origin *o, struct text *out)
 static void append_offset(const struct crash_origin *o, struct text *out)
 {
     text_appendf(out, "%" PRId64 " bytes from a null pointer", o->offset);
+    if (o->member != NULL)
+        text_appendf(out, ", `%s`", o->member);
 }
 
 static void append_freed_stack(const struct crash_origin *o, struct text *out)
 {
     append_origin_value(o, out);
-    text_append_string(out,
-                       " points below the stack pointer, to variables of a function "
-                       "that has returned");
+    text_append_string(out, " was read");
+    if (o->address != NULL)
+        text_appendf(out, " at %s", o->address);
+    text_append_string(out, ", below the stack pointer: from a variable of a function "
+                            "that has returned");
 }
 
 static void append_unloaded(const struct crash_origin *o, struct text *out)

@@ -20,6 +20,7 @@ struct crash_origin {
     const char *filler;
     const char *holder;
     const char *image;
+    const char *member; // null-offset: what the pointer was followed to
     int64_t bit;
     int64_t thread;
     int64_t offset;

@@ -199,8 +199,10 @@ static void summarize_overflow(const struct crash_facts *f, const char *kind,
                                struct text *out)
 {
     (void)kind;
-    text_appendf(out, "Stack overflow in thread '%s' at 0x%" PRIx64, f->thread_name,
-                 f->address);
+    text_append_string(out, "Stack overflow");
+    if (f->thread_name[0] != 0) // a core has no names of threads but the first's
+        text_appendf(out, " in thread '%s'", f->thread_name);
+    text_appendf(out, " at 0x%" PRIx64, f->address);
     if (f->stack.end <= f->stack.start)
         return;
     bool known = !f->stack.grows || f->stack.limit_bytes != 0;

@@ -179,6 +179,7 @@ static void read_origin(const json_t *crash, struct crash_origin *out)
         .filler = report_string(origin, "filler"),
         .holder = report_string(origin, "holder"),
         .image = report_string(origin, "image"),
+        .member = report_string(origin, "member"),
         .bit = report_integer(origin, "bit", 0),
         .thread = report_integer(origin, "thread", 0),
         .offset = report_integer(origin, "offset", 0),

@@ -55,30 +55,72 @@ static bool is_watches(const json_t *watches)
     return right;
 }
 
-// settle_kind makes an access through an index the null dereference that it is: without
-// the pointer's name, its address is just a small number.
+// settle_kind makes an access through an index, or far from null, the null dereference
+// that it is: without the pointer's name, its address is just a number.
 static void settle_kind(json_t *crash, const json_t *fault)
 {
-    enum { SMALL = 65536 }; // as in report/crash_kind.c
+    enum { FAR_MEMBER_BYTES = 16 << 20 }; // as in diagnosis_access.c
     const char *kind = report_string(crash, "kind");
     uint64_t address;
     if (kind != NULL && strcmp(kind, "unknown") == 0 &&
         json_is_null(json_object_get(fault, "value")) &&
-        report_address(crash, "address", &address) && address < SMALL)
+        report_address(crash, "address", &address) && address < FAR_MEMBER_BYTES)
         (void)json_object_set_new(crash, "kind", json_string("null-dereference"));
+}
+
+// is_fault_origin checks what the child says of where the bad value came from.
+static bool is_fault_origin(const json_t *origin)
+{
+    static const char *const texts[] = { "register", "address", "member" };
+    const char *kind = report_string(origin, "kind");
+    const json_t *offset = json_object_get(origin, "offset");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const json_t *text = json_object_get(origin, texts[i]);
+        if (text != NULL && (!json_is_string(text) || json_string_length(text) == 0))
+            return false;
+    }
+    return kind != NULL &&
+           (offset == NULL ||
+            (json_is_integer(offset) && json_integer_value(offset) >= 0)) &&
+           (strcmp(kind, "null-offset") == 0 || strcmp(kind, "freed-stack") == 0);
+}
+
+// take_origin adds where the bad value came from, unless its form has told: then only
+// the member that was accessed is added.
+static void take_origin(json_t *crash, json_t *origin)
+{
+    json_t *known = json_object_get(crash, "provenance");
+    const char *crash_kind = report_string(crash, "kind");
+    bool null = strcmp(report_string(origin, "kind"), "null-offset") == 0;
+    if (null && (crash_kind == NULL || strcmp(crash_kind, "null-dereference") != 0))
+        return;
+    const char *known_kind = report_string(known, "kind");
+    if (known == NULL && null && report_integer(origin, "offset", 0) == 0)
+        return;
+    if (known == NULL) {
+        (void)json_object_set_new(origin, "confidence", json_string("proved"));
+        (void)json_object_set(crash, "provenance", origin);
+    } else if (null && known_kind != NULL && strcmp(known_kind, "null-offset") == 0) {
+        (void)json_object_update_missing(known, origin);
+    }
 }
 
 // take_fault adds the variable at fault to the crash, and words that anew.
 static enum ch_status take_fault(json_t *report, json_t *fault)
 {
     json_t *crash = json_object_get(report, "crash");
+    json_t *origin = json_object_get(fault, "origin");
     if (fault == NULL)
         return CH_OK;
-    if (!crash_words_is_variable(fault) || !json_is_object(crash))
+    if (!crash_words_is_variable(fault) || !json_is_object(crash) ||
+        (origin != NULL && !is_fault_origin(origin)))
         return CH_ERR_MALFORMED;
     char *begun = crash_words_begun(report);
-    (void)json_object_set(crash, "variable", fault);
     settle_kind(crash, fault);
+    if (origin != NULL)
+        take_origin(crash, origin);
+    (void)json_object_del(fault, "origin");
+    (void)json_object_set(crash, "variable", fault);
     crash_words_renew(report, begun);
     free(begun);
     return CH_OK;

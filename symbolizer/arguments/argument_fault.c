@@ -8,6 +8,7 @@
 #include "base/register_name.h"
 #include "report/report.h"
 #include "symbolizer/arguments/argument_import.h"
+#include "symbolizer/arguments/argument_path.h"
 #include "symbolizer/arguments/argument_trace.h"
 
 enum {
@@ -27,6 +28,7 @@ struct fault {
     uint64_t elements;              // of the array that it is outside of; 0: none
     struct text array;              // its name
     struct argument_named parts[2]; // of an address
+    uint8_t base;                   // the operand's register
 };
 
 static bool fault_is_kind(const struct fault *f, const char *const *kinds)
@@ -77,6 +79,22 @@ static bool fault_name_base(struct fault *f, const struct instruction_memory *me
     uint64_t base = f->innermost->frame.registers.value[memory->base];
     return memory->index == INSTRUCTION_NO_REGISTER && memory->base != STACK_POINTER &&
            fault_name_register(f, 0, memory->base, base);
+}
+
+// fault_name_offset names the pointer to which constants were added before, as
+// compilers that do not optimize do for elements of arrays.
+static bool fault_name_offset(struct fault *f, const struct instruction_memory *memory)
+{
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    struct argument_named *named = &f->named;
+    if (memory->index != INSTRUCTION_NO_REGISTER || memory->base == STACK_POINTER ||
+        !argument_trace_offset(&f->trace, 0, memory->base, named) ||
+        named->is_address || named->scale != 1 || !named->has_value ||
+        named->added == 0 || named->value + (uint64_t)named->added != base)
+        return false;
+    f->value = named->value;
+    f->bytes = WORD_BYTES;
+    return true;
 }
 
 // fault_type is the type of a named value, without typedefs and qualifiers.
@@ -187,8 +205,11 @@ static bool fault_name_operand(struct fault *f)
     if (!fault_is_kind(f, kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))
         return false;
+    f->base = step->effects.memory.base;
     return fault_name_base(f, &step->effects.memory) ||
-           fault_name_sum(f, &step->effects.memory);
+           fault_name_sum(f, &step->effects.memory) ||
+           (fault_name_offset(f, &step->effects.memory) &&
+            fault_type(&f->named)->kind == TYPE_POINTER);
 }
 
 // fault_name_divisor names the register or memory that a division divides by.
@@ -363,6 +384,46 @@ static json_t *fault_value(const struct fault *f)
     return json_integer((json_int_t)value);
 }
 
+// fault_null_member gives which member or element of what the null pointer leads to was
+// accessed.
+static json_t *fault_null_member(const struct fault *f)
+{
+    const struct type_table *table = &f->named.call->image->types.table;
+    const struct type *pointer = fault_type(&f->named);
+    const json_t *access = json_object_get(f->crash, "access");
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    uint64_t address;
+    if (pointer->kind != TYPE_POINTER || f->value != 0 ||
+        !report_address(access, "address", &address) || address > INT32_MAX)
+        return NULL;
+    uint32_t target = type_strip(table, pointer->target);
+    enum type_kind kind = table->types[target].kind;
+    struct argument_part part = { target, address,
+                                  (uint64_t)report_integer(access, "size", 0) };
+    bool named = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+                 argument_path_append(table, &part, "->", &path) && text_ok(&path);
+    return json_pack("{s:s, s:I, s:o*}", "kind", "null-offset", "offset",
+                     (json_int_t)address, "member",
+                     named ? json_sprintf("%s%s", f->named.expression.bytes, path.bytes)
+                           : NULL);
+}
+
+// fault_freed_stack tells that the bad value was loaded from below the stack pointer,
+// past what the innermost function may use: from variables of one that has returned.
+static json_t *fault_freed_stack(const struct fault *f)
+{
+    enum { RED_ZONE_BYTES = 128 };
+    uint64_t sp = f->innermost->frame.registers.value[STACK_POINTER];
+    uint64_t start;
+    if (!f->named.loaded || f->base >= ARGUMENT_GENERAL_REGISTERS ||
+        !report_address(json_object_get(f->crash, "stack"), "start", &start) ||
+        f->named.from < start || f->named.from >= sp - RED_ZONE_BYTES)
+        return NULL;
+    return json_pack("{s:s, s:s, s:o}", "kind", "freed-stack", "register",
+                     register_name_amd64(f->base, WORD_BYTES), "address",
+                     json_sprintf("0x%" PRIx64, f->named.from));
+}
+
 static json_t *fault_write(const struct fault *f)
 {
     static const char *const roles[] = { "local", "argument", "global" };
@@ -379,6 +440,11 @@ static json_t *fault_write(const struct fault *f)
                                   json_integer((json_int_t)f->elements));
         (void)json_object_set_new(variable, "array", json_string(f->array.bytes));
     }
+    json_t *origin = fault_null_member(f);
+    if (origin == NULL)
+        origin = fault_freed_stack(f);
+    if (origin != NULL)
+        (void)json_object_set_new(variable, "origin", origin);
     return variable;
 }
 
@@ -397,6 +463,7 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
     f->trace.stack = stack;
     f->trace.frames = frames;
     f->innermost = stack->calls;
+    f->base = INSTRUCTION_NO_REGISTER;
     bool stopped = stack->count != 0 && f->innermost->frame.activation;
     for (size_t i = 0;
          stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)

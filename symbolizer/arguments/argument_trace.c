@@ -32,6 +32,7 @@ struct tracing {
     uint8_t reg;
     uint8_t bytes;
     int64_t added; // to the register since
+    bool offset;   // it may stay added to what is named
     struct link links[LINKS_MAX];
     size_t count;
     struct argument_named *out;
@@ -161,9 +162,10 @@ static bool trace_follow(struct tracing *t, const struct link *link)
     if (pointer->kind != TYPE_POINTER || type_size(table, target, &size) != CH_OK ||
         size == 0)
         return false;
+    out->from = out->value + (uint64_t)link->offset;
     out->has_value =
-        out->has_value &&
-        trace_read(t, out->value + (uint64_t)link->offset, link->bytes, &out->value);
+        out->has_value && trace_read(t, out->from, link->bytes, &out->value);
+    out->loaded = out->has_value;
     out->variable = false;
     struct argument_part part = { target, (uint64_t)link->offset, link->bytes };
     out->type = target;
@@ -191,32 +193,18 @@ static bool trace_follow_all(struct tracing *t)
     return text_ok(&t->out->expression);
 }
 
-// trace_fold makes what was added to a pointer part of the load through it.
+// trace_fold makes what was added to a pointer part of the load through it, or of what
+// the caller is told.
 static void trace_fold(struct tracing *t)
 {
+    if (t->count == 0 && t->offset) {
+        t->out->added += t->added;
+        t->added = 0;
+    }
     if (t->count == 0)
         return;
     t->links[t->count - 1].offset += t->added;
     t->added = 0;
-}
-
-// trace_end_in_register ends at a variable that the debug information has in the
-// register before step.
-static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_named)
-{
-    trace_fold(t);
-    if (t->added != 0 || !trace_read_scope(t, step))
-        return false;
-    const struct argument_variable *variable =
-        argument_scope_in_register(&t->trace->scope, t->reg);
-    if (variable == NULL || variable->size > WORD_BYTES)
-        return false;
-    t->out->has_value = trace_is_kept(t, t->reg, step);
-    if (t->out->has_value)
-        t->out->value = t->call->frame.registers.value[t->reg];
-    *out_named =
-        trace_begin_name(t, variable, 0, variable->size) && trace_follow_all(t);
-    return true;
 }
 
 // trace_address computes the address of a memory operand of step, if that is known now.
@@ -235,6 +223,42 @@ static bool trace_address(const struct tracing *t, size_t step,
         *out += t->call->frame.registers.value[memory->base];
     else
         return false;
+    return true;
+}
+
+// trace_load_again reads what the register was loaded from, where the register itself
+// is in use for another value by now.
+static bool trace_load_again(const struct tracing *t, uint64_t *out)
+{
+    uint64_t address;
+    size_t from = trace_definition(t);
+    if (from == SIZE_MAX)
+        return false;
+    const struct instruction_effects *effects = &t->scan->code.steps[from].effects;
+    return effects->flow != INSTRUCTION_CALLS && effects->action == INSTRUCTION_LOADS &&
+           effects->bytes == WORD_BYTES &&
+           trace_address(t, from, &effects->memory, &address) &&
+           trace_read(t, address, WORD_BYTES, out);
+}
+
+// trace_end_in_register ends at a variable that the debug information has in the
+// register before step.
+static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_named)
+{
+    trace_fold(t);
+    if (t->added != 0 || !trace_read_scope(t, step))
+        return false;
+    const struct argument_variable *variable =
+        argument_scope_in_register(&t->trace->scope, t->reg);
+    if (variable == NULL || variable->size > WORD_BYTES)
+        return false;
+    t->out->has_value = trace_is_kept(t, t->reg, step);
+    if (t->out->has_value)
+        t->out->value = t->call->frame.registers.value[t->reg];
+    else if (variable->size == WORD_BYTES)
+        t->out->has_value = trace_load_again(t, &t->out->value);
+    *out_named =
+        trace_begin_name(t, variable, 0, variable->size) && trace_follow_all(t);
     return true;
 }
 
@@ -368,7 +392,8 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
 {
     const struct argument_call *call = &trace->stack->calls[index];
     *t = (struct tracing){ .trace = trace, .call = call, .out = out };
-    out->has_value = out->is_address = out->variable = false;
+    out->has_value = out->is_address = out->variable = out->loaded = false;
+    out->added = 0;
     out->scale = 1;
     if (trace->stack->arch->id != UNWIND_ARCH_AMD64 || call->image == NULL)
         return false;
@@ -385,6 +410,18 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
         return false;
     t.reg = reg;
     t.bytes = bytes;
+    return trace_back(&t);
+}
+
+bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out)
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.reg = reg;
+    t.bytes = WORD_BYTES;
+    t.offset = true;
     return trace_back(&t);
 }
 

@@ -22,6 +22,9 @@ struct argument_named {
     uint64_t scale;  // the register has the value times this
     bool has_value;  // its value is known, apart from the register:
     uint64_t value;
+    bool loaded; // it was loaded through a pointer, from:
+    uint64_t from;
+    int64_t added; // to the value, of argument_trace_offset
 };
 
 void argument_named_deinit(struct argument_named *named);
@@ -38,6 +41,11 @@ struct argument_trace {
 // call. bytes is how many of its bytes count. False: no name is proved.
 bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
                              uint8_t bytes, struct argument_named *out);
+
+// argument_trace_offset names the value to which constants were added (out->added), as
+// for elements and members, and the register has the sum.
+bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out);
 
 // argument_trace_sum names the two values of which the register reg of call index is
 // the sum. False: it is none, or one of them has no name.

@@ -188,6 +188,47 @@ static void copy_operand(const struct library *library, csh handle,
     copy_name(library, handle, from->mem.index, out->index);
 }
 
+// copy_implied adds the memory operand that an instruction has without naming it: the
+// top of the stack, or what a masked store goes to.
+static void copy_implied(const cs_insn *from, struct instruction *out)
+{
+    bool is_short = from->detail->x86.prefix[2] == X86_PREFIX_OPSIZE;
+    uint16_t word = is_short ? 2 : 8;
+    struct instruction_operand implied = { .memory = true,
+                                           .size = word,
+                                           .base = "rsp" };
+    switch (from->id) {
+    case X86_INS_PUSH:
+    case X86_INS_PUSHFQ:
+    case X86_INS_PUSHF:
+    case X86_INS_CALL:
+        implied.access = OPERAND_WRITTEN;
+        implied.displacement = -(int64_t)word;
+        break;
+    case X86_INS_POP:
+    case X86_INS_POPFQ:
+    case X86_INS_POPF:
+    case X86_INS_RET:
+        implied.access = OPERAND_READ;
+        break;
+    case X86_INS_LEAVE:
+        implied.access = OPERAND_READ;
+        (void)snprintf(implied.base, sizeof(implied.base), "rbp");
+        break;
+    case X86_INS_MASKMOVDQU:
+    case X86_INS_VMASKMOVDQU:
+    case X86_INS_MASKMOVQ:
+        implied.access = OPERAND_WRITTEN;
+        implied.size = from->id == X86_INS_MASKMOVQ ? 8 : 16;
+        (void)snprintf(implied.base, sizeof(implied.base), "rdi");
+        break;
+    default:
+        return;
+    }
+    if (out->operand_count < INSTRUCTION_OPERANDS_MAX)
+        out->operands[out->operand_count++] = implied;
+}
+
 static void copy_instruction(const struct library *library, csh handle,
                              const cs_insn *from, struct instruction *out)
 {
@@ -205,6 +246,7 @@ static void copy_instruction(const struct library *library, csh handle,
         operand->access = access_of_operand(&accesses, &x86->operands[i]);
         operand->size = size_of_operand(from, &x86->operands[i]);
     }
+    copy_implied(from, out);
 }
 
 // The library and a disassembler, which stay open until the process ends.

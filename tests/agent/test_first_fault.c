@@ -232,6 +232,22 @@ static void first_fault_on_a_damaged_stack_is_bounded(void **state)
     }
 }
 
+static void first_fault_whose_handler_has_returned_is_left_below_the_stack(void **state)
+{
+    (void)state;
+    // The thread is where it was, and the signal that its handler raised came after.
+    uint64_t sp = STACK + FRAME_BYTES + 256;
+    put_frame(0, FAULT, sp);
+    crash.info.si_signo = SIGSEGV;
+    crash.registers.value[16] = FAULT;
+    crash.registers.value[7] = sp;
+    assert_true(find_first());
+    assert_int_equal(capture.crash->info.si_code, SEGV_MAPERR);
+    assert_int_equal(capture.crash->then.si_code, SI_TKILL);
+    put(AT_SP, sp - 8); // of another place
+    assert_false(find_first());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +257,8 @@ int main(void)
                                build),
         cmocka_unit_test_setup(
             first_fault_is_told_by_the_processor_where_there_is_no_siginfo, build),
+        cmocka_unit_test_setup(
+            first_fault_whose_handler_has_returned_is_left_below_the_stack, build),
         cmocka_unit_test_setup(first_fault_is_none_where_a_signal_was_sent, build),
         cmocka_unit_test_setup(first_fault_with_a_wrong_siginfo_is_none, build),
         cmocka_unit_test_setup(first_fault_at_the_edge_of_memory_is_found_or_not,

@@ -222,6 +222,76 @@ static void search_in_a_heap_is_bounded(void **state)
     assert_true(memory.read_count < 40000);
 }
 
+static void what_was_jumped_to_may_be_the_head_of_a_list_of_freed_memory(void **state)
+{
+    build(state);
+    uint64_t head = HEAP + 0x100; // of the list, elsewhere in malloc's data
+    uint64_t chunk = piece(17) - 16;
+    *word_at(head + 16) = chunk;
+    *word_at(head + 24) = chunk;
+    *word_at(chunk + 16) = head;
+    *word_at(chunk + 24) = head;
+    crash.registers.value[RIP] = head;
+    crash.registers.value[RAX] = 0;
+    origins_find(&capture, head, &found);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.list[0].kind, "freed-chunk");
+    assert_int_equal(found.list[0].address, piece(17));
+    *word_at(chunk + 24) = head + 16; // a list that does not lead back is none
+    origins_find(&capture, head, &found);
+    assert_int_equal(found.count, 0);
+}
+
+// put_library puts what the linker leaves of a library that was unloaded.
+static void put_library(uint64_t at, uint64_t start, const char *name)
+{
+    uint64_t libname = at + 0x400;
+    *word_at(at - 8) = 0x470 | 1;
+    *word_at(at + 40) = at;
+    *word_at(at + 56) = libname;
+    *word_at(at + 0x200) = start;
+    *word_at(at + 0x208) = start + 0x8190;
+    *word_at(at + 0x210) = start + 0x4000;
+    *word_at(libname) = libname + 24;
+    memcpy(word_at(libname + 24), name, strlen(name) + 1);
+}
+
+static const char *unloaded_at(uint64_t address)
+{
+    found.count = 0;
+    origins_find_unloaded(&capture, address, &found);
+    return found.count == 1 ? found.list[0].image : "";
+}
+
+static void unloaded_library_is_known_by_what_the_linker_has_left(void **state)
+{
+    uint64_t start = LIBRARY + 0x10000000;
+    build(state);
+    put_library(HEAP + 0x3000, start, "/opt/shop/libplug.so");
+    assert_string_equal(unloaded_at(start + 0x1234), "libplug.so");
+    assert_string_equal(unloaded_at(start + 0x8190), "");
+    assert_string_equal(unloaded_at(start - 1), "");
+    *word_at(HEAP + 0x3000 + 40) = HEAP; // what does not lead to itself is none
+    assert_string_equal(unloaded_at(start + 0x1234), "");
+    build(state);
+    put_library(HEAP + 0x3000, LIBRARY, "libplug.so"); // it is still there
+    assert_string_equal(unloaded_at(LIBRARY + 0x1234), "");
+}
+
+static void
+name_whose_end_malloc_overwrote_is_completed_by_the_path_before(void **state)
+{
+    uint64_t start = LIBRARY + 0x10000000;
+    uint64_t at = HEAP + 0x3000;
+    build(state);
+    put_library(at, start, "libplug.so");
+    *word_at(at - 8) = (0x400 + 24 + 8 + 16) | 1; // its last word is "so" and beyond
+    *word_at(at + 0x400 + 32) = 0x430;
+    assert_string_equal(unloaded_at(start), "libplug.");
+    memcpy((char *)word_at(at - 0x40), "gnu/libplug.so", sizeof("gnu/libplug.so"));
+    assert_string_equal(unloaded_at(start), "libplug.so");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +299,10 @@ int main(void)
         cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
         cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),
         cmocka_unit_test(guard_page_names_the_thread_whose_stack_is_above_it),
+        cmocka_unit_test(what_was_jumped_to_may_be_the_head_of_a_list_of_freed_memory),
+        cmocka_unit_test(unloaded_library_is_known_by_what_the_linker_has_left),
+        cmocka_unit_test(
+            name_whose_end_malloc_overwrote_is_completed_by_the_path_before),
         cmocka_unit_test(random_crashes_claim_no_cause),
         cmocka_unit_test(search_in_a_heap_is_bounded),
     };

@@ -31,6 +31,10 @@ REDUCED_RUNS = 110
 UNHELPFUL_MAX_PERCENT = 5
 
 
+class Impossible(Exception):
+    """This machine cannot make the crash; the program says why and ends with 77."""
+
+
 class Run:
     """One program, built in one way, with one case, reported in one way."""
 
@@ -100,6 +104,11 @@ def variables_of(case):
     return dict(pair.split("=", 1) for pair in case.get("run", "").split())
 
 
+def refuse_impossible(ended):
+    if ended.status == 77:
+        raise Impossible(ended.stdout.strip())
+
+
 def live_report(program, case):
     """What ended the program, and its report. Go has no handler to preload: it is traced."""
     with Scene() as scene:
@@ -109,6 +118,7 @@ def live_report(program, case):
             command = [harness.CRASHHOOK, "run", "--via", "trace", "--", *command]
         ended = scene.run(command, **variables_of(case))
         reports = scene.reports()
+    refuse_impossible(ended)
     if len(reports) != 1:
         raise AssertionError(f"{len(reports)} reports: {ended.stderr}")
     return ended, reports[0]
@@ -118,6 +128,7 @@ def core_report(program, case):
     with Scene() as scene:
         scene.preload = None
         ended = scene.run([program, case.name], core=True, **variables_of(case))
+        refuse_impossible(ended)
         core = scene.core(ended.pid)
         if core is None:
             raise AssertionError(f"no core: {ended.signal} {ended.status} {ended.stderr}")
@@ -214,6 +225,10 @@ def judge(run, programs, listed, counts):
     try:
         ended, report = (live_report if run.way == "live" else core_report)(program, run.case)
         wrong, helps = check(run, ended, report)
+    except Impossible as error:
+        print(f"skipped {run}: {error}")
+        counts["skipped"] += 1
+        return
     except (AssertionError, KeyError, subprocess.TimeoutExpired) as error:
         wrong, helps, report = [repr(error)], True, None
     is_listed = any(fnmatch.fnmatchcase(str(run), pattern) for pattern in listed)

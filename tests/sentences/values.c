@@ -87,6 +87,40 @@ __attribute__((noinline)) static void freed_call(void)
     total = 1;
 }
 
+struct task {
+    void (*run)(void);
+    char notes[2000];
+};
+
+// case freed_unsorted
+//   kind: execute-of-data
+//   cause: freed-chunk
+//   says: Jump to .*is the link that malloc put into freed memory at 0x
+__attribute__((noinline)) static void freed_unsorted(void)
+{
+    struct task *volatile task = malloc(sizeof(*task));
+    void *volatile after = malloc(100);
+    free(task);
+    task->run();
+    total = after != NULL;
+}
+
+// case freed_two_unsorted
+//   kind: execute-of-data
+//   cause: freed-chunk
+//   says: Jump to .*is the link that malloc put into freed memory at 0x
+__attribute__((noinline)) static void freed_two_unsorted(void)
+{
+    struct task *volatile first = malloc(sizeof(*first));
+    void *volatile between = malloc(100);
+    struct task *volatile second = malloc(sizeof(*second));
+    void *volatile after = malloc(100);
+    free(first);
+    free(second);
+    first->run();
+    total = between != after;
+}
+
 // case overrun_by_text
 //   cause: text
 //   says: .* holds text, "ers, Lon"
@@ -167,6 +201,42 @@ __attribute__((noinline)) static void map_failed(void)
     total = kept->cents;
 }
 
+// leave_variable leaves a pointer to its own variable, and the other two what is there
+// afterwards.
+__attribute__((noinline)) static void leave_variable(void)
+{
+    struct entry entry = { .next = NULL, .cents = 7 };
+    struct entry *volatile local = &entry;
+    kept = local;
+}
+
+// Nearer to the stack pointer, functions that call none may have variables.
+__attribute__((noinline)) static void leave_far_variable(void)
+{
+    volatile char room[300];
+    room[total % 300] = 1;
+    leave_variable();
+    room[299 - total % 300] = 1;
+}
+
+__attribute__((noinline)) static void overwrite_stack(void)
+{
+    volatile uintptr_t words[100];
+    for (int i = 0; i < 100; i++)
+        words[i] = UINT64_C(0x123456789000) + (uintptr_t)i;
+}
+
+// case returned_variable
+//   cause: freed-stack
+//   says: Read from 0x1234567890.*was read at 0x[0-9a-f]+, below the stack pointer
+__attribute__((noinline)) static void returned_variable(void)
+{
+    leave_far_variable();
+    overwrite_stack();
+    struct entry *volatile entry = kept; // only what the stack leads to is held
+    total = entry->next->cents;
+}
+
 // case null_member
 //   cause: null-offset
 //   says: Read from 0x8, through a null pointer
@@ -221,6 +291,8 @@ int main(int argc, char **argv)
         { "freed_linked", freed_linked },
         { "freed_fast", freed_fast },
         { "freed_call", freed_call },
+        { "freed_unsorted", freed_unsorted },
+        { "freed_two_unsorted", freed_two_unsorted },
         { "overrun_by_text", overrun_by_text },
         { "filled", filled },
         { "dead", dead },
@@ -228,6 +300,7 @@ int main(int argc, char **argv)
         { "cut_signed", cut_signed },
         { "flipped", flipped },
         { "map_failed", map_failed },
+        { "returned_variable", returned_variable },
         { "null_member", null_member },
         { "other_guard", other_guard },
         { "wild", wild },

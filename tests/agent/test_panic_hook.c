@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/panic_hook.h"
+
+#include <string.h>
+
+#include "support/fake_memory.h"
+#include "support/test.h"
+
+// The program's constants, and what a stack and a heap hold when a panic ends it.
+enum { SP = 0x7ff000010000, DATA = 0x555500001000, HEAP = 0x555500a00000 };
+enum { VTABLE = 0, PLACE = 4, FILE_TEXT = 8, WORDS = 64 };
+
+static uint64_t stack[WORDS];
+static uint64_t data[WORDS];
+static char heap[128];
+
+static int fill(void **state)
+{
+    (void)state;
+    memset(stack, 0, sizeof(stack));
+    memset(data, 0, sizeof(data));
+    memset(heap, 0, sizeof(heap));
+    data[VTABLE] = 0x555500000100; // the destructor; then size and alignment
+    data[VTABLE + 1] = 24;
+    data[VTABLE + 2] = 8;
+    memcpy(&data[FILE_TEXT], "src/main.rs", sizeof("src/main.rs"));
+    data[PLACE] = DATA + 8 * FILE_TEXT;
+    data[PLACE + 1] = strlen("src/main.rs");
+    data[PLACE + 2] = UINT64_C(9) << 32 | 4; // column 9 of line 4
+    memcpy(heap, "no such page", sizeof("no such page"));
+    return 0;
+}
+
+static enum ch_status read_above_sp(char out[static ABORT_MESSAGE_MAX])
+{
+    const struct fake_region regions[] = {
+        { SP, (const char *)stack, sizeof(stack) },
+        { DATA, (const char *)data, sizeof(data) },
+        { HEAP, heap, sizeof(heap) },
+    };
+    struct fake_memory memory = { .regions = regions, .region_count = 3 };
+    struct memory_reader reader = fake_memory_reader(&memory);
+    return panic_hook_read(&reader, SP, "main", out);
+}
+
+// put_hook_info puts a payload at word 40, and what the hook was given at word 20; gap
+// words stand between the payload's vtable and the place.
+static void put_hook_info(size_t gap)
+{
+    stack[20] = SP + 8 * 40;
+    stack[21] = DATA + 8 * VTABLE;
+    stack[22 + gap] = DATA + 8 * PLACE;
+    stack[40] = 16; // a String: capacity, pointer, length
+    stack[41] = HEAP;
+    stack[42] = strlen(heap);
+}
+
+static void assert_said(const char *wanted)
+{
+    char out[ABORT_MESSAGE_MAX];
+    assert_int_equal(read_above_sp(out), CH_OK);
+    assert_string_equal(out, wanted);
+}
+
+static void assert_nothing_said(void)
+{
+    char out[ABORT_MESSAGE_MAX];
+    assert_int_equal(read_above_sp(out), CH_ERR_NOT_FOUND);
+}
+
+static void the_formatted_message_is_read_from_the_payload(void **state)
+{
+    (void)state;
+    put_hook_info(0);
+    assert_said("thread 'main' panicked at src/main.rs:4:9: no such page");
+}
+
+static void older_versions_pass_the_message_s_parts_before_the_place(void **state)
+{
+    (void)state;
+    put_hook_info(1);
+    stack[22] = SP + 8 * 50;
+    stack[40] = HEAP;
+    stack[41] = 16;
+    assert_said("thread 'main' panicked at src/main.rs:4:9: no such page");
+}
+
+static void a_literal_message_is_read_where_it_is(void **state)
+{
+    (void)state;
+    put_hook_info(0);
+    data[VTABLE] = 0; // nothing to destroy
+    data[VTABLE + 1] = 16;
+    stack[40] = HEAP;
+    stack[41] = 7;
+    assert_said("thread 'main' panicked at src/main.rs:4:9: no such");
+}
+
+static void a_place_that_is_no_rust_source_is_none(void **state)
+{
+    (void)state;
+    put_hook_info(0);
+    memcpy(&data[FILE_TEXT], "src/main.cc", sizeof("src/main.cc"));
+    assert_nothing_said();
+}
+
+static void what_is_no_text_is_not_quoted(void **state)
+{
+    (void)state;
+    put_hook_info(0);
+    heap[3] = 1;
+    assert_nothing_said();
+    fill(NULL);
+    put_hook_info(0);
+    stack[42] = 17; // longer than its room
+    assert_nothing_said();
+    fill(NULL);
+    put_hook_info(0);
+    stack[41] = 0x1000; // nowhere
+    assert_nothing_said();
+}
+
+static void a_stack_without_a_panic_says_nothing(void **state)
+{
+    (void)state;
+    assert_nothing_said();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_formatted_message_is_read_from_the_payload, fill),
+        cmocka_unit_test_setup(older_versions_pass_the_message_s_parts_before_the_place,
+                               fill),
+        cmocka_unit_test_setup(a_literal_message_is_read_where_it_is, fill),
+        cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
+        cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),
+        cmocka_unit_test_setup(a_stack_without_a_panic_says_nothing, fill),
+    };
+    return cmocka_run_group_tests_name("agent/panic_hook", tests, NULL, NULL);
+}
