@@ -7,7 +7,7 @@
 #include "base/file.h"
 
 // Offsets in glibc's description of an image, whose beginning is the same in all
-// versions (include/link.h): where it is itself, and the name that it was opened by.
+// versions: where it is itself, and the name that it was opened by.
 // Its bounds (start, end, end of the code) stand together further on. The name follows
 // a node of a list, in the same memory, of which malloc overwrites the last word once
 // it is freed.
