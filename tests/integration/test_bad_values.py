@@ -89,7 +89,8 @@ class BadValues(unittest.TestCase):
         self.assertEqual(crash["kind"], "null-dereference")
         self.assertEqual(crash["provenance"]["kind"], "null-offset")
         self.assertEqual(crash["provenance"]["offset"], 8)
-        self.assertEqual(crash["provenance"]["detail"], "8 bytes from a null pointer")
+        self.assertEqual(crash["provenance"]["detail"],
+                         "8 bytes from a null pointer, `kept->cents`")
 
     def test_wild_values_claim_no_cause(self):
         seed = 17

@@ -64,7 +64,8 @@ FAULTS = {
                  rf"unmapped \(read 1 byte at .*\)"),
     "closed_library": (SEGV, "use-after-unmap",
                        rf"Jump to {ADDRESS}, where nothing is mapped; probably code of a "
-                       rf"library that was closed \(r\w+ = {ADDRESS}\)"),
+                       rf"library that was closed \(r\w+ = {ADDRESS}\); libplugin\.so was there, "
+                       r"and was unloaded"),
     "truncated_file": (BUS, "file-truncated",
                        rf"Read from {ADDRESS}, past the end of the file mapped there "
                        rf"'.*/table\.dat' \(read 1 byte at .*\)"),
