@@ -13,6 +13,7 @@ foreach(part ch_agent_program ch_agent ch_report_raw ch_unwind ch_formats ch_bas
     endif()
 endforeach()
 add_library(ch_agent_musl STATIC ${sources})
+target_sources(ch_agent_musl PRIVATE musl_heap.c)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     target_sources(ch_agent_musl PRIVATE musl_memory.c)
     set_source_files_properties(musl_memory.c PROPERTIES COMPILE_OPTIONS
