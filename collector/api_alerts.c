@@ -37,11 +37,14 @@ void api_list_alerts(struct http_request *request)
     const struct collector *collector = collector_of(request);
     json_t *rows = json_array();
     json_t *receivers = json_array();
-    enum ch_status status =
-        store_list_alerts(collector->store, ALERTS_LISTED, append_alert, rows);
-    for (size_t i = 0; i < collector->receivers->count && status == CH_OK; i++)
-        status = append_receiver(collector->store, &collector->receivers->list[i],
-                                 receivers);
+    enum ch_status status = store_list_alerts(collector->store, request->who.project,
+                                              ALERTS_LISTED, append_alert, rows);
+    for (size_t i = 0; i < collector->receivers->count && status == CH_OK; i++) {
+        const struct receiver *receiver = &collector->receivers->list[i];
+        if (collector_shows(request,
+                            receiver->project != NULL ? receiver->project : ""))
+            status = append_receiver(collector->store, receiver, receivers);
+    }
     if (status == CH_OK) {
         api_answer_json(
             request, 200,
@@ -57,8 +60,8 @@ void api_test_alert(struct http_request *request)
 {
     const struct collector *collector = collector_of(request);
     char error[STORE_ERROR_SIZE];
-    enum ch_status status =
-        alerts_test(collector->store, collector->receivers, request->id, error);
+    enum ch_status status = alerts_test(collector->store, collector->receivers,
+                                        request->who.project, request->id, error);
     if (status == CH_OK)
         api_answer_json(request, 202, json_pack("{s:s}", "receiver", request->id));
     else

@@ -71,8 +71,13 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
     }
     enum ch_status status =
         entry_from_report(opened.json, moment_now(), &arrival->entry);
-    if (status == CH_OK)
+    if (status == CH_OK) {
         entry_marks_from_report(opened.json, &arrival->entry);
+        entry_set_project(&arrival->entry, request->who.project);
+        if (request->who.named)
+            entry_copy(arrival->entry.sender, sizeof(arrival->entry.sender),
+                       request->who.name);
+    }
     opened_report_close(&opened);
     for (size_t i = 0; status == CH_OK && i < arrival->entry.nameless_count; i++)
         arrival->entry.names_wanted =
@@ -86,8 +91,8 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
 
 void api_begin_report(struct http_request *request)
 {
-    size_t token = request->token == HTTP_NO_TOKEN ? ACCESS_TOKENS : request->token;
-    unsigned wait_s = rate_take(&collector_of(request)->rate, token, moment_now());
+    unsigned wait_s =
+        rate_take(&collector_of(request)->rate, request->who.index, moment_now());
     if (wait_s == 0)
         return;
     http_fail(request, 429, "this token sends more reports than it may, wait %u s",

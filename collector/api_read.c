@@ -46,7 +46,7 @@ static json_t *group_json(const struct store_group *group)
         json_array_append_new(programs, json_string(group->programs[i]));
     return json_pack(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:o,"
-        " s:s, s:I, s:s, s:s, s:I}",
+        " s:s, s:I, s:s, s:s, s:I, s:s}",
         "id", group->id, "title", group->title, "signal", (json_int_t)group->signal,
         "count", (json_int_t)group->count, "kept", (json_int_t)group->kept, "held_back",
         (json_int_t)group->held_back, "first_seen", moment_json(group->first_seen_ms),
@@ -56,7 +56,7 @@ static json_t *group_json(const struct store_group *group)
         "programs", programs, "first_release", group->first_release, "filtered_count",
         (json_int_t)group->filtered_count, "status_rule",
         group->resolved_in_it ? "in" : "after", "resolved_in", group->resolved_in,
-        "version", (json_int_t)group->version);
+        "version", (json_int_t)group->version, "project", group->project);
 }
 
 static void append_group(void *context, const struct store_group *group)
@@ -204,7 +204,8 @@ void api_get_group(struct http_request *request)
     struct store *store = collector_of(request)->store;
     const struct store_group *group = &copy.group;
     json_t *merged = json_array();
-    enum ch_status status = group_copy_find(store, request->id, &copy);
+    enum ch_status status =
+        group_copy_find(store, request->who.project, request->id, &copy);
     if (status == CH_OK)
         status = store_list_merged(store, group->id, append_merged, merged);
     if (status != CH_OK) {
@@ -270,25 +271,23 @@ static void answer_expanded(struct http_request *request)
 void api_get_report(struct http_request *request)
 {
     const char *form = http_parameter_value(request, "form");
-    if (form != NULL && strcmp(form, "sent") == 0) {
+    if (form != NULL && strcmp(form, "sent") == 0)
         answer_sent(request);
-        return;
-    }
-    if (form != NULL && strcmp(form, "text") == 0) {
+    else if (form != NULL && strcmp(form, "text") == 0)
         answer_text(request);
-        return;
-    }
-    if (form != NULL && form[0] != 0 && strcmp(form, "expanded") != 0) {
+    else if (form != NULL && form[0] != 0 && strcmp(form, "expanded") != 0)
         http_fail(request, 400, "form is not `sent`, `text` or `expanded`");
-        return;
-    }
-    answer_expanded(request);
+    else
+        answer_expanded(request);
+    // Nobody gets a report that is not noted.
+    if (request->answer.status == 200)
+        (void)api_note_deed(request, "export", request->id);
 }
 
 void api_health(struct http_request *request)
 {
     struct store_totals totals;
-    enum ch_status status = store_count(collector_of(request)->store, &totals);
+    enum ch_status status = store_count(collector_of(request)->store, "", &totals);
     if (status != CH_OK) {
         api_fail_store(request, status, "store");
         return;
@@ -300,7 +299,11 @@ void api_metrics(struct http_request *request)
 {
     struct collector *collector = collector_of(request);
     struct store_totals totals;
-    enum ch_status status = store_count(collector->store, &totals);
+    if (request->who.project[0] != 0) {
+        http_fail(request, 403, "the counters are of all projects");
+        return;
+    }
+    enum ch_status status = store_count(collector->store, "", &totals);
     request->answer.status = 200;
     request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(&collector->metrics, status == CH_OK ? &totals : NULL,

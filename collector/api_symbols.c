@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,11 +43,52 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
     }
 }
 
+// owner is whose a file is.
+struct owner {
+    struct http_request *request;
+    bool shown; // to who asks
+    bool other; // somebody else sent it first
+};
+
+// write_owner_key writes by which words the store knows the owner of a file.
+static void write_owner_key(enum symbol_kind kind, const char *id, char *out,
+                            size_t size)
+{
+    (void)snprintf(out, size, "%s%s", kind == SYMBOL_SOURCES ? "sources " : "", id);
+}
+
+static void take_owner(void *context, const struct store_build *build)
+{
+    struct owner *owner = context;
+    const struct access_grant *who = &owner->request->who;
+    owner->shown =
+        build->project[0] == 0 || collector_shows(owner->request, build->project);
+    owner->other = strcmp(build->project, who->project) != 0 ||
+                   (build->sender[0] != 0 &&
+                    strcmp(build->sender, who->named ? who->name : "") != 0);
+}
+
+// find_owner finds whose the file of a build is; what nobody owns is everybody's.
+static struct owner find_owner(struct http_request *request, enum symbol_kind kind,
+                               const char *id)
+{
+    struct owner owner = { .request = request, .shown = true };
+    char key[SYMBOL_FOLDER_ID_SIZE + 16];
+    write_owner_key(kind, id, key, sizeof(key));
+    enum ch_status status =
+        store_find_build(collector_of(request)->store, key, take_owner, &owner);
+    if (status != CH_OK && status != CH_ERR_NOT_FOUND)
+        owner.shown = false;
+    return owner;
+}
+
 static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
-    int fd = symbol_folder_open(collector_of(request)->symbols, kind, request->id);
+    int fd = find_owner(request, kind, request->id).shown
+                 ? symbol_folder_open(collector_of(request)->symbols, kind, request->id)
+                 : -1;
     if (fd < 0 || fstat(fd, &file) != 0) {
         if (fd >= 0)
             close(fd);
@@ -116,20 +158,48 @@ void api_take_symbols(struct http_request *request, const void *bytes, size_t si
         fail_upload(request, upload->kind, CH_ERR_IO);
 }
 
+// keep_first answers as if the file had been taken: the first writer's stays, and
+// others do not learn that there is one.
+static bool keep_first(struct http_request *request, struct symbol_upload *upload)
+{
+    struct owner owner = find_owner(request, upload->kind, upload->build_id);
+    if (!owner.other || !symbol_folder_has(collector_of(request)->symbols, upload->kind,
+                                           upload->build_id))
+        return false;
+    api_answer_json(request, 201, json_pack("{s:s}", "build_id", upload->build_id));
+    return true;
+}
+
+// note_owner keeps who sent the file first, and queues the reports that lack its names.
+static enum ch_status note_owner(struct http_request *request,
+                                 const struct symbol_upload *upload)
+{
+    struct store *store = collector_of(request)->store;
+    char error[STORE_ERROR_SIZE];
+    char key[SYMBOL_FOLDER_ID_SIZE + 16];
+    write_owner_key(upload->kind, upload->build_id, key, sizeof(key));
+    const struct store_build build = {
+        .id = key,
+        .project = request->who.project,
+        .sender = request->who.named ? request->who.name : "",
+    };
+    // Sources name nothing: a page reads them when it is opened.
+    return upload->kind == SYMBOL_DEBUG_FILE ? store_symbols_came(store, &build, error)
+                                             : store_build_own(store, &build, error);
+}
+
 void api_put_symbols(struct http_request *request)
 {
     struct symbol_upload *upload = request->state;
+    if (keep_first(request, upload))
+        return;
     enum ch_status status = symbol_upload_finish(upload);
     if (status != CH_OK) {
         fail_upload(request, upload->kind, status);
         return;
     }
     // The file is here; reports that lack its names are named in the background.
-    // Sources name nothing: a page reads them when it is opened.
-    char error[STORE_ERROR_SIZE];
-    if (upload->kind == SYMBOL_DEBUG_FILE &&
-        store_symbols_came(collector_of(request)->store, upload->build_id, error) !=
-            CH_OK) {
+    if (note_owner(request, upload) != CH_OK) {
         http_fail(request, 503,
                   "the %s is here, but the reports of its build could not"
                   " be queued, send it again",

@@ -41,6 +41,7 @@ static bool read_triage(struct http_request *request, const json_t *object,
            read_triage_text(request, object, "release", &decision->release) &&
            read_triage_text(request, object, "note", &decision->note) &&
            read_triage_text(request, object, "assignee", &decision->assignee) &&
+           read_triage_text(request, object, "comment", &decision->comment) &&
            read_triage_text(request, object, "until", &out->until) &&
            read_triage_version(request, object, out) &&
            read_triage_text(request, object, "merge_into", &out->merge_into) &&

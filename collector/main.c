@@ -23,6 +23,7 @@
 #include "collector/server/naming_jobs.h"
 #include "collector/server/request_log.h"
 #include "collector/server/retention.h"
+#include "collector/server/sessions.h"
 #include "collector/store/moment.h"
 #include "report/own.h"
 
@@ -95,6 +96,8 @@ static const char *read_collector_limits(const struct options *options,
         return "--log is not `requests`";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
         return "--rate is not such as 600/1m";
+    if (rate_init("30/1m", &collector->sign_ins) != CH_OK)
+        return "out of memory";
     collector->log_requests = options->log != NULL;
     const char *workers = options->workers != NULL ? options->workers : "2";
     char *end = NULL;
@@ -165,24 +168,43 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// reread_access reads the token file again; a file that is wrong changes nothing.
+static void reread_access(struct access *access)
+{
+    char why[ACCESS_WHY_SIZE];
+    if (access_reload(access, why) != CH_OK)
+        say_collector_line(0, why);
+    else
+        fprintf(stderr, "crashhook-collector: read the token file again\n");
+}
+
 // wait_for_stop runs the server's clock until a signal asks it to stop.
-static void wait_for_stop(struct http_server *server, const sigset_t *stops)
+static void wait_for_stop(struct http_server *server, struct access *access,
+                          const sigset_t *stops)
 {
     struct timespec second = { .tv_sec = 1 };
-    while (sigtimedwait(stops, NULL, &second) < 0)
-        http_tick(server);
+    for (;;) {
+        int signal = sigtimedwait(stops, NULL, &second);
+        if (signal == SIGHUP)
+            reread_access(access);
+        else if (signal < 0)
+            http_tick(server);
+        else
+            return;
+    }
 }
 
 // serve_until_told runs until a signal, then lets current requests finish: first it
 // accepts no new ones, then it empties the store's queue, then it ends the threads.
 static int serve_until_told(struct collector *collector,
-                            const struct listener *listener, const char *const *tokens,
+                            const struct listener *listener, struct access *access,
                             const sigset_t *stops)
 {
     struct http_options options = { .listen_fd = listener->fd,
                                     .routes = routes_table,
                                     .route_count = routes_count,
-                                    .tokens = tokens,
+                                    .access = access,
+                                    .session = sessions_find,
                                     .context = collector,
                                     .observe = observe_request,
                                     .fail_page = page_failure };
@@ -191,7 +213,7 @@ static int serve_until_told(struct collector *collector,
         return say_collector_line(EXIT_FAILED, "cannot start the HTTP server");
     fprintf(stderr, "crashhook-collector: listening on http://%s/\n",
             listener->address);
-    wait_for_stop(server, stops);
+    wait_for_stop(server, access, stops);
     http_quiesce(server, STOP_MS);
     ingest_stop(collector->ingest);
     http_stop(server);
@@ -220,7 +242,7 @@ static enum ch_status start_alerts(struct collector *collector,
 }
 
 static int open_and_serve(const struct options *options,
-                          const struct listener *listener, const char *const *tokens,
+                          const struct listener *listener, struct access *access,
                           const sigset_t *stops)
 {
     char error[STORE_ERROR_SIZE];
@@ -246,7 +268,7 @@ static int open_and_serve(const struct options *options,
         return say_collector_line(EXIT_USAGE, wrong);
     }
     collector->receivers = &receivers;
-    collector->tokens = tokens;
+    collector->access = access;
     collector->symbols = options->symbols != NULL ? options->symbols : symbols;
     pthread_mutex_init(&collector->large, NULL);
 
@@ -266,7 +288,7 @@ static int open_and_serve(const struct options *options,
     else if (start_alerts(collector, options, &alerts) != CH_OK)
         say_collector_line(EXIT_FAILED, "cannot start the thread that sends alerts");
     else
-        code = serve_until_told(collector, listener, tokens, stops);
+        code = serve_until_told(collector, listener, access, stops);
     alerts_destroy(alerts);
     naming_jobs_destroy(jobs);
     retention_destroy(retention);
@@ -274,23 +296,28 @@ static int open_and_serve(const struct options *options,
     store_close(collector->store);
     pthread_mutex_destroy(&collector->large);
     rate_deinit(&collector->rate);
+    rate_deinit(&collector->sign_ins);
     receivers_deinit(&receivers);
     free(collector);
     return code;
 }
 
-static int read_tokens(const char *path, struct access_tokens *out)
+// read_access reads who may do what, and returns an exit status, 0 if all is well.
+static int read_access(const struct options *options, struct access *out)
 {
-    char sentence[512];
-    enum ch_status status = access_read_tokens(path, out);
-    if (status == CH_OK)
-        return 0;
-    snprintf(sentence, sizeof(sentence), "cannot read token file '%.200s': %s", path,
-             status == CH_ERR_NOT_FOUND ? "there is no token in it"
-             : status == CH_ERR_LIMIT
-                 ? "more than 64 tokens, or one longer than 511 bytes"
-                 : strerror(errno));
-    return say_collector_line(EXIT_FAILED, sentence);
+    char why[ACCESS_WHY_SIZE];
+    bool trusts = options->user_header != NULL;
+    *out = (struct access){ 0 };
+    if (trusts != (options->trusted_proxy != NULL) ||
+        (trusts && options->token_file == NULL))
+        return say_collector_line(
+            EXIT_USAGE, "--trusted-user-header needs --trusted-proxy, and users in"
+                        " --token-file");
+    if (access_init(options->token_file, out, why) != CH_OK)
+        return say_collector_line(EXIT_FAILED, why);
+    out->user_header = options->user_header;
+    out->proxy = options->trusted_proxy;
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -319,6 +346,7 @@ int main(int argc, char **argv)
     sigemptyset(&stops);
     sigaddset(&stops, SIGTERM);
     sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGHUP); // reads the token file again
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL); // our parent may have ignored it
@@ -330,9 +358,12 @@ int main(int argc, char **argv)
     umask(077); // nobody else may read the reports
     raise_descriptor_limit();
 
-    struct access_tokens tokens = { 0 };
-    if (options.token_file != NULL && read_tokens(options.token_file, &tokens) != 0)
-        return EXIT_FAILED;
+    struct access access;
+    int wrong = read_access(&options, &access);
+    if (wrong != 0) {
+        access_deinit(&access);
+        return wrong;
+    }
     struct listener listener;
     char error[LISTENER_ERROR_SIZE];
     enum ch_status status = listener_open(options.listen, error, &listener);
@@ -345,8 +376,8 @@ int main(int argc, char **argv)
                                   "cannot listen beyond loopback without --token-file");
         close(listener.fd);
     } else {
-        code = open_and_serve(&options, &listener, tokens.lines, &stops);
+        code = open_and_serve(&options, &listener, &access, &stops);
     }
-    access_tokens_deinit(&tokens);
+    access_deinit(&access);
     return code;
 }

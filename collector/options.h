@@ -11,6 +11,8 @@ struct options {
     const char *store;
     const char *symbols;        // NULL: beside the store
     const char *token_file;     // NULL: none
+    const char *user_header;    // by which a proxy names users; NULL: none does
+    const char *trusted_proxy;  // its address
     const char *keep;           // NULL: for ever
     const char *keep_per_group; // NULL: all of them
     const char *rate;           // NULL: no limit

@@ -72,6 +72,9 @@ void page_alerts(struct http_request *request)
                         "<tbody>\n");
     for (size_t i = 0; i < receivers->count && status == CH_OK; i++) {
         struct store_alert_state state;
+        const char *project = receivers->list[i].project;
+        if (!collector_shows(request, project != NULL ? project : ""))
+            continue;
         status = store_alert_state_of(collector->store, receivers->list[i].id, &state);
         if (status == CH_OK)
             write_receiver(out, &receivers->list[i], &state);
@@ -81,8 +84,8 @@ void page_alerts(struct http_request *request)
     html_write(out, "</section><section class=\"card\"><h2>What happened</h2>");
     struct alert_list list = { out, moment_now(), 0 };
     if (status == CH_OK)
-        status =
-            store_list_alerts(collector->store, ALERTS_SHOWN, write_alert_row, &list);
+        status = store_list_alerts(collector->store, request->who.project, ALERTS_SHOWN,
+                                   write_alert_row, &list);
     html_write(out,
                list.count != 0 ? "</ol></section>" : "<p>Nothing yet.</p></section>");
     page_end(out);
@@ -104,8 +107,9 @@ void page_post_alerts(struct http_request *request)
         http_fail(request, 400, "this is not the form of this page");
         return;
     }
-    enum ch_status status = alerts_test(collector->store, collector->receivers,
-                                        form_value(&form, "test"), error);
+    enum ch_status status =
+        alerts_test(collector->store, collector->receivers, request->who.project,
+                    form_value(&form, "test"), error);
     if (status != CH_OK) {
         api_fail_store(request, status, "receiver");
         return;

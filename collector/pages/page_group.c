@@ -202,7 +202,8 @@ void page_group(struct http_request *request)
         .request = request, .out = out, .store = store, .now_ms = moment_now()
     };
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
-    enum ch_status status = group_copy_find(store, request->id, &copy);
+    enum ch_status status =
+        group_copy_find(store, request->who.project, request->id, &copy);
     if (status == CH_OK) {
         write_group_head(&page, &copy.group);
         status =

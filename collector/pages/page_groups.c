@@ -12,6 +12,7 @@
 #include "collector/server/collector.h"
 #include "collector/server/filter.h"
 #include "collector/store/moment.h"
+#include "collector/store/store_values.h"
 
 enum { GROUPS_ON_A_PAGE = 50 };
 
@@ -162,7 +163,7 @@ static void write_bulk(struct text *out, const struct http_request *request,
 
 void page_write_logout(struct text *out, const struct http_request *request)
 {
-    if (collector_of(request)->tokens[0] != NULL)
+    if (access_needed(collector_of(request)->access))
         html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
                         "<button>Log out</button></form>\n");
 }
@@ -215,7 +216,7 @@ void page_groups(struct http_request *request)
         return;
     size_t asked = filter.store.term_count;
     filter_open_only(&filter);
-    enum ch_status status = store_count(store, &totals);
+    enum ch_status status = store_count(store, request->who.project, &totals);
     if (status == CH_OK)
         status = store_count_groups(store, &filter.store, &found);
     if (status == CH_OK)

@@ -17,6 +17,7 @@ static const struct {
     { "status", "Now" },
     { "assignee", "Assigned to" },
     { "note", "Note:" },
+    { "comment", "Comment:" },
     { "regressed", "Came back in" },
     { "moved", "Reports came from" },
     { "decision", "Held before:" },
@@ -42,7 +43,9 @@ static void write_past(void *context, const struct store_past *past)
                         "<h2>History</h2></summary><ol class=\"crumbs\">");
     html_write(out, "<li>");
     page_write_age(out, "", past->time_ms, history->now_ms);
-    html_write(out, "<span>%s %.*s", words, PAGE_SHORT, past->detail);
+    bool comment = strcmp(past->kind, "comment") == 0;
+    html_write(out, "<span>%s %.*s", words, comment ? STORE_COMMENT_SIZE : PAGE_SHORT,
+               past->detail);
     if (strcmp(past->kind, "assignee") == 0 && past->detail[0] == 0)
         html_write(out, "nobody");
     if (past->other[0] != 0)

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/pages.h"
 #include "collector/server/access.h"
+#include "collector/server/api.h"
 #include "collector/server/collector.h"
 #include "collector/server/form.h"
+#include "collector/server/sessions.h"
+#include "collector/store/moment.h"
+#include "collector/store/store_people.h"
 
-enum { LOGIN_S = 30 * 86400 };
+enum { DAY_S = 86400 };
 
 void page_login_write(struct text *out, const char *to, const char *complaint)
 {
@@ -54,32 +59,60 @@ static void set_cookie(struct http_request *request, const char *value, int seco
                  value, seconds, request->secure ? "; Secure" : "");
 }
 
+// may_try says whether this address may try to sign in; each attempt counts.
+static bool may_try(struct http_request *request)
+{
+    enum { ADDRESSES = 4096 };
+    char address[64];
+    char sum[SHA256_HEX_SIZE];
+    http_peer(request, address, sizeof(address));
+    sha256_hex(address, strlen(address), sum);
+    sum[4] = 0;
+    size_t bucket = strtoul(sum, NULL, 16) % ADDRESSES;
+    unsigned wait_s = rate_take(&collector_of(request)->sign_ins, bucket, moment_now());
+    if (wait_s == 0)
+        return true;
+    http_fail(request, 429, "too many attempts to sign in, wait %u s", wait_s);
+    request->answer.retry_after_s = wait_s;
+    return false;
+}
+
 void page_post_login(struct http_request *request)
 {
-    const char *const *tokens = collector_of(request)->tokens;
-    char value[2 * ACCESS_TOKEN_SIZE + 1];
+    struct access *access = collector_of(request)->access;
+    struct access_grant grant;
+    char cookie[SHA256_HEX_SIZE];
     struct form form;
-    size_t token = 0;
     if (form_read(&request->body, &form) != CH_OK) {
         http_fail(request, 400, "this is not the form of this page");
         return;
     }
+    if (!may_try(request))
+        return;
     const char *to = form_value(&form, "to");
     const char *sent = form_value(&form, "token");
     to = to != NULL && is_own_path(to) ? to : "/";
-    if (tokens[0] == NULL || sent == NULL || !access_is_token(tokens, sent, &token)) {
+    if (!access_needed(access) || sent == NULL ||
+        !access_find_token(access, sent, strlen(sent), &grant)) {
         request->answer.status = 401;
         request->answer.content_type = "text/html; charset=utf-8";
         page_login_write(&request->answer.body, to, "This token is not known here.");
         return;
     }
-    access_write_cookie(tokens[token], value);
-    set_cookie(request, value, LOGIN_S);
+    request->who = grant;
+    if (!api_note_deed(request, "sign-in", ""))
+        return;
+    if (sessions_begin(request, &grant, cookie) != CH_OK) {
+        http_fail(request, 503, "the store could not keep this, try again later");
+        return;
+    }
+    set_cookie(request, cookie, STORE_LOGIN_DAYS * DAY_S);
     lead_to(request, to);
 }
 
 void page_post_logout(struct http_request *request)
 {
+    sessions_end(request);
     set_cookie(request, "", 0);
     lead_to(request, "/");
 }

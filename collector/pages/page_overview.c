@@ -24,6 +24,7 @@ struct overview {
     struct text *out;
     struct store *store;
     int64_t now_ms;
+    const char *project;     // of who looks; empty: all
     const char *environment; // chosen, or NULL
     const char *since;
     char release[sizeof(((struct entry *)NULL)->release)]; // chosen, or the newest
@@ -37,7 +38,7 @@ static bool overview_filter(struct overview *overview, const char *key,
                             const char *value, struct filter *out)
 {
     *out = (struct filter){ .search = { .now_ms = overview->now_ms },
-                            .store = { .limit = LINES } };
+                            .store = { .limit = LINES, .project = overview->project } };
     struct search *search = &out->search;
     enum ch_status status = key != NULL ? search_add(search, key, value) : CH_OK;
     if (status == CH_OK && overview->environment != NULL)
@@ -176,8 +177,8 @@ static void write_lone_host(void *context, const struct store_value *host)
 static void write_lone_hosts(struct overview *overview)
 {
     struct text CH_CLEANUP(text_deinit) hosts = { 0 };
-    keep_failure(overview,
-                 store_list_lone_hosts(overview->store, write_lone_host, &hosts));
+    keep_failure(overview, store_list_lone_hosts(overview->store, overview->project,
+                                                 write_lone_host, &hosts));
     if (hosts.size == 0)
         return;
     html_write(overview->out,
@@ -259,9 +260,9 @@ static bool overview_open(struct http_request *request, struct overview *overvie
     const char *release = overview_parameter(request, "for_release");
     if (!filter_read(request, LINES, &filter))
         return false;
-    enum ch_status status = store_count(overview->store, totals);
+    enum ch_status status = store_count(overview->store, overview->project, totals);
     if (status == CH_OK)
-        status = releases_read(overview->store, &overview->releases);
+        status = releases_read(overview->store, overview->project, &overview->releases);
     if (status != CH_OK) {
         api_fail_store(request, status, "store");
         return false;
@@ -309,6 +310,7 @@ void page_overview(struct http_request *request)
     struct overview overview = { .out = &request->answer.body,
                                  .store = collector_of(request)->store,
                                  .now_ms = moment_now(),
+                                 .project = request->who.project,
                                  .environment =
                                      overview_parameter(request, "environment"),
                                  .since = overview_parameter(request, "since") };

@@ -62,6 +62,9 @@ void page_triage_write(struct text *out, struct store *store,
         " maxlength=\"1000\">%.*s</textarea></label>",
         group->id, (long long)group->version, STORE_ASSIGNEE_SIZE, group->assignee,
         STORE_NOTE_SIZE, group->note);
+    html_write(out, "<label class=\"note\"><span>Comment</span><textarea"
+                    " name=\"comment\" rows=\"2\" maxlength=\"1000\"></textarea>"
+                    "</label>");
     html_write(out, "<label><span>Resolved in release</span><input name=\"release\""
                     " placeholder=\"the next one\" autocomplete=\"off\"></label>"
                     "<label><span>Ignored until</span><input name=\"until\""
@@ -116,7 +119,8 @@ void page_post_group(struct http_request *request)
         .decision = { .status = given_field(&form, "status"),
                       .release = given_field(&form, "release"),
                       .note = form_value(&form, "note"),
-                      .assignee = form_value(&form, "assignee") },
+                      .assignee = form_value(&form, "assignee"),
+                      .comment = given_field(&form, "comment") },
         .until = given_field(&form, "until"),
         .version = given_field(&form, "version"),
         .merge_into = given_field(&form, "merge_into"),

@@ -27,8 +27,13 @@ void page_post_group(struct http_request *request);
 void page_alerts(struct http_request *request);
 void page_post_alerts(struct http_request *request);
 
-// page_post_login sets a cookie with the token of the form, or shows the form again;
-// page_post_logout removes the cookie.
+// page_access shows who is signed in, and to administrators who did what;
+// page_post_access ends a session.
+void page_access(struct http_request *request);
+void page_post_access(struct http_request *request);
+
+// page_post_login exchanges the token of the form for a session, whose cookie it sets,
+// or shows the form again; page_post_logout ends the session and removes the cookie.
 void page_post_login(struct http_request *request);
 void page_post_logout(struct http_request *request);
 

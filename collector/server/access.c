@@ -9,118 +9,273 @@
 #include <strings.h>
 
 #include "base/hex.h"
+#include "collector/server/setting_line.h"
 
-enum { TOKEN_FILE_BYTES = ACCESS_TOKENS * ACCESS_TOKEN_SIZE };
+enum { TOKEN_FILE_BYTES = 4 << 20 };
 
-static const char blanks[] = " \t\r\n";
+static const struct {
+    const char *name;
+    enum access_scope scope;
+} scope_names[] = {
+    { "send", ACCESS_SEND },     { "read", ACCESS_READ },
+    { "triage", ACCESS_TRIAGE }, { "symbols", ACCESS_SYMBOLS },
+    { "admin", ACCESS_ADMIN },
+};
+enum { SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]) };
 
-static enum ch_status add_access_token(struct access_tokens *tokens, size_t *count,
-                                       char *line)
+static bool read_scopes(const char *text, unsigned *out)
 {
-    line += strspn(line, blanks);
-    size_t length = strlen(line);
-    while (length > 0 && strchr(blanks, line[length - 1]) != NULL)
-        line[--length] = 0;
-    if (length == 0 || line[0] == '#')
-        return CH_OK;
-    if (*count == ACCESS_TOKENS || length >= ACCESS_TOKEN_SIZE)
-        return CH_ERR_LIMIT;
-    tokens->lines[(*count)++] = line;
-    return CH_OK;
+    *out = 0;
+    while (*text != 0) {
+        size_t length = strcspn(text, ",");
+        size_t i = 0;
+        while (i < SCOPE_COUNT && (strlen(scope_names[i].name) != length ||
+                                   strncmp(scope_names[i].name, text, length) != 0))
+            i++;
+        if (i == SCOPE_COUNT)
+            return false;
+        *out |= scope_names[i].scope;
+        text += length + (text[length] == ',');
+    }
+    return *out != 0;
 }
 
-static enum ch_status split_tokens(struct access_tokens *tokens)
+void access_write_scopes(unsigned scopes, char *out, size_t size)
 {
-    size_t count = 0;
-    char *rest = NULL;
-    char *line = strtok_r(tokens->bytes, "\n", &rest);
-    while (line != NULL) {
-        enum ch_status status = add_access_token(tokens, &count, line);
-        if (status != CH_OK)
-            return status;
-        line = strtok_r(NULL, "\n", &rest);
+    size_t at = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < SCOPE_COUNT && at < size; i++) {
+        if ((scopes & scope_names[i].scope) != 0)
+            at += (size_t)snprintf(out + at, size - at, "%s%s", at != 0 ? "," : "",
+                                   scope_names[i].name);
     }
-    return count != 0 ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
-enum ch_status access_read_tokens(const char *path, struct access_tokens *out)
+// is_plain_name keeps names printable: they stand in headers, logs and pages.
+static bool is_plain_name(const char *name, size_t size)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return CH_ERR_IO;
-    struct access_tokens tokens = { .bytes = calloc(1, TOKEN_FILE_BYTES + 2) };
-    enum ch_status status = tokens.bytes != NULL ? CH_OK : CH_ERR_NO_MEMORY;
-    if (status == CH_OK) {
-        size_t size = fread(tokens.bytes, 1, TOKEN_FILE_BYTES + 1, file);
-        if (ferror(file))
-            status = CH_ERR_IO;
-        else if (size > TOKEN_FILE_BYTES)
-            status = CH_ERR_LIMIT;
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789-_.@+";
+    size_t length = strspn(name, allowed);
+    return length != 0 && length < size && name[length] == 0;
+}
+
+// take_grant_setting takes one setting of a line, and returns what is wrong with it.
+static const char *take_grant_setting(struct access_grant *grant, const char *key,
+                                      const char *value)
+{
+    if (strcmp(key, "scopes") == 0)
+        return read_scopes(value, &grant->scopes)
+                   ? NULL
+                   : "scopes= takes send, read, triage, symbols and admin, with commas";
+    bool name = strcmp(key, "name") == 0;
+    if (!name && strcmp(key, "project") != 0)
+        return "there is no such setting";
+    if (!is_plain_name(value, name ? sizeof(grant->name) : sizeof(grant->project)))
+        return "a name has letters, digits and -_.@+ alone, 63 at most";
+    memcpy(name ? grant->name : grant->project, value, strlen(value) + 1);
+    grant->named |= name;
+    return NULL;
+}
+
+// reading is a file on its way in.
+struct reading {
+    struct access_grant *grants;
+    size_t count;
+    size_t tokens; // bare and named, for the names of bare ones
+    unsigned fallback;
+};
+
+static const char *take_grant_word(struct reading *reading, const char *word,
+                                   struct access_grant *grant)
+{
+    static const char prefix[] = "sha256=";
+    const char *sum = word + sizeof(prefix) - 1;
+    bool summed = strncmp(word, prefix, sizeof(prefix) - 1) == 0;
+    if (strcmp(word, "user") == 0 && grant->named)
+        return NULL;
+    if (strlen(word) >= ACCESS_TOKEN_SIZE)
+        return "a token is longer than 511 bytes";
+    if (summed && (strlen(sum) != SHA256_HEX_SIZE - 1 ||
+                   strspn(sum, "0123456789abcdef") != SHA256_HEX_SIZE - 1))
+        return "sha256= takes 64 lower-case hexadecimal digits";
+    if (summed)
+        memcpy(grant->sum, sum, sizeof(grant->sum));
+    else
+        sha256_hex(word, strlen(word), grant->sum);
+    grant->index = reading->tokens++;
+    if (!grant->named)
+        (void)snprintf(grant->name, sizeof(grant->name), "token %zu", grant->index + 1);
+    return NULL;
+}
+
+static const char *take_access_line(struct reading *reading, char *text)
+{
+    struct setting_line line;
+    enum ch_status status = setting_line_read(text, &line);
+    if (status == CH_ERR_NOT_FOUND)
+        return NULL;
+    if (status != CH_OK)
+        return "what follows a token is key=value, separated by blanks";
+    struct access_grant grant = { 0 };
+    for (size_t i = 0; i < line.count; i++) {
+        const char *wrong =
+            take_grant_setting(&grant, line.pairs[i].key, line.pairs[i].value);
+        if (wrong != NULL)
+            return wrong;
     }
-    int reason = errno;
-    fclose(file);
-    if (status == CH_OK)
-        status = split_tokens(&tokens);
+    if (strcmp(line.word, "default") == 0 && line.count != 0) {
+        if (grant.named || grant.project[0] != 0 || reading->count != 0)
+            return "default takes scopes= alone, before any token";
+        reading->fallback = grant.scopes;
+        return NULL;
+    }
+    if (grant.scopes == 0)
+        grant.scopes = reading->fallback;
+    if (reading->count == ACCESS_TOKENS)
+        return "there are more than 16384 tokens";
+    const char *wrong = take_grant_word(reading, line.word, &grant);
+    if (wrong == NULL)
+        reading->grants[reading->count++] = grant;
+    return wrong;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+    const struct access_grant *x = a;
+    const struct access_grant *y = b;
+    return strcmp(x->sum, y->sum);
+}
+
+// read_grants reads the whole file; why gets a sentence on failure.
+static enum ch_status read_grants(const char *path, struct reading *out,
+                                  char why[ACCESS_WHY_SIZE])
+{
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    enum ch_status status = setting_file_read(path, TOKEN_FILE_BYTES, &text);
     if (status != CH_OK) {
-        access_tokens_deinit(&tokens);
-        errno = reason;
+        (void)snprintf(why, ACCESS_WHY_SIZE, "cannot read token file '%.200s': %s",
+                       path,
+                       status == CH_ERR_LIMIT ? "it is too long" : strerror(errno));
         return status;
     }
-    *out = tokens;
+    int number = 0;
+    char *rest = text.size != 0 ? text.bytes : NULL;
+    while (rest != NULL) {
+        char *line = strsep(&rest, "\n");
+        const char *wrong = take_access_line(out, line);
+        number++;
+        if (wrong == NULL)
+            continue;
+        (void)snprintf(why, ACCESS_WHY_SIZE,
+                       "cannot read token file '%.200s': line %d: %s", path, number,
+                       wrong);
+        return CH_ERR_MALFORMED;
+    }
+    if (out->count != 0)
+        return CH_OK;
+    (void)snprintf(why, ACCESS_WHY_SIZE,
+                   "cannot read token file '%.200s': there is no token in it", path);
+    return CH_ERR_NOT_FOUND;
+}
+
+enum ch_status access_reload(struct access *access, char why[ACCESS_WHY_SIZE])
+{
+    bool users = false;
+    if (access->path == NULL)
+        return CH_OK;
+    struct reading reading = { .grants =
+                                   calloc(ACCESS_TOKENS, sizeof(struct access_grant)),
+                               .fallback = ACCESS_ALL };
+    (void)snprintf(why, ACCESS_WHY_SIZE, "out of memory");
+    enum ch_status status = reading.grants != NULL
+                                ? read_grants(access->path, &reading, why)
+                                : CH_ERR_NO_MEMORY;
+    if (status != CH_OK) {
+        free(reading.grants);
+        return status;
+    }
+    for (size_t i = 0; i < reading.count; i++)
+        users |= reading.grants[i].named;
+    qsort(reading.grants, reading.count, sizeof(reading.grants[0]), by_sum);
+    pthread_rwlock_wrlock(&access->lock);
+    struct access_grant *before = access->grants;
+    access->grants = reading.grants;
+    access->count = reading.count;
+    access->users = users;
+    pthread_rwlock_unlock(&access->lock);
+    free(before);
     return CH_OK;
 }
 
-void access_tokens_deinit(struct access_tokens *tokens)
+enum ch_status access_init(const char *path, struct access *out,
+                           char why[ACCESS_WHY_SIZE])
 {
-    free(tokens->bytes);
-    tokens->bytes = NULL;
+    *out = (struct access){ .path = path };
+    pthread_rwlock_init(&out->lock, NULL);
+    return access_reload(out, why);
 }
 
-// equal_in_constant_time compares every byte that was sent, whichever differ: the time
-// it takes depends only on the length of what was sent, so it tells nothing about the
-// token.
-static bool equal_in_constant_time(const char *token, const char *sent,
-                                   size_t sent_length)
+void access_deinit(struct access *access)
 {
-    size_t length = strlen(token);
-    unsigned char differences = length != sent_length;
-    for (size_t i = 0; i < sent_length; i++)
-        differences |= (unsigned char)(sent[i] ^ token[i < length ? i : length - 1]);
-    return differences == 0;
+    free(access->grants);
+    pthread_rwlock_destroy(&access->lock);
 }
 
-static bool is_token(const char *const *tokens, const char *sent, size_t length,
-                     size_t *out_token)
+bool access_needed(const struct access *access)
+{
+    return access->path != NULL;
+}
+
+bool access_has_users(struct access *access)
+{
+    pthread_rwlock_rdlock(&access->lock);
+    bool users = access->users;
+    pthread_rwlock_unlock(&access->lock);
+    return users;
+}
+
+struct access_grant access_anybody(void)
+{
+    return (struct access_grant){ .scopes = ACCESS_ALL, .index = ACCESS_TOKENS };
+}
+
+bool access_find_sum(struct access *access, const char *sum, struct access_grant *out)
+{
+    struct access_grant wanted = { 0 };
+    if (strlen(sum) != SHA256_HEX_SIZE - 1)
+        return false;
+    memcpy(wanted.sum, sum, sizeof(wanted.sum));
+    pthread_rwlock_rdlock(&access->lock);
+    const struct access_grant *found =
+        access->count != 0
+            ? bsearch(&wanted, access->grants, access->count, sizeof(wanted), by_sum)
+            : NULL;
+    if (found != NULL)
+        *out = *found;
+    pthread_rwlock_unlock(&access->lock);
+    return found != NULL;
+}
+
+bool access_find_token(struct access *access, const char *sent, size_t length,
+                       struct access_grant *out)
+{
+    char sum[SHA256_HEX_SIZE];
+    sha256_hex(sent, length, sum);
+    return length != 0 && access_find_sum(access, sum, out);
+}
+
+bool access_find_name(struct access *access, const char *name, struct access_grant *out)
 {
     bool found = false;
-    // Every token is compared, even after a match: the time must not tell which one it
-    // was.
-    for (size_t i = 0; tokens[i] != NULL; i++) {
-        bool same = equal_in_constant_time(tokens[i], sent, length);
-        found |= same;
-        *out_token = same ? i : *out_token;
+    pthread_rwlock_rdlock(&access->lock);
+    for (size_t i = 0; i < access->count && !found; i++) {
+        found = access->grants[i].named && strcmp(access->grants[i].name, name) == 0;
+        if (found)
+            *out = access->grants[i];
     }
+    pthread_rwlock_unlock(&access->lock);
     return found;
-}
-
-bool access_is_token(const char *const *tokens, const char *sent, size_t *out_token)
-{
-    return is_token(tokens, sent, strlen(sent), out_token);
-}
-
-void access_write_cookie(const char *token, char out[2 * ACCESS_TOKEN_SIZE + 1])
-{
-    hex_encode(token, strnlen(token, ACCESS_TOKEN_SIZE), out);
-}
-
-bool access_cookie_ok(const char *const *tokens, const char *cookie, size_t *out_token)
-{
-    char token[ACCESS_TOKEN_SIZE];
-    size_t size = 0;
-    if (cookie == NULL ||
-        hex_decode(cookie, strlen(cookie), token, sizeof(token), &size) != CH_OK)
-        return false;
-    return is_token(tokens, token, size, out_token);
 }
 
 bool access_same_origin(const char *fetch_site, const char *origin, const char *host)
@@ -132,8 +287,9 @@ bool access_same_origin(const char *fetch_site, const char *origin, const char *
     return name != NULL && host != NULL && strcasecmp(name + 3, host) == 0;
 }
 
-// is_basic looks for a token after the colon of base64 `user:password`.
-static bool is_basic(const char *const *tokens, const char *encoded, size_t *out_token)
+// find_basic looks for a token after the colon of base64 `user:password`.
+static bool find_basic(struct access *access, const char *encoded,
+                       struct access_grant *out)
 {
     char decoded[ACCESS_TOKEN_SIZE + 256];
     size_t size = 0;
@@ -143,14 +299,13 @@ static bool is_basic(const char *const *tokens, const char *encoded, size_t *out
     const char *colon = memchr(decoded, ':', size);
     if (colon == NULL)
         return false;
-    return is_token(tokens, colon + 1, (size_t)(decoded + size - colon - 1), out_token);
+    return access_find_token(access, colon + 1, (size_t)(decoded + size - colon - 1),
+                             out);
 }
 
-bool access_authorized(const char *const *tokens, const char *authorization, bool basic,
-                       size_t *out_token)
+bool access_authorized(struct access *access, const char *authorization, bool basic,
+                       struct access_grant *out)
 {
-    if (tokens[0] == NULL)
-        return true;
     if (authorization == NULL)
         return false;
     const char *space = strchr(authorization, ' ');
@@ -159,9 +314,9 @@ bool access_authorized(const char *const *tokens, const char *authorization, boo
     size_t scheme = (size_t)(space - authorization);
     const char *sent = space + strspn(space, " ");
     if (scheme == 6 && strncasecmp(authorization, "Bearer", scheme) == 0)
-        return is_token(tokens, sent, strlen(sent), out_token);
+        return access_find_token(access, sent, strlen(sent), out);
     if (basic && scheme == 5 && strncasecmp(authorization, "Basic", scheme) == 0)
-        return is_basic(tokens, sent, out_token);
+        return find_basic(access, sent, out);
     return false;
 }
 

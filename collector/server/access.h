@@ -1,48 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Access control: tokens, and protection against the two ways in which a browser can be
-// turned against a collector that it can reach (a page of another site that sends
-// requests in its user's name, and DNS rebinding, a name that is made to resolve to
-// 127.0.0.1). Comparing tokens takes the same time however much of them is equal.
+// Access control: tokens and users with scopes and projects, and protection against the
+// two ways in which a browser can be turned against a collector that it can reach (a
+// page of another site that sends requests in its user's name, and DNS rebinding, a
+// name that is made to resolve to 127.0.0.1).
+//
+// A line of the file is a token, or its sum, and what it may do; a bare token may do
+// everything unless the file says otherwise:
+//
+//   default scopes=send
+//   8d9c4f... name=ci scopes=symbols project=shop
+//   sha256=2c26b46b... name=kim scopes=read,triage
+//   user name=lee scopes=read          (by a proxy's header alone)
+//
+// Tokens are kept as their sums: finding one takes the same time whatever it shares
+// with others. All functions may be called from any thread.
 #pragma once
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/sha256.h"
 #include "base/status.h"
+#include "collector/store/entry.h"
 
-enum { ACCESS_TOKENS = 64, ACCESS_TOKEN_SIZE = 512 };
-
-struct access_tokens {
-    char *bytes;                          // the file, cut into lines
-    const char *lines[ACCESS_TOKENS + 1]; // NULL-terminated
+enum {
+    ACCESS_TOKENS = 16384,
+    ACCESS_TOKEN_SIZE = 512,
+    ACCESS_NAME_SIZE = 64,
+    ACCESS_WHY_SIZE = 512,
 };
 
-// access_read_tokens reads a file of tokens, one a line. Spaces around a token, empty
-// lines and lines that start with # are ignored. CH_ERR_NOT_FOUND: the file holds no
-// token. CH_ERR_LIMIT: too many tokens, or one is too long. access_tokens_deinit frees
-// them.
-CH_CHECKED enum ch_status access_read_tokens(const char *path,
-                                             struct access_tokens *out);
-void access_tokens_deinit(struct access_tokens *tokens);
+// access_scope is what a token may do, as bits.
+enum access_scope {
+    ACCESS_SEND = 1,    // reports
+    ACCESS_READ = 2,    // reports, groups, alerts
+    ACCESS_TRIAGE = 4,  // decide about groups
+    ACCESS_SYMBOLS = 8, // send and fetch debug files and sources
+    ACCESS_ADMIN = 16,  // remove reports, see who did what, revoke sessions
+    ACCESS_ALL = 31,
+};
+
+// access_grant is what one token or user may do.
+struct access_grant {
+    char sum[SHA256_HEX_SIZE]; // of the token; empty: a user without one
+    char name[ACCESS_NAME_SIZE];
+    bool named;
+    unsigned scopes;
+    char project[ENTRY_PROJECT_SIZE]; // empty: all of them
+    size_t index;                     // in the file
+};
+
+struct access {
+    const char *path;            // NULL: there is no file, and nobody needs a token
+    const char *user_header;     // by which a proxy names users; NULL: none does
+    const char *proxy;           // its address
+    pthread_rwlock_t lock;       // guards what follows
+    struct access_grant *grants; // by sum
+    size_t count;
+    bool users; // some have names
+};
+
+// access_init reads the file; path may be NULL. On failure why is a sentence.
+// access_reload reads it again, and keeps what was read before if that fails.
+CH_CHECKED enum ch_status access_init(const char *path, struct access *out,
+                                      char why[ACCESS_WHY_SIZE]);
+CH_CHECKED enum ch_status access_reload(struct access *access,
+                                        char why[ACCESS_WHY_SIZE]);
+void access_deinit(struct access *access);
+
+// access_needed says whether requests need a token; access_has_users whether names
+// stand in the file.
+bool access_needed(const struct access *access);
+bool access_has_users(struct access *access);
+
+// access_anybody is what a request may do where no token is needed.
+struct access_grant access_anybody(void);
+
+// access_find_token, access_find_sum and access_find_name look for a token as it was
+// sent, for its sum, and for a user.
+bool access_find_token(struct access *access, const char *sent, size_t length,
+                       struct access_grant *out);
+bool access_find_sum(struct access *access, const char *sum, struct access_grant *out);
+bool access_find_name(struct access *access, const char *name,
+                      struct access_grant *out);
 
 // access_authorized says whether an Authorization header (NULL: none was sent) carries
-// one of the tokens, as Bearer or, where basic is set, as the password of Basic, and
-// stores the token's index at out_token. Without tokens it is true, and out_token is
-// left untouched.
-bool access_authorized(const char *const *tokens, const char *authorization, bool basic,
-                       size_t *out_token);
+// a token, as Bearer or, where basic is set, as the password of Basic.
+bool access_authorized(struct access *access, const char *authorization, bool basic,
+                       struct access_grant *out);
 
-// access_is_token looks for a token that was sent in another way, such as a form's
-// field.
-bool access_is_token(const char *const *tokens, const char *sent, size_t *out_token);
+// access_write_scopes writes scopes as they stand in the file.
+void access_write_scopes(unsigned scopes, char *out, size_t size);
 
-// ACCESS_COOKIE is the name of the cookie that logging in sets.
+// ACCESS_COOKIE is the name of the cookie that signing in sets.
 #define ACCESS_COOKIE "crashhook_login"
-
-// access_write_cookie writes the value of a cookie that carries a token;
-// access_cookie_ok says whether such a value (NULL: none was sent) carries one of ours.
-void access_write_cookie(const char *token, char out[2 * ACCESS_TOKEN_SIZE + 1]);
-bool access_cookie_ok(const char *const *tokens, const char *cookie, size_t *out_token);
 
 // access_same_origin says whether a browser sent a form from a page of this collector:
 // by Sec-Fetch-Site, or, for a browser that does not send it, by an Origin that names

@@ -205,7 +205,8 @@ static void write_digest_group(void *context, const struct store_group *group)
         text_appendf(digest->out, "  %s/groups/%s\n", digest->site, group->id);
 }
 
-enum ch_status alert_write_digest(struct store *store, int64_t now_ms, const char *site,
+enum ch_status alert_write_digest(struct store *store, int64_t now_ms,
+                                  const char *project, const char *site,
                                   struct text *out)
 {
     const struct store_term day = { .key = STORE_KEY_SINCE,
@@ -226,6 +227,7 @@ enum ch_status alert_write_digest(struct store *store, int64_t now_ms, const cha
         struct digest digest = { out, site, parts[i].heading, 0 };
         const struct store_filter filter = { .terms = { day, parts[i].term },
                                              .term_count = 2,
+                                             .project = project,
                                              .sort = STORE_SORT_COUNT,
                                              .limit = DIGEST_GROUPS };
         char next[STORE_CURSOR_SIZE];

@@ -23,6 +23,8 @@ void alert_write_mail(const struct alert_content *content,
                       const struct message_server *server, const char *to,
                       struct text *out);
 
-// alert_write_digest appends the text of a digest of the day before now_ms.
+// alert_write_digest appends the text of a digest of the day before now_ms, of one
+// project or, NULL, of all.
 CH_CHECKED enum ch_status alert_write_digest(struct store *store, int64_t now_ms,
-                                             const char *site, struct text *out);
+                                             const char *project, const char *site,
+                                             struct text *out);

@@ -55,6 +55,9 @@ static bool wants_alert(void *context, size_t index, const struct store_alert *a
     const struct receivers *receivers = context;
     const struct receiver *receiver = &receivers->list[index];
     const char *kind = alert->kind;
+    if (receiver->project != NULL && alert->group[0] != 0 &&
+        strcmp(receiver->project, alert->project) != 0)
+        return false;
     if (strcmp(kind, "digest") == 0 || strcmp(kind, "test") == 0)
         return strcmp(receiver->id, alert->detail) == 0;
     if (strcmp(kind, "count") == 0)
@@ -162,8 +165,8 @@ static enum ch_status write_due_digest(struct alerts *alerts,
         return CH_OK;
     (void)snprintf(once, sizeof(once), "digest %s %lld", receiver->id, (long long)day);
     snprintf(error, STORE_ERROR_SIZE, "cannot write the digest");
-    enum ch_status status =
-        alert_write_digest(alerts->options.store, now_ms, alerts->options.site, &body);
+    enum ch_status status = alert_write_digest(
+        alerts->options.store, now_ms, receiver->project, alerts->options.site, &body);
     if (status != CH_OK || !text_ok(&body))
         return status == CH_OK ? CH_ERR_NO_MEMORY : status;
     const struct store_alert alert = { .once = once,
@@ -262,8 +265,8 @@ static enum ch_status send_alert(struct alerts *alerts, const struct receiver *r
 {
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
     struct text CH_CLEANUP(text_deinit) body = { 0 };
-    bool found = alert->group[0] != 0 &&
-                 group_copy_find(alerts->options.store, alert->group, &copy) == CH_OK;
+    bool found = alert->group[0] != 0 && group_copy_find(alerts->options.store, "",
+                                                         alert->group, &copy) == CH_OK;
     const struct alert_content content = { alert, found ? &copy.group : NULL,
                                            alerts->options.site };
     const struct message_hook hook = { receiver->target, receiver->secret, alert->id };
@@ -398,7 +401,8 @@ void alerts_destroy(struct alerts *alerts)
 }
 
 enum ch_status alerts_test(struct store *store, const struct receivers *receivers,
-                           const char *id, char error[STORE_ERROR_SIZE])
+                           const char *project, const char *id,
+                           char error[STORE_ERROR_SIZE])
 {
     const struct store_alert alert = { .kind = "test",
                                        .group = "",
@@ -407,7 +411,9 @@ enum ch_status alerts_test(struct store *store, const struct receivers *receiver
                                        .body = "",
                                        .time_ms = moment_now() };
     for (size_t i = 0; i < receivers->count; i++) {
-        if (strcmp(receivers->list[i].id, id) == 0)
+        const char *own = receivers->list[i].project;
+        if (strcmp(receivers->list[i].id, id) == 0 &&
+            (project[0] == 0 || (own != NULL && strcmp(own, project) == 0)))
             return store_alert_add(store, &alert, alert.time_ms, error);
     }
     return CH_ERR_NOT_FOUND;

@@ -31,7 +31,9 @@ CH_CHECKED enum ch_status alerts_create(const struct alerts_options *options,
 // alerts_destroy ends it after the current message; NULL is allowed.
 void alerts_destroy(struct alerts *alerts);
 
-// alerts_test queues a test for one receiver. CH_ERR_NOT_FOUND: there is no such.
+// alerts_test queues a test for one receiver, of a project or, where that is empty, of
+// any. CH_ERR_NOT_FOUND: there is no such.
 CH_CHECKED enum ch_status alerts_test(struct store *store,
-                                      const struct receivers *receivers, const char *id,
+                                      const struct receivers *receivers,
+                                      const char *project, const char *id,
                                       char error[STORE_ERROR_SIZE]);

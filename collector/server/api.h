@@ -48,6 +48,15 @@ void api_put_symbols(struct http_request *request);
 void api_get_sources(struct http_request *request);
 void api_begin_sources(struct http_request *request);
 
+// api_list_audit lists who did what; api_erase_reports removes all reports of a host
+// or with a tag.
+void api_list_audit(struct http_request *request);
+void api_erase_reports(struct http_request *request);
+
+// api_note_deed notes what the request's sender does, where senders have names; false:
+// that failed, and so did the request.
+bool api_note_deed(struct http_request *request, const char *what, const char *detail);
+
 // api_metrics and api_health answer with the counters and with whether the store works.
 void api_metrics(struct http_request *request);
 void api_health(struct http_request *request);

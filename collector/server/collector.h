@@ -7,6 +7,9 @@
 #pragma once
 #include <pthread.h>
 
+#include <string.h>
+
+#include "collector/server/access.h"
 #include "collector/server/http.h"
 #include "collector/server/ingest.h"
 #include "collector/server/metrics.h"
@@ -26,7 +29,8 @@ struct collector {
     const char *symbols; // folder; made when the first file arrives
     struct metrics metrics;
     struct rate rate; // limit of reports per token
-    const char *const *tokens;
+    struct access *access;
+    struct rate sign_ins;              // limit of attempts per address
     const struct receivers *receivers; // of alerts
     bool log_requests;
     unsigned workers;      // processes that name reports at the same time
@@ -37,4 +41,11 @@ struct collector {
 static inline struct collector *collector_of(const struct http_request *request)
 {
     return request->context;
+}
+
+// collector_shows says whether what belongs to a project may be shown to who asks.
+static inline bool collector_shows(const struct http_request *request,
+                                   const char *project)
+{
+    return request->who.project[0] == 0 || strcmp(request->who.project, project) == 0;
 }

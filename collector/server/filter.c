@@ -149,8 +149,8 @@ static bool name_release(struct http_request *request, struct filter *out)
         if (term->key != STORE_KEY_FIRST_RELEASE || term->value[0] != 0)
             continue;
         if (release == NULL) {
-            enum ch_status status =
-                releases_newest(collector_of(request)->store, out->release);
+            enum ch_status status = releases_newest(collector_of(request)->store,
+                                                    request->who.project, out->release);
             if (status != CH_OK) {
                 api_fail_store(request, status, "release");
                 return false;
@@ -171,6 +171,7 @@ bool filter_read(struct http_request *request, size_t default_limit, struct filt
     *out = (struct filter){ .search = { .now_ms = moment_now() } };
     if (!is_utf8(request) || !read_terms(request, &out->search))
         return false;
+    out->store.project = request->who.project;
     out->store.group = given_parameter(request, "group");
     out->store.cursor = given_parameter(request, "cursor");
     memcpy(out->store.terms, out->search.terms, sizeof(out->store.terms));

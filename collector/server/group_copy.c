@@ -29,18 +29,23 @@ static void copy_group(void *context, const struct store_group *group)
     out->assignee = copy_string(copy, group->assignee);
     out->first_release = copy_string(copy, group->first_release);
     out->stack = copy_string(copy, group->stack);
+    out->project = copy_string(copy, group->project);
     for (size_t i = 0; i < group->release_count; i++)
         out->releases[i] = copy_string(copy, group->releases[i]);
     for (size_t i = 0; i < group->program_count; i++)
         out->programs[i] = copy_string(copy, group->programs[i]);
 }
 
-enum ch_status group_copy_find(struct store *store, const char *id,
+enum ch_status group_copy_find(struct store *store, const char *project, const char *id,
                                struct group_copy *out)
 {
     *out = (struct group_copy){ 0 };
     enum ch_status status = store_find_group(store, id, copy_group, out);
-    return status == CH_OK && out->failed ? CH_ERR_NO_MEMORY : status;
+    if (status == CH_OK && out->failed)
+        return CH_ERR_NO_MEMORY;
+    bool elsewhere =
+        status == CH_OK && project[0] != 0 && strcmp(out->group.project, project) != 0;
+    return elsewhere ? CH_ERR_NOT_FOUND : status;
 }
 
 void group_copy_deinit(struct group_copy *copy)

@@ -7,7 +7,7 @@
 #pragma once
 #include "collector/store/store.h"
 
-enum { GROUP_COPY_STRINGS = 17 + STORE_RELEASES + STORE_PROGRAMS };
+enum { GROUP_COPY_STRINGS = 18 + STORE_RELEASES + STORE_PROGRAMS };
 
 struct group_copy {
     struct store_group group; // its strings are those below
@@ -16,9 +16,10 @@ struct group_copy {
     bool failed;
 };
 
-// group_copy_find finds a group as store_find_group does.
-CH_CHECKED enum ch_status group_copy_find(struct store *store, const char *id,
-                                          struct group_copy *out);
+// group_copy_find finds a group as store_find_group does, in one project or, where that
+// is empty, in any.
+CH_CHECKED enum ch_status group_copy_find(struct store *store, const char *project,
+                                          const char *id, struct group_copy *out);
 
 // group_copy_deinit frees the copy; all zeros is none.
 void group_copy_deinit(struct group_copy *copy);

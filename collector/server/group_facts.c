@@ -79,7 +79,7 @@ enum ch_status group_facts_read(struct store *store, const struct store_group *g
     struct store_totals totals = { 0 };
     out->count = 0;
     out->hardware = false;
-    enum ch_status status = store_count(store, &totals);
+    enum ch_status status = store_count(store, group->project, &totals);
     struct comparing comparing = { .group = group,
                                    .others = totals.reports - group->kept,
                                    .out = out };
@@ -88,7 +88,8 @@ enum ch_status group_facts_read(struct store *store, const struct store_group *g
     for (size_t i = 0; i < KIND_COUNT && status == CH_OK; i++) {
         struct store_values asked = { .kind = (int)kinds[i].facet,
                                       .limit = VALUES_OF_A_KIND,
-                                      .elsewhere = true };
+                                      .elsewhere = true,
+                                      .project = group->project };
         comparing.kind = &kinds[i];
         status =
             store_list_values(store, group->id, &asked, take_common_value, &comparing);

@@ -169,42 +169,119 @@ static const char *request_header(struct call *call, const char *name)
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-// shows_token says whether the request carries a token in a way that its route accepts.
-static bool shows_token(struct call *call)
+static void write_peer_address(struct call *call, char *out, size_t size)
 {
-    const char *const *tokens = call->server->options->tokens;
-    size_t *token = &call->request.token;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    socklen_t length = info == NULL ? 0
+                       : info->client_addr->sa_family == AF_INET
+                           ? sizeof(struct sockaddr_in)
+                           : sizeof(struct sockaddr_in6);
+    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
+                                   NULL, 0, NI_NUMERICHOST) != 0)
+        snprintf(out, size, "?");
+}
+
+// is_from_proxy says whether the proxy that is trusted sent the request.
+static bool is_from_proxy(struct call *call)
+{
+    const struct access *access = call->server->options->access;
+    char peer[64];
+    if (access->proxy == NULL)
+        return false;
+    write_peer_address(call, peer, sizeof(peer));
+    return strcmp(peer, access->proxy) == 0;
+}
+
+void http_peer(struct http_request *request, char *out, size_t size)
+{
+    struct call *call = (struct call *)request;
+    const char *forwarded = request_header(call, "X-Forwarded-For");
+    write_peer_address(call, out, size);
+    if (forwarded == NULL || !is_from_proxy(call))
+        return;
+    // The proxy itself wrote the last address; those before it are a stranger's words.
+    const char *last = strrchr(forwarded, ',');
+    last = last != NULL ? last + 1 : forwarded;
+    snprintf(out, size, "%s", last + strspn(last, " "));
+}
+
+const char *http_cookie(struct http_request *request)
+{
+    return MHD_lookup_connection_value(((struct call *)request)->connection,
+                                       MHD_COOKIE_KIND, ACCESS_COOKIE);
+}
+
+// name_user takes the user that a proxy names, and says whether one is named. A header
+// from elsewhere is an attempt to be somebody else.
+static bool name_user(struct call *call)
+{
+    struct access *access = call->server->options->access;
+    struct http_request *request = &call->request;
+    const char *name =
+        access->user_header != NULL ? request_header(call, access->user_header) : NULL;
+    if (name == NULL)
+        return false;
+    if (!is_from_proxy(call))
+        http_fail(request, 403, "only the proxy that is trusted names users");
+    else if (!access_find_name(access, name, &request->who))
+        http_fail(request, 403, "no user of this name is known here");
+    return true;
+}
+
+// identify finds out who sent the request, in a way that its route accepts.
+static bool identify(struct call *call)
+{
+    const struct http_options *options = call->server->options;
+    struct access_grant *who = &call->request.who;
     bool browser = call->request.route->access != HTTP_WRITE;
-    if (access_authorized(tokens, request_header(call, "Authorization"), browser,
-                          token))
+    if (!access_needed(options->access)) {
+        *who = access_anybody();
         return true;
-    return browser &&
-           access_cookie_ok(tokens,
-                            MHD_lookup_connection_value(call->connection,
-                                                        MHD_COOKIE_KIND, ACCESS_COOKIE),
-                            token);
+    }
+    if (browser && name_user(call))
+        return true;
+    if (access_authorized(options->access, request_header(call, "Authorization"),
+                          browser, who))
+        return true;
+    const char *cookie = browser ? http_cookie(&call->request) : NULL;
+    return cookie != NULL && options->session(options->context, cookie, who);
+}
+
+// check_scopes fails the request of who may not do this.
+static void check_scopes(struct call *call)
+{
+    const struct http_request *request = &call->request;
+    char scopes[64];
+    if (request->answer.status != 0 ||
+        (request->who.scopes & request->route->scopes) != 0)
+        return;
+    access_write_scopes(request->route->scopes, scopes, sizeof(scopes));
+    http_fail(&call->request, 403, "this token lacks the scope %s", scopes);
 }
 
 static void check_access(struct call *call)
 {
-    const char *const *tokens = call->server->options->tokens;
+    struct access *tokens = call->server->options->access;
     enum http_access access = call->request.route->access;
     const char *site = request_header(call, "Sec-Fetch-Site");
     const char *host = request_header(call, "Host");
     bool form = access == HTTP_FORM || access == HTTP_LOGIN;
     if (access == HTTP_OPEN)
         return;
-    if (tokens[0] == NULL && !access_host_ok(host))
+    if (!access_needed(tokens) && !access_host_ok(host))
         http_fail(&call->request, 403,
                   "without a token file the collector answers to an address or"
                   " localhost alone");
-    else if (access != HTTP_LOGIN && !shows_token(call))
+    else if (access != HTTP_LOGIN && !identify(call))
         http_fail(&call->request, 401, "a valid token is needed");
     else if (form && !access_same_origin(site, request_header(call, "Origin"), host))
         http_fail(&call->request, 403, "only pages of this collector may send forms");
     else if (access == HTTP_WRITE && site != NULL && strcmp(site, "none") != 0 &&
              strcmp(site, "same-origin") != 0)
         http_fail(&call->request, 403, "pages of other sites may not send");
+    else if (access != HTTP_LOGIN)
+        check_scopes(call);
 }
 
 static void check_length(struct call *call)
@@ -226,7 +303,7 @@ static struct call *begin_call(struct http_server *server,
     struct http_request *request = &call->request;
     request->context = server->options->context;
     request->path = url;
-    request->token = HTTP_NO_TOKEN;
+    request->who.index = ACCESS_TOKENS;
     call->method = method;
     call->begun_ms = moment_now();
     call->server = server;
@@ -309,19 +386,6 @@ static void add_headers(struct MHD_Response *response,
     }
 }
 
-static void write_peer_address(struct call *call, char *out, size_t size)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    socklen_t length = info == NULL ? 0
-                       : info->client_addr->sa_family == AF_INET
-                           ? sizeof(struct sockaddr_in)
-                           : sizeof(struct sockaddr_in6);
-    if (length == 0 || getnameinfo(info->client_addr, length, out, (socklen_t)size,
-                                   NULL, 0, NI_NUMERICHOST) != 0)
-        snprintf(out, size, "?");
-}
-
 static void tell_request(struct call *call, size_t sent)
 {
     struct http_seen seen = { .method = call->method,
@@ -331,7 +395,7 @@ static void tell_request(struct call *call, size_t sent)
                               .received = call->received,
                               .sent = sent,
                               .duration_ms = moment_now() - call->begun_ms,
-                              .token = call->request.token };
+                              .who = &call->request.who };
     write_peer_address(call, seen.from, sizeof(seen.from));
     call->server->options->observe(call->request.context, &seen);
 }

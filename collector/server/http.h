@@ -17,18 +17,17 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "collector/server/access.h"
 
 enum { HTTP_PARAMETERS = 32, HTTP_ID_SIZE = 160, HTTP_TARGET_SIZE = 600 };
-
-// HTTP_NO_TOKEN is the token of a request that carried none.
-#define HTTP_NO_TOKEN ((size_t)-1)
 
 struct http_request;
 struct http_server;
 
 enum http_access {
     HTTP_OPEN,  // anybody
-    HTTP_READ,  // a token: as Bearer, or as a browser sends it, by Basic or in a cookie
+    HTTP_READ,  // a token: as Bearer, or as a browser sends it, by Basic, by a session,
+                // or by the header of a proxy that is trusted
     HTTP_WRITE, // a token as Bearer, and not from a page of another site
     HTTP_FORM,  // as HTTP_READ, and from a page of ours
     HTTP_LOGIN, // no token, but from a page of ours
@@ -48,6 +47,7 @@ struct http_route {
     const char *method;
     const char *path; // `/x/*`: request->id is the rest of the path
     enum http_access access;
+    unsigned scopes;   // any of them gives access
     bool page;         // failures are shown as a page, not as JSON
     size_t body_limit; // bytes
     http_handle_fn *handle;
@@ -81,7 +81,7 @@ struct http_request {
     struct http_parameter parameters[HTTP_PARAMETERS];
     size_t parameter_count;
     const char *content_encoding; // NULL: the request named none
-    size_t token;                 // index of the token it carried in the file of tokens
+    struct access_grant who;      // what its token or session may do
     const char *host;             // the Host header, or NULL
     bool secure;                  // a proxy in front received the request over TLS
     struct text body;
@@ -100,18 +100,23 @@ struct http_seen {
     size_t received; // bytes of its body
     size_t sent;     // bytes of the answer's body
     int64_t duration_ms;
-    size_t token;
+    const struct access_grant *who;
 };
 
 // http_observe_fn is called for every answer, for metrics and the log.
 typedef void http_observe_fn(void *context, const struct http_seen *seen);
 
+// http_session_fn looks for the session that a cookie carries.
+typedef bool http_session_fn(void *context, const char *cookie,
+                             struct access_grant *out);
+
 struct http_options {
     int listen_fd;
     const struct http_route *routes;
     size_t route_count;
-    const char *const *tokens; // NULL-terminated; empty: no request needs one
-    void *context;             // handed to handlers by request->context
+    struct access *access;
+    void *context; // handed to handlers by request->context
+    http_session_fn *session;
     http_observe_fn *observe;
     http_handle_fn *fail_page; // turns an answer without a body into a page
 };
@@ -129,6 +134,13 @@ void http_quiesce(struct http_server *server, int timeout_ms);
 
 // http_stop ends the server; no request may be suspended.
 void http_stop(struct http_server *server);
+
+// http_peer writes the address that a request came from: the client that a proxy names
+// which is trusted, else the one that is connected.
+void http_peer(struct http_request *request, char *out, size_t size);
+
+// http_cookie is what the cookie of a session carries, or NULL.
+const char *http_cookie(struct http_request *request);
 
 // http_parameter_value is the first value of a parameter in the address, or NULL.
 const char *http_parameter_value(const struct http_request *request, const char *key);

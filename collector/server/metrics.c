@@ -2,6 +2,7 @@
 #include "collector/server/metrics.h"
 
 #include "collector/store/store_naming.h"
+#include "collector/store/store_values.h"
 
 void metrics_count(atomic_uint_least64_t *counter)
 {

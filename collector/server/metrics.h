@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "collector/store/store.h"
+#include "collector/store/store_values.h"
 
 enum { METRICS_STATUSES = 600 };
 

@@ -131,6 +131,7 @@ static void take_answers(struct claimed_batch *batch, size_t start, size_t count
         memcpy(&copy, result->bytes + at, sizeof(copy));
         if (copy.index >= count || !entry_is_sane(&copy.entry))
             continue;
+        copy.entry.project[0] = 0; // the store knows it
         answer[start + copy.index] = copy;
         batch->answered[start + copy.index] = true;
     }

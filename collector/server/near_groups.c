@@ -55,7 +55,7 @@ enum ch_status near_groups_find(struct store *store, const struct store_group *g
     *out_count = 0;
     if (group->stack[0] == 0)
         return CH_OK;
-    enum ch_status status = store_list_kin(store, weigh_kin, &search);
+    enum ch_status status = store_list_kin(store, group->project, weigh_kin, &search);
     for (size_t i = 0; status == CH_OK && i < search.count; i++)
         near_groups_newest(store, out[i].id, out[i].newest);
     if (status == CH_OK)

@@ -10,6 +10,8 @@
 #include "collector/server/rate.h"
 #include "collector/server/setting_line.h"
 
+static const char server_word[] = "server=";
+
 enum { FILE_BYTES = 64 << 10, HOUR_MINUTES = 60, DAY_HOURS = 24 };
 
 static const struct {
@@ -85,9 +87,7 @@ static const char *take_setting(struct receiver *receiver, const char *key,
 static const char *take_server_setting(struct message_server *server, const char *key,
                                        const char *value)
 {
-    if (strcmp(key, "server") == 0)
-        server->url = value;
-    else if (strcmp(key, "from") == 0)
+    if (strcmp(key, "from") == 0)
         server->from = value;
     else if (strcmp(key, "user") == 0)
         server->user = value;
@@ -151,8 +151,9 @@ static const char *take_line(struct receivers *receivers, char *text, bool mail)
         return NULL;
     if (status != CH_OK)
         return "the line is not a receiver and key=value, separated by blanks";
-    if (!mail || line.word[0] != 0)
+    if (!mail || strncmp(line.word, server_word, sizeof(server_word) - 1) != 0)
         return take_receiver(receivers, &line, mail);
+    receivers->server.url = line.word + sizeof(server_word) - 1;
     for (size_t i = 0; i < line.count; i++) {
         const char *wrong = take_server_setting(&receivers->server, line.pairs[i].key,
                                                 line.pairs[i].value);

@@ -24,17 +24,18 @@ static void take_one_release(void *context, const struct store_value *value)
     releases->count++;
 }
 
-enum ch_status releases_read(struct store *store, struct releases *out)
+enum ch_status releases_read(struct store *store, const char *project,
+                             struct releases *out)
 {
     out->count = 0;
-    return store_list_releases(store, take_one_release, out);
+    return store_list_releases(store, project, take_one_release, out);
 }
 
-enum ch_status releases_newest(struct store *store,
+enum ch_status releases_newest(struct store *store, const char *project,
                                char out[sizeof(((struct entry *)NULL)->release)])
 {
     struct releases releases;
-    enum ch_status status = releases_read(store, &releases);
+    enum ch_status status = releases_read(store, project, &releases);
     entry_copy(out, sizeof(releases.list[0].name),
                status == CH_OK && releases.count != 0 ? releases.list[0].name : "");
     return status;

@@ -18,9 +18,11 @@ struct releases {
     size_t count;
 };
 
-// releases_read reads them from the store.
-CH_CHECKED enum ch_status releases_read(struct store *store, struct releases *out);
+// releases_read reads those of a project (empty: of all) from the store.
+CH_CHECKED enum ch_status releases_read(struct store *store, const char *project,
+                                        struct releases *out);
 
 // releases_newest is the newest of them, or empty.
 CH_CHECKED enum ch_status
-releases_newest(struct store *store, char out[sizeof(((struct entry *)NULL)->release)]);
+releases_newest(struct store *store, const char *project,
+                char out[sizeof(((struct entry *)NULL)->release)]);

@@ -28,8 +28,11 @@ void request_log_write(const struct http_seen *seen)
                   "from", seen->from);
     if (seen->forwarded != NULL)
         json_object_set_new(line, "forwarded_for", printable(seen->forwarded));
-    if (seen->token != HTTP_NO_TOKEN)
-        json_object_set_new(line, "token", json_integer((json_int_t)seen->token + 1));
+    if (seen->who->index < ACCESS_TOKENS)
+        json_object_set_new(line, "token",
+                            json_integer((json_int_t)seen->who->index + 1));
+    if (seen->who->named)
+        json_object_set_new(line, "user", json_string(seen->who->name));
     char *dumped = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(line);
     struct text whole = { 0 };

@@ -31,6 +31,7 @@ static const struct {
     { "message", STORE_KEY_MESSAGE },
     { "tag", STORE_KEY_TAG },
     { "assignee", STORE_KEY_ASSIGNEE },
+    { "project", STORE_KEY_PROJECT },
     { "is", STORE_KEY_OPEN },
     { "status", STORE_KEY_STATUS },
     { "since", STORE_KEY_SINCE },

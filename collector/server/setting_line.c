@@ -19,8 +19,7 @@ enum ch_status setting_line_read(char *line, struct setting_line *out)
         return CH_ERR_NOT_FOUND;
     for (char *word = first; word != NULL; word = strtok_r(NULL, blanks, &rest)) {
         size_t key = strspn(word, key_characters);
-        // A first word that is no setting: a token, a URL, an address.
-        if (word == first && (key == 0 || word[key] != '=')) {
+        if (word == first) {
             out->word = word;
             continue;
         }

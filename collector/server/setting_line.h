@@ -11,7 +11,7 @@
 enum { SETTING_PAIRS = 16 };
 
 struct setting_line {
-    const char *word; // empty: the line has settings alone
+    const char *word;
     struct {
         const char *key;
         const char *value;
@@ -19,9 +19,9 @@ struct setting_line {
     size_t count;
 };
 
-// setting_line_read cuts line, in place, and points out into it. `default` and `server`
-// are words; what has a `=` after letters alone is a setting. CH_ERR_NOT_FOUND: the
-// line is empty or a comment. CH_ERR_LIMIT: it has too many settings.
+// setting_line_read cuts line, in place, and points out into it. CH_ERR_NOT_FOUND: the
+// line is empty or a comment. CH_ERR_MALFORMED: what follows the word is no setting.
+// CH_ERR_LIMIT: there are too many.
 CH_CHECKED enum ch_status setting_line_read(char *line, struct setting_line *out);
 
 // setting_file_read reads a whole file of at most limit_bytes, NUL-terminated.

@@ -40,6 +40,8 @@ static bool check_triage(struct http_request *request, const struct triage *tria
                   sizeof(((struct entry *)NULL)->release));
     else if (triage->merge_into != NULL && !entry_is_group_id(triage->merge_into))
         http_fail(request, 400, "merge_into is not the id of a group");
+    else if (!field_fits(decision->comment, STORE_COMMENT_SIZE))
+        http_fail(request, 400, "a comment has less than %d bytes", STORE_COMMENT_SIZE);
     else if (triage->split != NULL && !entry_is_group_id(triage->split))
         http_fail(request, 400, "split is not a fingerprint");
     else
@@ -107,10 +109,8 @@ static bool read_until(struct http_request *request, const char *text,
 static bool read_extras(struct http_request *request, struct triage *triage)
 {
     struct store_decision *decision = &triage->decision;
-    if (request->token != HTTP_NO_TOKEN) {
-        snprintf(triage->who, sizeof(triage->who), "token %zu", request->token + 1);
-        decision->who = triage->who;
-    }
+    if (request->who.name[0] != 0)
+        decision->who = request->who.name;
     if (decision->release != NULL && strcmp(decision->release, "next") == 0)
         decision->release = NULL;
     if (triage->version != NULL) {
@@ -133,7 +133,8 @@ static void fail_changed(struct http_request *request, const struct triage *tria
     const struct store_decision *sent = &triage->decision;
     const struct store_group *now = &copy.group;
     char notes[2][SAID_OF_A_NOTE];
-    if (group_copy_find(collector_of(request)->store, request->id, &copy) != CH_OK) {
+    if (group_copy_find(collector_of(request)->store, request->who.project, request->id,
+                        &copy) != CH_OK) {
         http_fail(request, 409, "somebody else changed this group meanwhile");
         return;
     }
@@ -159,6 +160,23 @@ static bool decide_triage(struct http_request *request, const struct triage *tri
     return status != CH_ERR_MALFORMED && finish_triage(request, status, "group");
 }
 
+// check_project fails the request for a group of another project, as if it did not
+// exist.
+static bool check_project(struct http_request *request, const struct triage *triage)
+{
+    const char *const ids[] = { request->id, triage->merge_into, triage->split };
+    const char *project = request->who.project;
+    for (size_t i = 0; project[0] != 0 && i < sizeof(ids) / sizeof(ids[0]); i++) {
+        CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
+        if (ids[i] == NULL || group_copy_find(collector_of(request)->store, project,
+                                              ids[i], &copy) == CH_OK)
+            continue;
+        http_fail(request, 404, "there is no such group");
+        return false;
+    }
+    return true;
+}
+
 bool triage_do(struct http_request *request, struct triage *triage,
                char out_id[ENTRY_GROUP_SIZE])
 {
@@ -168,6 +186,8 @@ bool triage_do(struct http_request *request, struct triage *triage,
         http_fail(request, 404, "there is no such group");
         return false;
     }
+    if (!check_project(request, triage))
+        return false;
     if (!check_triage(request, triage) || !read_extras(request, triage) ||
         !decide_triage(request, triage))
         return false;

@@ -12,7 +12,6 @@ struct triage {
     const char *version; // of the group that was decided on; NULL: any
     const char *merge_into; // id of a group; NULL: not requested
     const char *split;      // a fingerprint that was merged into it
-    char who[40];           // filled in by triage_do
 };
 
 // triage_do checks all that is requested for group id and then does it; it fails the

@@ -21,6 +21,7 @@ struct copied {
     struct text bytes;
     enum decode_encoding encoding;
     struct viewed_report *report;
+    char project[ENTRY_PROJECT_SIZE];
 };
 
 static void copied_deinit(struct copied *copied)
@@ -33,6 +34,7 @@ static void copy_viewed_report(void *context, const struct store_report *report,
 {
     struct copied *copied = context;
     copied->encoding = body->encoding;
+    entry_copy(copied->project, sizeof(copied->project), report->project);
     text_append(&copied->bytes, body->bytes, body->size);
     if (copied->report == NULL)
         return;
@@ -48,6 +50,8 @@ static bool find_viewed(struct http_request *request, const char *id,
 {
     enum ch_status status =
         store_find_report(collector_of(request)->store, id, copy_viewed_report, copied);
+    if (status == CH_OK && !collector_shows(request, copied->project))
+        status = CH_ERR_NOT_FOUND;
     if (status == CH_OK && text_ok(&copied->bytes))
         return true;
     api_fail_store(request, status == CH_ERR_NOT_FOUND ? status : CH_ERR_IO, "report");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/store/entry.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "collector/store/moment.h"
 #include "report/group_key.h"
@@ -22,6 +24,31 @@ void entry_copy(char *out, size_t size, const char *string)
         length--;
     memcpy(out, string, length);
     out[length] = 0;
+}
+
+// put_key replaces a fingerprint by the key that it has in a project.
+static void put_key(char key[ENTRY_GROUP_SIZE], const char *project)
+{
+    enum { KEY_DIGITS = 32 };
+    char joined[ENTRY_GROUP_SIZE + ENTRY_PROJECT_SIZE + 1];
+    char sum[SHA256_HEX_SIZE];
+    if (key[0] == 0)
+        return;
+    (void)snprintf(joined, sizeof(joined), "%s\n%s", project, key);
+    sha256_hex(joined, strlen(joined), sum);
+    memcpy(key, sum, KEY_DIGITS);
+    key[KEY_DIGITS] = 0;
+}
+
+void entry_set_project(struct entry *entry, const char *project)
+{
+    entry_copy(entry->project, sizeof(entry->project), project);
+    if (project[0] == 0)
+        return;
+    put_key(entry->group, project);
+    put_key(entry->old_group, project);
+    for (size_t i = 0; i < entry->held_count; i++)
+        put_key(entry->held[i].fingerprint, project);
 }
 
 bool entry_is_group_id(const char *id)

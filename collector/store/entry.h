@@ -18,6 +18,8 @@ enum {
     ENTRY_HELD = 8,
     ENTRY_GROUP_SIZE = 65,
     ENTRY_MARKS_SIZE = 4096,
+    ENTRY_PROJECT_SIZE = 64,
+    ENTRY_SENDER_SIZE = 64,
     ENTRY_BUILDS = 16,
     ENTRY_BUILD_SIZE = 129, // of a build ID in digits, including its NUL
 };
@@ -59,13 +61,19 @@ struct entry {
     size_t marks_size;
     char nameless[ENTRY_BUILDS][ENTRY_BUILD_SIZE]; // builds whose frames have no names
     size_t nameless_count;
-    bool names_wanted; // debug files of such a build are here
+    bool names_wanted;                // debug files of such a build are here
+    char project[ENTRY_PROJECT_SIZE]; // empty: of none
+    char sender[ENTRY_SENDER_SIZE];   // who sent it first; empty: not known by name
 };
 
 // entry_from_report fills out from a report that report_read accepted. received_ms is
 // the time of its arrival. CH_ERR_MALFORMED: its id is not a UUID.
 CH_CHECKED enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                             struct entry *out);
+
+// entry_set_project puts what entry_from_report gave into a project. The groups of a
+// project are its own: their keys are made of the fingerprint and the project.
+void entry_set_project(struct entry *entry, const char *project);
 
 // entry_is_sane is true for an entry whose members have the form that entry_from_report
 // gives them: it came from another process.

@@ -29,8 +29,9 @@ enum {
     STORE_ERROR_SIZE = 256, // size of a message, including its NUL
     STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
     STORE_ASSIGNEE_SIZE = 120,
-    STORE_TRIM_STEP = 500,  // most reports removed in one step of retention
-    STORE_MOVE_STEP = 1000, // most reports examined in one step of a merge or split
+    STORE_COMMENT_SIZE = 1500, // of a comment, including its NUL
+    STORE_TRIM_STEP = 500,     // most reports removed in one step of retention
+    STORE_MOVE_STEP = 1000,    // most reports examined in one step of a merge or split
 };
 
 enum store_outcome {
@@ -63,6 +64,7 @@ struct store_report {
     const char *executable;
     const char *hostname;
     const char *fingerprint; // its own; the group's, unless groups were merged
+    const char *project;     // empty: none
     int64_t signal;
     int64_t revision;
     int64_t time_ms;
@@ -81,6 +83,7 @@ struct store_group {
     const char *note;
     const char *assignee;
     const char *stack;       // the program's own functions, a line each
+    const char *project;     // empty: none
     bool resolved_in_it;     // status_release itself counts, and not only what is newer
     const char *resolved_in; // of a regressed group: what status_release was
     int64_t until_count;     // an ignored group is open again then; 0: no limit
@@ -121,6 +124,7 @@ struct store_decision {
                           // NULL: in the one after the newest release it was seen in
     const char *note;     // at most STORE_NOTE_SIZE - 1 bytes
     const char *assignee; // at most STORE_ASSIGNEE_SIZE - 1 bytes
+    const char *comment;  // at most STORE_COMMENT_SIZE - 1 bytes; changes no version
     int64_t more_reports; // ignored until so many came; 0: whatever comes
     int64_t more_machines;
     int64_t until_ms; // ignored until the first crash after that time; 0: for ever
@@ -139,12 +143,6 @@ struct store_merged {
 struct store_retention {
     int64_t age_ms;    // since a report was received
     int64_t per_group; // how many of the latest crashes
-};
-
-// store_totals is how much a store holds.
-struct store_totals {
-    int64_t reports;
-    int64_t groups;
 };
 
 typedef void store_report_fn(void *context, const struct store_report *report);
@@ -245,6 +243,3 @@ CH_CHECKED enum ch_status store_trim(struct store *store,
 CH_CHECKED enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
                                            size_t *out_dropped,
                                            char error[STORE_ERROR_SIZE]);
-
-// store_count counts what the store holds.
-CH_CHECKED enum ch_status store_count(struct store *store, struct store_totals *out);

@@ -21,8 +21,9 @@ enum { KEY_SLACK_MS = 3600000 };
 // replaces.
 struct planned {
     struct store_upload *upload;
-    bool done;  // in this round or an earlier one
-    bool found; // the store has the report
+    bool done;    // in this round or an earlier one
+    bool found;   // the store has the report
+    bool foreign; // and somebody else sent it
     int64_t number;
     int64_t revision;
     int64_t old_group;
@@ -71,8 +72,13 @@ static void take_found_report(void *context, const struct sql_row *row)
     planned->number = sql_row_number(row, 0);
     planned->revision = sql_row_number(row, 1);
     planned->old_group = sql_row_number(row, 2);
+    // The first writer of an id wins, and others do not learn that there is one.
+    const struct entry *entry = planned->upload->entry;
+    const char *sender = sql_row_text(row, 5);
+    planned->foreign = strcmp(sql_row_text(row, 4), entry->project) != 0 ||
+                       (sender[0] != 0 && strcmp(sender, entry->sender) != 0);
     entry_copy(planned->upload->group, sizeof(planned->upload->group),
-               sql_row_text(row, 3));
+               planned->foreign ? entry->group : sql_row_text(row, 3));
 }
 
 // by_id orders by id, and uploads of one id as in the batch, because qsort is not
@@ -125,7 +131,8 @@ static size_t keep_newer(struct batch *batch, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct planned *planned = batch->order[i];
         planned->upload->outcome = planned->found ? STORE_REPLACED : STORE_ADDED;
-        if (planned->found && planned->revision >= planned->upload->entry->revision) {
+        if (planned->found && (planned->foreign ||
+                               planned->revision >= planned->upload->entry->revision)) {
             planned->upload->outcome = STORE_KEPT;
             continue;
         }
@@ -199,9 +206,10 @@ static void gain_groups(struct sql *sql, struct batch *batch, size_t count)
             sql_number(last_ms),
             sql_text(entry->stack),
             sql_text(entry->old_group),
+            sql_text(entry->project),
         };
         batch->groups[group].ours = (int64_t)(end - start);
-        sql_queue(sql, STORE_GAIN_GROUP, values, 9, take_group_row,
+        sql_queue(sql, STORE_GAIN_GROUP, values, 10, take_group_row,
                   &batch->groups[group]);
         group++;
         start = end;
@@ -226,8 +234,9 @@ static void store_report_row(struct sql *sql, struct planned *planned)
         sql_text(entry->executable),
         sql_text(entry->hostname),
         sql_text(entry->old_group),
+        sql_text(entry->sender),
     };
-    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 14,
+    sql_queue(sql, planned->found ? STORE_CHANGE_REPORT : STORE_ADD_REPORT, values, 15,
               sql_take_number, &planned->number);
 }
 

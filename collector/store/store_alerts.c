@@ -60,6 +60,7 @@ struct ready {
     char kind[KIND_SIZE];
     char group[ENTRY_GROUP_SIZE];
     char detail[STORE_ALERT_DETAIL_SIZE];
+    char project[ENTRY_PROJECT_SIZE];
     char title[sizeof(((struct entry *)NULL)->title)];
     bool stale; // the group is older than the report that it was to be new by
 };
@@ -80,6 +81,7 @@ static void take_ready(void *context, const struct sql_row *row)
     entry_copy(ready->kind, sizeof(ready->kind), sql_row_text(row, 1));
     entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 2));
     entry_copy(ready->detail, sizeof(ready->detail), sql_row_text(row, 4));
+    entry_copy(ready->project, sizeof(ready->project), sql_row_text(row, 6));
 }
 
 // take_current takes the group that the report is in by now.
@@ -91,6 +93,7 @@ static void take_current(void *context, const struct sql_row *row)
                    strcmp(ready->kind, "new") == 0;
     entry_copy(ready->group, sizeof(ready->group), sql_row_text(row, 0));
     entry_copy(ready->title, sizeof(ready->title), sql_row_text(row, 1));
+    entry_copy(ready->project, sizeof(ready->project), sql_row_text(row, 4));
 }
 
 static void spread_one(struct sql *sql, const struct spreading *spreading,
@@ -101,6 +104,7 @@ static void spread_one(struct sql *sql, const struct spreading *spreading,
                                        .group = ready->group,
                                        .title = ready->title,
                                        .detail = ready->detail,
+                                       .project = ready->project,
                                        .time_ms = ready->time_ms };
     struct sql_value values[] = { sql_number(ready->number), sql_number(moment_now()),
                                   sql_text(ready->group), sql_text(ready->title) };
@@ -200,7 +204,8 @@ struct alert_listing {
 
 #define ALERT_COLUMNS                                                                  \
     "SELECT a.number, a.id, a.kind, a.group_id, a.title, a.detail, a.body, a.time,"    \
-    " coalesce(r.id, '') FROM alerts a LEFT JOIN reports r ON r.number = a.report"
+    " coalesce(r.id, ''), coalesce(g.project, '') FROM alerts a LEFT JOIN reports r"   \
+    " ON r.number = a.report LEFT JOIN groups g ON g.fingerprint = a.group_id"
 
 static void list_alert(void *context, const struct sql_row *row)
 {
@@ -214,6 +219,7 @@ static void list_alert(void *context, const struct sql_row *row)
                                  .body = sql_row_text(row, 6),
                                  .time_ms = sql_row_number(row, 7),
                                  .report = sql_row_text(row, 8),
+                                 .project = sql_row_text(row, 9),
                                  .tries = listing->tries };
     listing->visit(listing->context, &alert);
 }
@@ -345,15 +351,17 @@ enum ch_status store_alert_state_of(struct store *store, const char *receiver,
     return status;
 }
 
-enum ch_status store_list_alerts(struct store *store, size_t limit,
+enum ch_status store_list_alerts(struct store *store, const char *project, size_t limit,
                                  store_alert_fn *visit, void *context)
 {
     struct alert_listing listing = { visit, context, 0 };
-    struct sql_value value = sql_number((int64_t)limit);
+    struct sql_value values[] = { sql_number((int64_t)limit), sql_text(project) };
     struct sql *reader = store_borrow(store);
     enum ch_status status =
-        sql_query(reader, ALERT_COLUMNS " ORDER BY a.number DESC LIMIT ?1", &value, 1,
-                  list_alert, &listing);
+        sql_query(reader,
+                  ALERT_COLUMNS " WHERE ?2 = '' OR g.project = ?2 ORDER BY"
+                                " a.number DESC LIMIT ?1",
+                  values, 2, list_alert, &listing);
     store_return(store, reader);
     return status;
 }

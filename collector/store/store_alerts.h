@@ -19,15 +19,16 @@ enum {
 
 // store_alert is something that happened. Strings live until the visitor returns.
 struct store_alert {
-    const char *id;     // a UUID
-    const char *once;   // the same for what must not be told twice; NULL: id
-    const char *kind;   // new, regressed, rising, count, digest, test
-    const char *group;  // empty: it is about no group
-    const char *title;  // of the group
-    const char *detail; // of `regressed` the release, of `count` the rule, of others
-                        // the receiver that alone is told
-    const char *body;   // of a digest
-    const char *report; // that gave rise to it; empty: none, or it was removed
+    const char *id;      // a UUID
+    const char *once;    // the same for what must not be told twice; NULL: id
+    const char *kind;    // new, regressed, rising, count, digest, test
+    const char *group;   // empty: it is about no group
+    const char *title;   // of the group
+    const char *detail;  // of `regressed` the release, of `count` the rule, of others
+                         // the receiver that alone is told
+    const char *body;    // of a digest
+    const char *project; // of the group; empty: none
+    const char *report;  // that gave rise to it; empty: none, or it was removed
     int64_t time_ms;
     int64_t number;
     int64_t tries; // of a claimed one, this one included
@@ -90,12 +91,13 @@ CH_CHECKED enum ch_status store_alerts_forget(struct store *store, int64_t keep_
                                               char error[STORE_ERROR_SIZE]);
 
 // store_alert_state_of says what waits for a receiver; store_list_alerts visits the
-// latest alerts, the last first.
+// latest alerts of a project (empty: of all), the last first.
 CH_CHECKED enum ch_status store_alert_state_of(struct store *store,
                                                const char *receiver,
                                                struct store_alert_state *out);
-CH_CHECKED enum ch_status store_list_alerts(struct store *store, size_t limit,
-                                            store_alert_fn *visit, void *context);
+CH_CHECKED enum ch_status store_list_alerts(struct store *store, const char *project,
+                                            size_t limit, store_alert_fn *visit,
+                                            void *context);
 
 typedef void store_burst_fn(void *context, const char *group, const char *title,
                             int64_t count);

@@ -47,6 +47,7 @@ enum store_key {
     STORE_KEY_RISING,   // twice as many reports as in the week before
     STORE_KEY_ASSIGNED, // to anybody
     STORE_KEY_ASSIGNEE,
+    STORE_KEY_PROJECT,
 };
 
 // store_term is one condition of a filter.
@@ -70,6 +71,7 @@ struct store_filter {
     struct store_term terms[STORE_TERMS];
     size_t term_count;
     const char *group;
+    const char *project;  // NULL or empty: of any
     enum store_sort sort; // of groups; reports are in the order of their time
     const char *cursor;   // where the previous page of the listing ended
     size_t limit;         // 1 to STORE_PAGE_MAX

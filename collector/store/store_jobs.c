@@ -98,16 +98,68 @@ enum ch_status store_claim(struct store *store, const struct store_claiming *cla
     return status;
 }
 
+static void add_build(struct sql *sql, const struct store_build *build)
+{
+    struct sql_value values[] = { sql_text(build->id), sql_number(moment_now()),
+                                  sql_text(build->project), sql_text(build->sender) };
+    sql_queue(sql, STORE_SYMBOLS_ADD, values, 4, NULL, NULL);
+}
+
 static enum ch_status queue_build(struct sql *sql, void *context)
 {
-    struct sql_value values[] = { sql_text(context), sql_number(moment_now()) };
-    sql_queue(sql, STORE_SYMBOLS_ADD, values, 2, NULL, NULL);
+    const struct store_build *build = context;
+    struct sql_value values[] = { sql_text(build->id), sql_number(moment_now()) };
+    add_build(sql, build);
     sql_queue(sql, STORE_PLACES_FORGET, values, 1, NULL, NULL);
     sql_queue(sql, STORE_JOB_ADD_BUILD, values, 2, NULL, NULL);
     return sql_flush(sql);
 }
 
-enum ch_status store_symbols_came(struct store *store, const char *build,
+static enum ch_status own_build(struct sql *sql, void *context)
+{
+    add_build(sql, context);
+    return sql_flush(sql);
+}
+
+enum ch_status store_build_own(struct store *store, const struct store_build *build,
+                               char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "note whose a build is",
+                             .work = own_build,
+                             .context = (void *)(uintptr_t)build };
+    return store_transact(store, &job, error);
+}
+
+struct build_finding {
+    store_build_fn *visit;
+    void *context;
+    bool found;
+};
+
+static void find_build(void *context, const struct sql_row *row)
+{
+    struct build_finding *finding = context;
+    struct store_build build = { .id = sql_row_text(row, 0),
+                                 .project = sql_row_text(row, 1),
+                                 .sender = sql_row_text(row, 2) };
+    finding->found = true;
+    finding->visit(finding->context, &build);
+}
+
+enum ch_status store_find_build(struct store *store, const char *id,
+                                store_build_fn *visit, void *context)
+{
+    struct build_finding finding = { visit, context, false };
+    struct sql_value value = sql_text(id);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, "SELECT build, project, sender FROM symbols WHERE build = ?1",
+                  &value, 1, find_build, &finding);
+    store_return(store, reader);
+    return status == CH_OK && !finding.found ? CH_ERR_NOT_FOUND : status;
+}
+
+enum ch_status store_symbols_came(struct store *store, const struct store_build *build,
                                   char error[STORE_ERROR_SIZE])
 {
     // Alone: a report that is being stored either finds the build or is found by it.
@@ -184,16 +236,17 @@ static void list_kin(void *context, const struct sql_row *row)
     listing->visit(listing->context, &kin);
 }
 
-enum ch_status store_list_kin(struct store *store, store_kin_fn *visit, void *context)
+enum ch_status store_list_kin(struct store *store, const char *project,
+                              store_kin_fn *visit, void *context)
 {
     struct kin_listing listing = { .visit = visit, .context = context };
-    struct sql_value limit = sql_number(STORE_KIN);
+    struct sql_value values[] = { sql_number(STORE_KIN), sql_text(project) };
     struct sql *reader = store_borrow(store);
     enum ch_status status =
         sql_query(reader,
                   "SELECT fingerprint, title, stack, count FROM groups WHERE stack <>"
-                  " '' ORDER BY last_seen DESC, number DESC LIMIT ?1",
-                  &limit, 1, list_kin, &listing);
+                  " '' AND project = ?2 ORDER BY last_seen DESC, number DESC LIMIT ?1",
+                  values, 2, list_kin, &listing);
     store_return(store, reader);
     return status;
 }

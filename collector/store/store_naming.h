@@ -15,9 +15,10 @@ enum {
 
 // store_named is a report that was named, or could not be.
 struct store_named {
-    int64_t report;            // of its store_job
-    int64_t turn;              // of its store_job
-    const struct entry *entry; // what is known of it now; NULL: it is given up
+    int64_t report;      // of its store_job
+    int64_t turn;        // of its store_job
+    struct entry *entry; // what is known of it now; NULL: it is given up. Its project
+                         // is set by the store
 };
 
 // store_naming is a report that is to be named, as a claim gives it to a visitor.
@@ -33,6 +34,13 @@ struct store_naming {
 struct store_backlog {
     int64_t waiting;
     int64_t oldest_ms; // when the oldest was queued; 0: there is none
+};
+
+// store_build is a build whose debug file came, and who sent it first.
+struct store_build {
+    const char *id;
+    const char *project; // empty: for all
+    const char *sender;
 };
 
 // store_past is a line of a group's history.
@@ -67,6 +75,7 @@ enum store_names {
     STORE_NAMES_FAILED, // the jobs gave up
 };
 
+typedef void store_build_fn(void *context, const struct store_build *build);
 typedef void store_place_fn(void *context, const struct store_place *place);
 typedef void store_naming_fn(void *context, const struct store_naming *naming);
 typedef void store_past_fn(void *context, const struct store_past *past);
@@ -96,8 +105,17 @@ CH_CHECKED enum ch_status store_rename(struct store *store,
                                        char error[STORE_ERROR_SIZE]);
 
 // store_symbols_came queues the reports that lack the names of a build.
-CH_CHECKED enum ch_status store_symbols_came(struct store *store, const char *build,
+CH_CHECKED enum ch_status store_symbols_came(struct store *store,
+                                             const struct store_build *build,
                                              char error[STORE_ERROR_SIZE]);
+
+// store_find_build visits what is known of a build ID or of what is kept beside it, or
+// returns CH_ERR_NOT_FOUND; store_build_own notes who sent that first.
+CH_CHECKED enum ch_status store_find_build(struct store *store, const char *id,
+                                           store_build_fn *visit, void *context);
+CH_CHECKED enum ch_status store_build_own(struct store *store,
+                                          const struct store_build *build,
+                                          char error[STORE_ERROR_SIZE]);
 
 // store_name_later queues report id unless it is queued or was given up; out says which
 // of these it is then.
@@ -134,5 +152,5 @@ CH_CHECKED enum ch_status store_list_history(struct store *store, const char *id
                                              store_past_fn *visit, void *context);
 
 // store_list_kin visits the STORE_KIN groups that were seen last.
-CH_CHECKED enum ch_status store_list_kin(struct store *store, store_kin_fn *visit,
-                                         void *context);
+CH_CHECKED enum ch_status store_list_kin(struct store *store, const char *project,
+                                         store_kin_fn *visit, void *context);

@@ -340,6 +340,9 @@ static void add_group_condition(struct store_query *query,
     case STORE_KEY_ASSIGNEE:
         add_equal(query, "g.assignee", term->value);
         return;
+    case STORE_KEY_PROJECT:
+        add_equal(query, "g.project", term->value);
+        return;
     default:
         add_rising(query);
         return;
@@ -363,6 +366,8 @@ static void add_group_id(struct store_query *query, const char *column, const ch
 static void narrow_by_groups(struct store_query *query,
                              const struct store_filter *filter)
 {
+    if (filter->project != NULL && filter->project[0] != 0)
+        store_query_add_text(query, " AND g.project = ?", filter->project);
     for (size_t i = 0; i < filter->term_count; i++) {
         const struct store_term *term = &filter->terms[i];
         if (is_of_reports(term))

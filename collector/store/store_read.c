@@ -5,22 +5,23 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_facet.h"
 #include "collector/store/store_query.h"
+#include "collector/store/store_values.h"
 
 #define REPORT_COLUMNS                                                                 \
     "r.id, g.fingerprint, r.title, r.summary, r.signal_name, r.release,"               \
     " r.environment, r.executable, r.hostname, r.signal, r.revision, r.time,"          \
-    " r.received, r.number, r.fingerprint"
+    " r.received, r.number, r.fingerprint, g.project"
 #define FIND_BODY(condition)                                                           \
     "SELECT " REPORT_COLUMNS ", b.encoding, b.bytes FROM reports r"                    \
     " JOIN groups g ON g.number = r.group_number"                                      \
     " JOIN bodies b ON b.report = r.number" condition " WHERE r.id = ?1"
-enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 15 };
+enum { REPORT_NUMBER = 13, REPORT_COLUMN_COUNT = 16 };
 
 #define GROUP_COLUMNS                                                                  \
     "g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,"    \
     " g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note,"         \
     " g.assignee, g.machines, g.first_release, g.stack, g.resolved_in,"                \
-    " g.until_count, g.until_machines, g.until_time, g.version"
+    " g.until_count, g.until_machines, g.until_time, g.version, g.project"
 enum {
     GROUP_NUMBER = 8,
     GROUP_MACHINES = 14,
@@ -31,6 +32,7 @@ enum {
     GROUP_UNTIL_MACHINES,
     GROUP_UNTIL_TIME,
     GROUP_VERSION,
+    GROUP_PROJECT,
     GROUP_PLACE
 };
 
@@ -76,6 +78,7 @@ static struct store_report read_stored_report(const struct sql_row *row)
         .time_ms = sql_row_number(row, 11),
         .received_ms = sql_row_number(row, 12),
         .fingerprint = sql_row_text(row, 14),
+        .project = sql_row_text(row, 15),
     };
 }
 
@@ -245,6 +248,7 @@ static void list_group(void *context, const struct sql_row *row)
                          .until_machines = sql_row_number(row, GROUP_UNTIL_MACHINES),
                          .until_ms = sql_row_number(row, GROUP_UNTIL_TIME),
                          .version = sql_row_number(row, GROUP_VERSION),
+                         .project = sql_row_text(row, GROUP_PROJECT),
                      } };
     listing->last_place = sql_row_number(row, GROUP_PLACE);
     listing->last_number = sql_row_number(row, GROUP_NUMBER);
@@ -402,12 +406,16 @@ static void take_totals(void *context, const struct sql_row *row)
                                .groups = sql_row_number(row, 1) };
 }
 
-enum ch_status store_count(struct store *store, struct store_totals *out)
+enum ch_status store_count(struct store *store, const char *project,
+                           struct store_totals *out)
 {
+    struct sql_value value = sql_text(project);
     struct sql *reader = store_borrow(store);
     enum ch_status status = sql_query(
-        reader, "SELECT CAST(coalesce(sum(kept), 0) AS bigint), count(*) FROM groups",
-        NULL, 0, take_totals, out);
+        reader,
+        "SELECT CAST(coalesce(sum(kept), 0) AS bigint), count(*) FROM groups WHERE ?1 ="
+        " '' OR project = ?1",
+        &value, 1, take_totals, out);
     store_return(store, reader);
     return status;
 }

@@ -32,7 +32,7 @@ struct decision {
 // renamed is a report on its way to its new group.
 struct renamed {
     const struct store_named *named;
-    const struct entry *entry;
+    struct entry *entry;
     bool found; // it is still in the store
     bool waits; // for the own reports of the group that it was merged into
     int64_t old_number;
@@ -61,6 +61,9 @@ static void take_renamed(void *context, const struct sql_row *row)
     entry_copy(renamed->old_id, sizeof(renamed->old_id), sql_row_text(row, 1));
     entry_copy(renamed->old_key, sizeof(renamed->old_key), sql_row_text(row, 2));
     entry_copy(renamed->first_key, sizeof(renamed->first_key), sql_row_text(row, 3));
+    // A transaction that is tried again finds the project set.
+    if (strcmp(renamed->entry->project, sql_row_text(row, 4)) != 0)
+        entry_set_project(renamed->entry, sql_row_text(row, 4));
 }
 
 static void take_id(void *context, const struct sql_row *row)
@@ -195,10 +198,11 @@ static void enter_group(struct sql *sql, struct renaming *renaming, size_t start
         sql_number(newest->time_ms),
         sql_text(newest->stack),
         sql_text(first->old_id),
+        sql_text(newest->project),
     };
     for (size_t i = start; i < end; i++)
         renaming->order[i]->target = 0;
-    sql_queue(sql, STORE_GAIN_GROUP, values, 9, take_target, renaming->order[start]);
+    sql_queue(sql, STORE_GAIN_GROUP, values, 10, take_target, renaming->order[start]);
 }
 
 static enum ch_status enter_groups(struct sql *sql, struct renaming *renaming)

@@ -240,15 +240,35 @@ static const char sqlite_alerts[] =
 static const char postgres_alerts[] =
     ALERTS_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "");
 
+// People: whose groups, reports and debug files are whose, who is signed in, and who
+// did what. What was there before belongs to no project, and to nobody.
+#define PEOPLE_LAYOUT(NUMBER, ROWID)                                                   \
+    "ALTER TABLE groups ADD COLUMN project text NOT NULL DEFAULT '';"                  \
+    "CREATE INDEX groups_by_project ON groups(project, last_seen, number);"            \
+    "ALTER TABLE reports ADD COLUMN sender text NOT NULL DEFAULT '';"                  \
+    "ALTER TABLE symbols ADD COLUMN project text NOT NULL DEFAULT '';"                 \
+    "ALTER TABLE symbols ADD COLUMN sender text NOT NULL DEFAULT '';"                  \
+    "CREATE TABLE logins(id text PRIMARY KEY, token text NOT NULL, name text NOT"      \
+    " NULL, address text NOT NULL, created bigint NOT NULL, seen bigint NOT"           \
+    " NULL)" ROWID ";"                                                                 \
+    "CREATE TABLE audit(number " NUMBER ", time bigint NOT NULL, who text NOT NULL,"   \
+    " project text NOT NULL, what text NOT NULL, detail text NOT NULL);"
+static const char sqlite_people[] =
+    PEOPLE_LAYOUT("INTEGER PRIMARY KEY", " WITHOUT ROWID");
+static const char postgres_people[] =
+    PEOPLE_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "");
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
 // steps[dialect][n] goes from layout n to n + 1; NULL: no release had that layout.
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
-                     sqlite_naming, decisions, sqlite_places, sqlite_alerts },
+                     sqlite_naming, decisions, sqlite_places, sqlite_alerts,
+                     sqlite_people },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
-                       postgres_naming, decisions, postgres_places, postgres_alerts },
+                       postgres_naming, decisions, postgres_places, postgres_alerts,
+                       postgres_people },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -19,6 +19,7 @@
 //   nameless   which reports lack the names of which builds
 //   places     the names of places of builds, looked up once for all reports
 //   alerts     what happened that people are told of; alert_sends: who is still to be
+//   logins     sessions of browsers; audit: who did what
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -27,7 +28,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 9
+#define STORE_SCHEMA_VERSION 10
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

@@ -64,17 +64,18 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_ALONE] = { "SELECT 1", "SELECT pg_advisory_xact_lock(7157312092)" },
 
     [STORE_FIND_REPORT] = { "SELECT r.number, r.revision, r.group_number,"
-                            " g.fingerprint FROM reports r JOIN groups g"
-                            " ON g.number = r.group_number WHERE r.id = ?1",
+                            " g.fingerprint, g.project, r.sender FROM reports r JOIN"
+                            " groups g ON g.number = r.group_number WHERE r.id = ?1",
                             "SELECT r.number, r.revision, r.group_number,"
-                            " g.fingerprint FROM reports r JOIN groups g"
-                            " ON g.number = r.group_number WHERE r.id = ?1"
+                            " g.fingerprint, g.project, r.sender FROM reports r JOIN"
+                            " groups g ON g.number = r.group_number WHERE r.id = ?1"
                             " FOR UPDATE OF r" },
     // A group is created with the decision of the group ?9, where there is such: its
     // reports belonged there, or would have.
     [STORE_GAIN_GROUP] = { "INSERT INTO groups(fingerprint, title, summary, signal,"
                            " count, kept, first_seen, last_seen, stack, status,"
-                           " status_release, status_time, note, assignee) SELECT"
+                           " status_release, status_time, note, assignee, project)"
+                           " SELECT"
                            " coalesce((SELECT target FROM merged WHERE fingerprint ="
                            " ?1), ?1), CAST(?2 AS text), CAST(?3 AS text),"
                            " CAST(?4 AS bigint), CAST(?5 AS bigint),"
@@ -82,7 +83,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                            " CAST(?7 AS bigint), CAST(?8 AS text),"
                            " coalesce(d.status, 'open'), coalesce(d.status_release,"
                            " ''), coalesce(d.status_time, 0), coalesce(d.note, ''),"
-                           " coalesce(d.assignee, '') FROM (SELECT 1 AS one) o"
+                           " coalesce(d.assignee, ''), CAST(?10 AS text) FROM (SELECT"
+                           " 1 AS one) o"
                            " LEFT JOIN groups d ON d.fingerprint = coalesce((SELECT"
                            " target FROM merged WHERE fingerprint = ?9), ?9)"
                            " WHERE o.one = 1"
@@ -130,15 +132,16 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_ADD_REPORT] = { "INSERT INTO reports(id, revision, group_number, time,"
                            " received, signal, signal_name, title, summary, release,"
                            " environment, executable, hostname, fingerprint,"
-                           " fingerprint1) VALUES("
+                           " fingerprint1, sender) VALUES("
                            "?1, ?2, " GROUP_OF_3 ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-                           " ?12, ?13, ?3, ?14) RETURNING number",
+                           " ?12, ?13, ?3, ?14, ?15) RETURNING number",
                            NULL },
     [STORE_CHANGE_REPORT] = { "UPDATE reports SET revision = ?2, group_number ="
                               " " GROUP_OF_3 ", time = ?4, received = ?5, signal = ?6,"
                               " signal_name = ?7, title = ?8, summary = ?9,"
                               " release = ?10, environment = ?11, executable = ?12,"
-                              " hostname = ?13, fingerprint = ?3, fingerprint1 = ?14"
+                              " hostname = ?13, fingerprint = ?3, fingerprint1 = ?14,"
+                              " sender = ?15"
                               " WHERE id = ?1"
                               " RETURNING number",
                               NULL },
@@ -194,7 +197,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
 
     [STORE_TRIAGE_FIND] = { "SELECT number, status, status_release, note, assignee,"
                             " fingerprint, version, count, machines, until_count,"
-                            " until_machines, until_time FROM groups WHERE number ="
+                            " until_machines, until_time, project FROM groups WHERE"
+                            " number ="
                             " " FOUND_GROUP("?1"),
                             NULL },
     [STORE_TRIAGE_NEWEST] = { "SELECT value FROM facets WHERE group_number = ?1"
@@ -257,10 +261,11 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                           NULL },
     [STORE_MOVE_OWN] = { "INSERT INTO groups(fingerprint, title, summary, signal, "
                          "count,"
-                         " kept, first_seen, last_seen, first_release) SELECT"
-                         " fingerprint, title, summary, signal, 0, 0, time, time,"
-                         " release FROM reports WHERE"
-                         " number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
+                         " kept, first_seen, last_seen, first_release, project)"
+                         " SELECT fingerprint, title, summary, signal, 0, 0, time,"
+                         " time, release, coalesce((SELECT project FROM groups g"
+                         " WHERE g.number = reports.group_number), '') FROM reports"
+                         " WHERE number = ?1 ON CONFLICT(fingerprint) DO UPDATE SET"
                          " count = groups.count RETURNING number",
                          NULL },
     [STORE_MOVE_DROP_FACETS] = { "DELETE FROM facets WHERE count <= 0 AND"
@@ -322,7 +327,8 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_KEY_FORWARD] = { "UPDATE keys SET target = ?2 WHERE target = ?1", NULL },
 
     [STORE_RENAME_FIND] = { "SELECT r.group_number, g.fingerprint, r.fingerprint,"
-                            " r.fingerprint1 FROM reports r JOIN groups g ON g.number ="
+                            " r.fingerprint1, g.project FROM reports r JOIN groups g "
+                            "ON g.number ="
                             " r.group_number WHERE r.number = ?1",
                             NULL },
     // Reports of the group's own that are still to be keyed.
@@ -437,16 +443,22 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                              " ON CONFLICT(build, report) DO NOTHING",
                              NULL },
     // Times increase from file to file, whatever the clocks of several collectors say.
-    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time) SELECT CAST(?1 AS text),"
-                            " CASE WHEN CAST(?2 AS bigint) > last THEN"
-                            " CAST(?2 AS bigint) ELSE last + 1 END FROM (SELECT"
-                            " coalesce(max(time), 0) AS last FROM symbols) s"
-                            " WHERE 1 = 1"
-                            " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
+    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time, project, sender)"
+                            " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(build) DO UPDATE SET"
+                            " time = excluded.time",
                             NULL },
     [STORE_REMOVE_JOBS] = WITH_LIST("DELETE FROM jobs WHERE report ", ""),
     [STORE_REMOVE_NAMELESS] = WITH_LIST("DELETE FROM nameless WHERE report ", ""),
 
+    [STORE_LOGIN_ADD] = { "INSERT INTO logins(id, token, name, address, created, seen)"
+                          " VALUES(?1, ?2, ?3, ?4, ?5, ?5)",
+                          NULL },
+    [STORE_LOGIN_OVER] = { "DELETE FROM logins WHERE created <= ?1", NULL },
+    [STORE_LOGIN_END] = { "DELETE FROM logins WHERE id = ?1", NULL },
+    [STORE_LOGIN_SEEN] = { "UPDATE logins SET seen = ?2 WHERE id = ?1", NULL },
+    [STORE_AUDIT_ADD] = { "INSERT INTO audit(time, who, project, what, detail)"
+                          " VALUES(?1, ?2, ?3, ?4, ?5)",
+                          NULL },
     [STORE_ALERT_ADD] = { "INSERT INTO alerts(id, once, kind, group_id, report, title,"
                           " detail, body, time) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
                           " ?9) ON CONFLICT(once) DO NOTHING",
@@ -462,13 +474,16 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                                  " time > ?10) ON CONFLICT(once) DO NOTHING",
                                  NULL },
     // Reports that are about to be named may turn out to be of a group that is known.
-    [STORE_ALERT_READY] = { "SELECT number, kind, group_id, report, detail, time FROM"
-                            " alerts WHERE spread = 0 AND (time < ?1 OR NOT"
+    [STORE_ALERT_READY] = { "SELECT number, kind, group_id, report, detail, time,"
+                            " coalesce((SELECT project FROM groups g WHERE"
+                            " g.fingerprint = alerts.group_id), '') FROM alerts WHERE "
+                            "spread = 0 AND (time < ?1 OR NOT"
                             " EXISTS(SELECT 1 FROM jobs WHERE jobs.report ="
                             " alerts.report AND jobs.until < " STORE_NEVER
                             ")) ORDER BY number LIMIT ?2",
                             NULL },
-    [STORE_ALERT_CURRENT] = { "SELECT g.fingerprint, g.title, g.first_seen, r.time"
+    [STORE_ALERT_CURRENT] = { "SELECT g.fingerprint, g.title, g.first_seen, r.time,"
+                              " g.project"
                               " FROM reports r JOIN groups g ON g.number ="
                               " r.group_number WHERE r.number = ?1",
                               NULL },

@@ -6,7 +6,7 @@
 #include "collector/store/release_order.h"
 #include "collector/store/store_move.h"
 
-enum { HISTORY_DETAIL = 300 };
+enum { HISTORY_DETAIL = STORE_COMMENT_SIZE };
 
 // decided is a group as a decision finds it.
 struct decided {
@@ -22,6 +22,7 @@ struct decided {
     int64_t until_count;
     int64_t until_machines;
     int64_t until_ms;
+    char project[ENTRY_PROJECT_SIZE];
 };
 
 struct deciding {
@@ -46,6 +47,7 @@ static void take_triaged_group(void *context, const struct sql_row *row)
     group->until_count = sql_row_number(row, 9);
     group->until_machines = sql_row_number(row, 10);
     group->until_ms = sql_row_number(row, 11);
+    entry_copy(group->project, sizeof(group->project), sql_row_text(row, 12));
 }
 
 static enum ch_status find_group_to_triage(struct sql *sql, const char *id,
@@ -162,8 +164,10 @@ static enum ch_status decide_status(struct sql *sql, void *context)
     const struct decided before = *group;
     if (deciding->decision->versioned && deciding->decision->version != group->version)
         return CH_ERR_MALFORMED;
+    if (deciding->decision->comment != NULL)
+        note_change(sql, deciding, "comment", deciding->decision->comment);
     if (changes_nothing(deciding->decision))
-        return CH_OK;
+        return sql_flush(sql);
     apply_triage(deciding);
     struct sql_value values[] = { number,
                                   sql_text(group->status),
@@ -208,6 +212,8 @@ static enum ch_status merge_groups(struct sql *sql, void *context)
         status = find_group_to_triage(sql, merging->into, &into);
     if (status != CH_OK)
         return status;
+    if (strcmp(from.project, into.project) != 0)
+        return CH_ERR_NOT_FOUND;
     if (from.number == into.number)
         return CH_ERR_MALFORMED;
     struct sql_value ids[] = { sql_text(from.id), sql_text(into.id) };

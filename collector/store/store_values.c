@@ -38,12 +38,21 @@ enum ch_status store_list_values(struct store *store, const char *id,
                                  store_value_fn *visit, void *context)
 {
     struct value_listing listing = { visit, context };
+    bool bound = asked->project != NULL && asked->project[0] != 0;
     struct sql_value values[] = { sql_text(id), sql_number(asked->kind),
-                                  sql_number((int64_t)asked->limit) };
+                                  sql_number((int64_t)asked->limit),
+                                  sql_text(bound ? asked->project : "") };
     // The sum over all groups includes this one, whose count is taken off.
     return run_value_query(
         store,
-        asked->elsewhere
+        asked->elsewhere && bound
+            ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
+              " facets o JOIN groups og ON og.number = o.group_number AND og.project ="
+              " ?4 WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
+              " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
+              " facets WHERE group_number = " GROUP_OF_1 " AND kind = ?2"
+              " ORDER BY count DESC, value LIMIT ?3) f ORDER BY f.count DESC, f.value"
+        : asked->elsewhere
             ? "SELECT f.value, f.count, (SELECT CAST(sum(o.count) AS bigint) FROM"
               " facets o WHERE o.kind >= 3 AND o.kind = f.kind AND o.value = f.value)"
               " - f.count, f.last_seen FROM (SELECT kind, value, count, last_seen FROM"
@@ -52,33 +61,42 @@ enum ch_status store_list_values(struct store *store, const char *id,
             : "SELECT value, count, 0, last_seen FROM facets WHERE"
               " group_number = " GROUP_OF_1 " AND kind = ?2"
               " ORDER BY count DESC, value LIMIT ?3",
-        values, 3, &listing);
+        values, bound && asked->elsewhere ? 4 : 3, &listing);
 }
 
-enum ch_status store_list_releases(struct store *store, store_value_fn *visit,
-                                   void *context)
+enum ch_status store_list_releases(struct store *store, const char *project,
+                                   store_value_fn *visit, void *context)
 {
     struct value_listing listing = { visit, context };
-    struct sql_value limit = sql_number(STORE_PAGE_MAX);
+    struct sql_value values[] = { sql_number(STORE_PAGE_MAX), sql_text(project) };
+    if (project[0] != 0)
+        return run_value_query(
+            store,
+            "SELECT f.value, CAST(sum(f.count) AS bigint), 0, max(f.last_seen) FROM"
+            " groups g JOIN facets f ON f.group_number = g.number AND f.kind = 5 WHERE"
+            " g.project = ?2 GROUP BY f.value ORDER BY 4 DESC, 1 DESC LIMIT ?1",
+            values, 2, &listing);
     return run_value_query(store,
                            "SELECT value, CAST(sum(count) AS bigint), 0, max(last_seen)"
                            " FROM facets WHERE kind >= 3 AND kind = 5 GROUP BY value"
                            " ORDER BY 4 DESC, 1 DESC LIMIT ?1",
-                           &limit, 1, &listing);
+                           values, 1, &listing);
 }
 
-enum ch_status store_list_lone_hosts(struct store *store, store_value_fn *visit,
-                                     void *context)
+enum ch_status store_list_lone_hosts(struct store *store, const char *project,
+                                     store_value_fn *visit, void *context)
 {
     enum { LONE_HOSTS = 5, LEAST_GROUPS = 3 };
     struct value_listing listing = { visit, context };
-    struct sql_value values[] = { sql_number(LEAST_GROUPS), sql_number(LONE_HOSTS) };
+    struct sql_value values[] = { sql_number(LEAST_GROUPS), sql_number(LONE_HOSTS),
+                                  sql_text(project) };
     return run_value_query(
         store,
         "SELECT f.value, count(*), CAST(sum(f.count) AS bigint), max(f.last_seen)"
         " FROM groups g JOIN facets f ON f.group_number = g.number AND f.kind = 4"
-        " WHERE g.machines = 1 AND g.status IN ('open', 'regressed')"
-        " AND EXISTS(SELECT 1 FROM groups WHERE machines > 1) GROUP BY f.value"
+        " WHERE g.machines = 1 AND g.status IN ('open', 'regressed') AND (?3 = '' OR"
+        " g.project = ?3) AND EXISTS(SELECT 1 FROM groups WHERE machines > 1 AND (?3 ="
+        " '' OR project = ?3)) GROUP BY f.value"
         " HAVING count(*) >= ?1 ORDER BY 2 DESC, 1 LIMIT ?2",
-        values, 2, &listing);
+        values, 3, &listing);
 }

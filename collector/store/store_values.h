@@ -11,7 +11,8 @@
 struct store_values {
     int kind; // enum store_facet
     size_t limit;
-    bool elsewhere; // count them in all other groups too, which takes longer
+    bool elsewhere;      // count them in all other groups too, which takes longer
+    const char *project; // of these groups; NULL or empty: of all
 };
 
 // store_value is a value that reports carry.
@@ -22,6 +23,12 @@ struct store_value {
     int64_t last_seen_ms;
 };
 
+// store_totals is how much a store holds.
+struct store_totals {
+    int64_t reports;
+    int64_t groups;
+};
+
 typedef void store_value_fn(void *context, const struct store_value *value);
 
 // store_list_values visits the values of one kind (enum store_facet) that the reports
@@ -30,13 +37,19 @@ CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
                                             const struct store_values *asked,
                                             store_value_fn *visit, void *context);
 
-// store_list_releases visits the releases of all reports, the one seen last first, at
-// most STORE_PAGE_MAX.
-CH_CHECKED enum ch_status store_list_releases(struct store *store,
+// store_list_releases visits the releases of all reports of a project (empty: of all),
+// the one seen last first, at most STORE_PAGE_MAX.
+CH_CHECKED enum ch_status store_list_releases(struct store *store, const char *project,
                                               store_value_fn *visit, void *context);
 
 // store_list_lone_hosts visits the hosts with groups that no other host has a part in,
 // the one with most such groups first: count is the number of these groups, elsewhere
 // that of their reports.
 CH_CHECKED enum ch_status store_list_lone_hosts(struct store *store,
+                                                const char *project,
                                                 store_value_fn *visit, void *context);
+
+// store_count counts what the store holds of a project, or, where that is empty, of
+// all.
+CH_CHECKED enum ch_status store_count(struct store *store, const char *project,
+                                      struct store_totals *out);

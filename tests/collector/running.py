@@ -14,6 +14,20 @@ import subprocess
 import tempfile
 
 
+def fresh_store():
+    """A database of its own where postgres.py runs the test, else None: a file."""
+    server = os.environ.get("CRASHHOOK_TEST_POSTGRESQL")
+    if server is None:
+        return None
+    fresh_store.made += 1
+    name = f"fresh{os.getpid()}_{fresh_store.made}"
+    subprocess.run(["psql", "-q", server, "-c", f"CREATE DATABASE {name}"], check=True)
+    return re.sub(r"/made\d+\?", f"/{name}?", server)
+
+
+fresh_store.made = 0
+
+
 class Collector:
     """A collector on a free port. When the `with` block ends without a failure, it is asked
     to end and has to do so with 0, which it does not when it leaks under AddressSanitizer.

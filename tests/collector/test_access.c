@@ -1,34 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/server/access.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "support/folder.h"
 #include "support/test.h"
 
-static const char *const tokens[] = { "s3cret", "other-token", NULL };
-static const char *const none[] = { NULL };
-static size_t token; // which of them it was
+static char why[ACCESS_WHY_SIZE];
+
+// write_tokens writes a file of tokens, and gives its path.
+static const char *write_tokens(struct folder *folder, const char *content)
+{
+    const char *path = folder_path(folder, "tokens");
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        return NULL;
+    (void)fputs(content, file);
+    (void)fclose(file);
+    return path;
+}
+
+// open_access reads a file of tokens that must be right.
+static struct access open_access(struct folder *folder, const char *content)
+{
+    struct access access;
+    assert_int_equal(access_init(write_tokens(folder, content), &access, why), CH_OK);
+    return access;
+}
 
 static void access_takes_any_of_the_tokens_as_bearer(void **state)
 {
-    (void)state;
-    assert_true(access_authorized(tokens, "Bearer s3cret", false, &token));
-    assert_int_equal(token, 0);
-    assert_true(access_authorized(tokens, "bearer  other-token", false, &token));
-    assert_int_equal(token, 1);
+    struct access access = open_access(*state, "# ours\n\n  s3cret \r\nother-token");
+    struct access_grant one = { 0 };
+    struct access_grant two = { 0 };
+    bool taken = access_authorized(&access, "Bearer s3cret", false, &one) &&
+                 access_authorized(&access, "bearer  other-token", false, &two);
+    access_deinit(&access);
+    assert_true(taken);
+    assert_int_equal(one.scopes, ACCESS_ALL);
+    assert_string_equal(one.name, "token 1");
+    assert_string_equal(two.name, "token 2");
 }
 
-static void access_takes_the_cookie_it_wrote_and_no_other(void **state)
+static void access_refuses_what_is_no_token(void **state)
 {
-    (void)state;
-    char cookie[2 * ACCESS_TOKEN_SIZE + 1];
-    access_write_cookie("other-token", cookie);
-    assert_true(access_cookie_ok(tokens, cookie, &token));
-    assert_int_equal(token, 1);
-    assert_false(access_cookie_ok(tokens, NULL, &token));
-    assert_false(access_cookie_ok(tokens, "", &token));
-    assert_false(access_cookie_ok(tokens, "other-token", &token));
-    cookie[0] ^= 1;
-    assert_false(access_cookie_ok(tokens, cookie, &token));
+    static const char *const wrong[] = { "Bearer s3cre",
+                                         "Bearer s3crets",
+                                         "Bearer ",
+                                         "Bearer",
+                                         "s3cret",
+                                         "Basic s3cret",
+                                         "Bearer S3CRET",
+                                         "Bearer s3cret x",
+                                         "Digest s3cret",
+                                         "",
+                                         NULL };
+    struct access access = open_access(*state, "s3cret");
+    struct access_grant grant;
+    size_t taken = 0;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        taken += access_authorized(&access, wrong[i], true, &grant);
+    access_deinit(&access);
+    assert_int_equal(taken, 0);
+}
+
+static void access_takes_a_token_as_password_where_a_browser_reads(void **state)
+{
+    struct access access = open_access(*state, "s3cret");
+    struct access_grant grant;
+    bool reads = access_authorized(&access, "Basic bWU6czNjcmV0", true, &grant);
+    bool sends = access_authorized(&access, "Basic bWU6czNjcmV0", false, &grant);
+    bool turned = access_authorized(&access, "Basic czNjcmV0Om1l", true, &grant);
+    access_deinit(&access);
+    assert_true(reads); // me:s3cret
+    assert_false(sends);
+    assert_false(turned); // s3cret:me
+}
+
+// The sum is that of `abc`.
+static void access_reads_names_scopes_projects_and_sums(void **state)
+{
+    struct access access = open_access(
+        *state, "default scopes=send\nbare\nci-token name=ci scopes=symbols,read"
+                " project=shop\nsha256=ba7816bf8f01cfea414140de5dae2223b00361a396177a9c"
+                "b410ff61f20015ad name=kim scopes=admin\nuser name=lee scopes=read\n");
+    struct access_grant grants[4] = { 0 };
+    bool found = access_find_token(&access, "bare", 4, &grants[0]) &&
+                 access_find_token(&access, "ci-token", 8, &grants[1]) &&
+                 access_find_token(&access, "abc", 3, &grants[2]) &&
+                 access_find_name(&access, "lee", &grants[3]);
+    bool users = access_has_users(&access);
+    bool user = access_find_token(&access, "user", 4, &grants[0]);
+    access_deinit(&access);
+    assert_true(found && users);
+    assert_false(user);
+    assert_int_equal(grants[0].scopes, ACCESS_SEND);
+    assert_int_equal(grants[1].scopes, ACCESS_SYMBOLS | ACCESS_READ);
+    assert_string_equal(grants[1].project, "shop");
+    assert_string_equal(grants[2].name, "kim");
+    assert_int_equal(grants[3].scopes, ACCESS_READ);
+}
+
+static void access_refuses_a_file_that_is_wrong_and_says_the_line(void **state)
+{
+    static const struct {
+        const char *content;
+        const char *says;
+    } wrong[] = {
+        { "# nothing\n \n", "there is no token in it" },
+        { "a\nb colour=red\n", "line 2: there is no such setting" },
+        { "a scopes=reed\n", "line 1: scopes= takes" },
+        { "a scopes=\n", "line 1: scopes= takes" },
+        { "a b\n", "line 1: what follows a token" },
+        { "a name=\"kim\"\n", "line 1: a name has" },
+        { "a\ndefault scopes=send\n", "line 2: default takes" },
+        { "sha256=12 name=kim\n", "line 1: sha256= takes" },
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct access access;
+        enum ch_status status =
+            access_init(write_tokens(*state, wrong[i].content), &access, why);
+        access_deinit(&access);
+        assert_int_not_equal(status, CH_OK);
+        assert_non_null(strstr(why, wrong[i].says));
+    }
+}
+
+static void access_keeps_what_it_has_when_a_new_file_is_wrong(void **state)
+{
+    struct access access = open_access(*state, "first\n");
+    struct access_grant grant;
+    (void)write_tokens(*state, "second colour=red\n");
+    enum ch_status refused = access_reload(&access, why);
+    bool first = access_find_token(&access, "first", 5, &grant);
+    (void)write_tokens(*state, "second\n");
+    enum ch_status taken = access_reload(&access, why);
+    bool second = access_find_token(&access, "second", 6, &grant);
+    bool gone = !access_find_token(&access, "first", 5, &grant);
+    access_deinit(&access);
+    assert_int_not_equal(refused, CH_OK);
+    assert_int_equal(taken, CH_OK);
+    assert_true(first && second && gone);
+}
+
+static void access_holds_thousands_of_tokens(void **state)
+{
+    enum { TOKENS = 5000 };
+    char *content = calloc(TOKENS, 16);
+    struct access_grant grant = { 0 };
+    for (size_t i = 0; i < TOKENS; i++)
+        (void)snprintf(content + strlen(content), 16, "t%zu\n", i);
+    struct access access = open_access(*state, content);
+    bool found = access_find_token(&access, "t4711", 5, &grant);
+    access_deinit(&access);
+    free(content);
+    assert_true(found);
+    assert_int_equal(grant.index, 4711);
 }
 
 static void access_knows_forms_of_its_own_pages(void **state)
@@ -45,34 +173,6 @@ static void access_knows_forms_of_its_own_pages(void **state)
     assert_false(access_same_origin(NULL, "http://x", NULL));
 }
 
-static void access_refuses_what_is_no_token(void **state)
-{
-    (void)state;
-    static const char *const wrong[] = {
-        "Bearer s3cre", "Bearer s3crets", "Bearer ",         "Bearer",        "s3cret",
-        "Basic s3cret", "Bearer S3CRET",  "Bearer s3cret x", "Digest s3cret", ""
-    };
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_false(access_authorized(tokens, wrong[i], true, &token));
-    assert_false(access_authorized(tokens, NULL, true, &token));
-}
-
-static void access_takes_a_token_as_password_where_a_browser_reads(void **state)
-{
-    (void)state;
-    assert_true(
-        access_authorized(tokens, "Basic bWU6czNjcmV0", true, &token)); // me:s3cret
-    assert_false(access_authorized(tokens, "Basic bWU6czNjcmV0", false, &token));
-    assert_false(
-        access_authorized(tokens, "Basic czNjcmV0Om1l", true, &token)); // s3cret:me
-}
-
-static void access_needs_no_token_where_there_is_none(void **state)
-{
-    (void)state;
-    assert_true(access_authorized(none, NULL, false, &token));
-}
-
 static void access_answers_to_addresses_and_localhost_alone(void **state)
 {
     (void)state;
@@ -86,56 +186,28 @@ static void access_answers_to_addresses_and_localhost_alone(void **state)
     assert_false(access_host_ok(""));
 }
 
-// read_file reads tokens from a file with that content; the first one, or the status.
-static const char *read_file(struct folder *folder, const char *content,
-                             struct access_tokens *out, enum ch_status *status)
-{
-    const char *path = folder_path(folder, "tokens");
-    FILE *file = fopen(path, "w");
-    if (file == NULL)
-        return NULL;
-    (void)fputs(content, file);
-    (void)fclose(file);
-    *out = (struct access_tokens){ 0 };
-    *status = access_read_tokens(path, out);
-    return out->lines[0];
-}
-
-static void access_reads_tokens_one_a_line(void **state)
-{
-    struct access_tokens read;
-    enum ch_status status = CH_OK;
-    const char *first =
-        read_file(*state, "# ours\n\n  first \r\nsecond", &read, &status);
-    bool right = first != NULL && strcmp(first, "first") == 0 &&
-                 strcmp(read.lines[1], "second") == 0 && read.lines[2] == NULL;
-    access_tokens_deinit(&read);
-    assert_int_equal(status, CH_OK);
-    assert_true(right);
-}
-
-static void access_refuses_a_file_without_tokens(void **state)
-{
-    struct access_tokens read;
-    enum ch_status status = CH_OK;
-    (void)read_file(*state, "# nothing\n \n", &read, &status);
-    assert_int_equal(status, CH_ERR_NOT_FOUND);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(access_takes_any_of_the_tokens_as_bearer),
-        cmocka_unit_test(access_takes_the_cookie_it_wrote_and_no_other),
-        cmocka_unit_test(access_knows_forms_of_its_own_pages),
-        cmocka_unit_test(access_refuses_what_is_no_token),
-        cmocka_unit_test(access_takes_a_token_as_password_where_a_browser_reads),
-        cmocka_unit_test(access_needs_no_token_where_there_is_none),
-        cmocka_unit_test(access_answers_to_addresses_and_localhost_alone),
-        cmocka_unit_test_setup_teardown(access_reads_tokens_one_a_line, folder_setup,
-                                        folder_teardown),
-        cmocka_unit_test_setup_teardown(access_refuses_a_file_without_tokens,
+        cmocka_unit_test_setup_teardown(access_takes_any_of_the_tokens_as_bearer,
                                         folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(access_refuses_what_is_no_token, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            access_takes_a_token_as_password_where_a_browser_reads, folder_setup,
+            folder_teardown),
+        cmocka_unit_test_setup_teardown(access_reads_names_scopes_projects_and_sums,
+                                        folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            access_refuses_a_file_that_is_wrong_and_says_the_line, folder_setup,
+            folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            access_keeps_what_it_has_when_a_new_file_is_wrong, folder_setup,
+            folder_teardown),
+        cmocka_unit_test_setup_teardown(access_holds_thousands_of_tokens, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test(access_knows_forms_of_its_own_pages),
+        cmocka_unit_test(access_answers_to_addresses_and_localhost_alone),
     };
     return cmocka_run_group_tests_name("collector/access", tests, NULL, NULL);
 }

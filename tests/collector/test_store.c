@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
 static void store_gives_back_the_body_it_was_given(void **state)
@@ -20,7 +21,7 @@ static void store_keeps_a_report_that_comes_again_once(void **state)
     struct store_totals totals = { 0 };
     assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
     assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_KEPT);
-    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
     assert_int_equal(totals.reports, 1);
     assert_int_equal(find_group(fixture, "aaaaaaaa").group.count, 1);
 }

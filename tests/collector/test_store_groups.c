@@ -4,6 +4,7 @@
 // retention; and several stores over one database.
 #include <pthread.h>
 
+#include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
 static int add_release(struct fixture *fixture, unsigned number, const char *group,
@@ -312,7 +313,7 @@ static void retention_by_age_removes_reports_and_groups_left_empty(void **state)
     assert_int_equal(seen.group.count, 4); // that came
     assert_int_equal(seen.group.kept, 1);
     assert_string_equal(find_group(fixture, "bbbbbbbb").ids, "failed");
-    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
     assert_int_equal(totals.reports, 1);
     assert_int_equal(totals.groups, 1);
     assert_int_equal(trim_all(fixture, week), 0);
@@ -458,7 +459,7 @@ static void several_stores_over_one_database_keep_each_report_once(void **state)
     int expected = ROUNDS * BATCH / 2 * (WRITERS + 1);
     struct store_totals totals = { 0 };
     assert_int_equal(added, expected);
-    assert_int_equal(store_count(fixture->store, &totals), CH_OK);
+    assert_int_equal(store_count(fixture->store, "", &totals), CH_OK);
     assert_int_equal(totals.reports, expected);
     int64_t releases = 0;
     releases += find_group(fixture, "aaaaaaaa").group.release_counts[0];

@@ -357,6 +357,14 @@ static void a_claim_is_given_to_one_and_ends_with_its_lease(void **state)
     assert_int_equal(again.all[0].tries, 2);
 }
 
+// symbols_came says that the debug file of a build of no project came.
+static enum ch_status symbols_came(struct fixture *fixture, const char *build)
+{
+    char error[STORE_ERROR_SIZE];
+    const struct store_build came = { .id = build, .project = "", .sender = "" };
+    return store_symbols_came(fixture->store, &came, error);
+}
+
 static void what_is_queued_again_meanwhile_is_not_done(void **state)
 {
     struct fixture *fixture = *state;
@@ -367,10 +375,10 @@ static void what_is_queued_again_meanwhile_is_not_done(void **state)
     rename_until_done(fixture, several, 8);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     assert_int_equal(claim(fixture, 8, 0).count, 0);
-    assert_int_equal(store_symbols_came(fixture->store, "beef01", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef01"), CH_OK);
     struct claimed claimed = claim(fixture, 8, 60000);
     assert_int_equal(claimed.count, 1);
-    assert_int_equal(store_symbols_came(fixture->store, "beef01", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef01"), CH_OK);
     const struct store_named named = { .report = claimed.all[0].report,
                                        .turn = claimed.all[0].turn };
     assert_int_equal(store_rename(fixture->store, &named, 1, error), CH_OK);
@@ -380,12 +388,11 @@ static void what_is_queued_again_meanwhile_is_not_done(void **state)
 static void a_report_of_a_build_whose_debug_file_is_known_is_queued(void **state)
 {
     struct fixture *fixture = *state;
-    char error[STORE_ERROR_SIZE];
     struct entry entry = make_entry(fixture, 81, "abababab", 0);
     (void)snprintf(entry.nameless[0], ENTRY_BUILD_SIZE, "beef02");
     entry.nameless_count = 1;
     rename_until_done(fixture, several, 8);
-    assert_int_equal(store_symbols_came(fixture->store, "beef02", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef02"), CH_OK);
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
     assert_int_equal(claim(fixture, 8, 60000).count, 1);
 }
@@ -410,7 +417,7 @@ static void places_are_kept_unless_another_debug_file_came_since(void **state)
     const struct store_place place = { "beef03", "0x10 pc", "[1]" };
     const int64_t reports[] = { 5, 6 };
     assert_int_equal(add(fixture, &entry, "body"), STORE_ADDED);
-    assert_int_equal(store_symbols_came(fixture->store, "beef03", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef03"), CH_OK);
     assert_int_equal(
         store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
         CH_OK);
@@ -420,7 +427,7 @@ static void places_are_kept_unless_another_debug_file_came_since(void **state)
         store_list_known_places(fixture->store, reports, 2, see_place, &seen, &moment),
         CH_OK);
     assert_string_equal(seen.body, "beef03 0x10 pc [1]");
-    assert_int_equal(store_symbols_came(fixture->store, "beef03", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef03"), CH_OK);
     assert_int_equal(store_add_places(fixture->store, &place, 1, moment, error), CH_OK);
     seen.count = 0;
     assert_int_equal(store_list_places(fixture->store, "beef03",
@@ -488,7 +495,7 @@ static void a_report_that_is_looked_at_is_queued_unless_it_was_given_up(void **s
     struct store_backlog backlog;
     assert_int_equal(store_backlog_of(fixture->store, &backlog), CH_OK);
     assert_int_equal(backlog.waiting, 0);
-    assert_int_equal(store_symbols_came(fixture->store, "beef06", error), CH_OK);
+    assert_int_equal(symbols_came(fixture, "beef06"), CH_OK);
     assert_int_equal(claim(fixture, 8, 0).count, 1);
 }
 

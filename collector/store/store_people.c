@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/store/store_people.h"
+
+#include "collector/store/moment.h"
+#include "collector/store/store_query.h"
+
+static enum ch_status add_login(struct sql *sql, void *context)
+{
+    const struct store_login *login = context;
+    int64_t over_ms = login->created_ms - (int64_t)STORE_LOGIN_DAYS * MOMENT_DAY_MS;
+    struct sql_value over = sql_number(over_ms);
+    struct sql_value values[] = { sql_text(login->id), sql_text(login->token),
+                                  sql_text(login->name), sql_text(login->address),
+                                  sql_number(login->created_ms) };
+    sql_queue(sql, STORE_LOGIN_OVER, &over, 1, NULL, NULL);
+    sql_queue(sql, STORE_LOGIN_ADD, values, 5, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_login_add(struct store *store, const struct store_login *login,
+                               char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "keep a session",
+                             .work = add_login,
+                             .context = (void *)(uintptr_t)login };
+    return store_transact(store, &job, error);
+}
+
+struct login_listing {
+    store_login_fn *visit;
+    void *context;
+    size_t count;
+};
+
+static void list_login(void *context, const struct sql_row *row)
+{
+    struct login_listing *listing = context;
+    struct store_login login = { .id = sql_row_text(row, 0),
+                                 .token = sql_row_text(row, 1),
+                                 .name = sql_row_text(row, 2),
+                                 .address = sql_row_text(row, 3),
+                                 .created_ms = sql_row_number(row, 4),
+                                 .seen_ms = sql_row_number(row, 5) };
+    listing->count++;
+    listing->visit(listing->context, &login);
+}
+
+#define LOGIN_COLUMNS "SELECT id, token, name, address, created, seen FROM logins"
+
+enum ch_status store_login_find(struct store *store, const char *id,
+                                store_login_fn *visit, void *context)
+{
+    struct login_listing listing = { visit, context, 0 };
+    struct sql_value values[] = {
+        sql_text(id),
+        sql_number(moment_now() - (int64_t)STORE_LOGIN_DAYS * MOMENT_DAY_MS),
+    };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, LOGIN_COLUMNS " WHERE id = ?1 AND created > ?2", values, 2,
+                  list_login, &listing);
+    store_return(store, reader);
+    return status == CH_OK && listing.count == 0 ? CH_ERR_NOT_FOUND : status;
+}
+
+enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
+                                 void *context)
+{
+    struct login_listing listing = { visit, context, 0 };
+    struct sql_value limit = sql_number(STORE_PAGE_MAX);
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader, LOGIN_COLUMNS " ORDER BY seen DESC LIMIT ?1", &limit, 1,
+                  list_login, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+static enum ch_status end_login(struct sql *sql, void *context)
+{
+    struct sql_value value = sql_text(context);
+    sql_queue(sql, STORE_LOGIN_END, &value, 1, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_login_end(struct store *store, const char *id,
+                               char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "end a session",
+                             .work = end_login,
+                             .context = (void *)(uintptr_t)id };
+    return store_transact(store, &job, error);
+}
+
+static enum ch_status see_login(struct sql *sql, void *context)
+{
+    const struct store_login *login = context;
+    struct sql_value values[] = { sql_text(login->id), sql_number(login->seen_ms) };
+    sql_queue(sql, STORE_LOGIN_SEEN, values, 2, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_login_seen(struct store *store, const char *id, int64_t now_ms,
+                                char error[STORE_ERROR_SIZE])
+{
+    struct store_login login = { .id = id, .seen_ms = now_ms };
+    struct store_job job = { .what = "note a session",
+                             .work = see_login,
+                             .context = &login };
+    return store_transact(store, &job, error);
+}
+
+static enum ch_status add_deed(struct sql *sql, void *context)
+{
+    const struct store_deed *deed = context;
+    struct sql_value values[] = { sql_number(moment_now()), sql_text(deed->who),
+                                  sql_text(deed->project), sql_text(deed->what),
+                                  sql_text(deed->detail) };
+    sql_queue(sql, STORE_AUDIT_ADD, values, 5, NULL, NULL);
+    return sql_flush(sql);
+}
+
+enum ch_status store_audit_add(struct store *store, const struct store_deed *deed,
+                               char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "note what was done",
+                             .work = add_deed,
+                             .context = (void *)(uintptr_t)deed };
+    return store_transact(store, &job, error);
+}
+
+struct deed_listing {
+    store_deed_fn *visit;
+    void *context;
+};
+
+static void list_deed(void *context, const struct sql_row *row)
+{
+    const struct deed_listing *listing = context;
+    struct store_deed deed = { .time_ms = sql_row_number(row, 0),
+                               .who = sql_row_text(row, 1),
+                               .project = sql_row_text(row, 2),
+                               .what = sql_row_text(row, 3),
+                               .detail = sql_row_text(row, 4) };
+    listing->visit(listing->context, &deed);
+}
+
+enum ch_status store_list_audit(struct store *store, const char *project,
+                                store_deed_fn *visit, void *context)
+{
+    struct deed_listing listing = { visit, context };
+    struct sql_value values[] = { sql_text(project), sql_number(STORE_AUDIT_MOST) };
+    struct sql *reader = store_borrow(store);
+    enum ch_status status =
+        sql_query(reader,
+                  "SELECT time, who, project, what, detail FROM audit WHERE ?1 = '' OR"
+                  " project = ?1 ORDER BY number DESC LIMIT ?2",
+                  values, 2, list_deed, &listing);
+    store_return(store, reader);
+    return status;
+}
+
+struct erasing {
+    const struct store_filter *filter;
+    size_t removed;
+    struct text reports;
+    struct text groups;
+};
+
+static void take_erased(void *context, const struct sql_row *row)
+{
+    struct erasing *erasing = context;
+    erasing->removed++;
+    store_list_append(&erasing->reports, sql_row_number(row, 0));
+    store_list_append(&erasing->groups, sql_row_number(row, 1));
+}
+
+static enum ch_status erase_reports(struct sql *sql, void *context)
+{
+    static const enum store_statement by_report[] = {
+        STORE_LOSE_GROUPS,    STORE_LOSE_DAYS,    STORE_LOSE_FACETS,
+        STORE_REMOVE_TAGS,    STORE_REMOVE_MARKS, STORE_REMOVE_BODIES,
+        STORE_REMOVE_JOBS,    STORE_PLACES_TRIM,  STORE_REMOVE_NAMELESS,
+        STORE_REMOVE_REPORTS,
+    };
+    struct erasing *erasing = context;
+    CH_CLEANUP(store_query_deinit)
+    struct store_query query = { .dialect = sql->dialect };
+    erasing->removed = 0;
+    text_clear(&erasing->reports);
+    text_clear(&erasing->groups);
+    store_query_add(&query, "SELECT r.number, r.group_number FROM reports r JOIN groups"
+                            " g ON g.number = r.group_number WHERE 1 = 1");
+    store_query_narrow_reports(&query, erasing->filter);
+    store_query_add_number(&query, " ORDER BY r.number LIMIT ?", STORE_TRIM_STEP);
+    enum ch_status status = sql_flush(sql);
+    if (status == CH_OK)
+        status = store_query_run(&query, sql, take_erased, erasing);
+    if (status != CH_OK || erasing->removed == 0)
+        return status;
+    struct sql_value reports = store_list_end(sql, &erasing->reports);
+    struct sql_value groups = store_list_end(sql, &erasing->groups);
+    for (size_t i = 0; i < sizeof(by_report) / sizeof(by_report[0]); i++)
+        sql_queue(sql, by_report[i], &reports, 1, NULL, NULL);
+    sql_queue(sql, STORE_SEE_AGAIN, &groups, 1, NULL, NULL);
+    sql_queue(sql, STORE_DROP_FACETS, &groups, 1, NULL, NULL);
+    store_remove_empty(sql, &groups);
+    return sql_flush(sql);
+}
+
+enum ch_status store_erase(struct store *store, const struct store_filter *filter,
+                           size_t *out_removed, char error[STORE_ERROR_SIZE])
+{
+    struct erasing erasing = { .filter = filter };
+    struct store_job job = { .what = "remove reports",
+                             .alone = true,
+                             .work = erase_reports,
+                             .context = &erasing };
+    enum ch_status status = store_transact(store, &job, error);
+    text_deinit(&erasing.reports);
+    text_deinit(&erasing.groups);
+    *out_removed = status == CH_OK ? erasing.removed : 0;
+    return status;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who signed in and who did what, and removing what is known of one person or host.
+//
+// A sign-in is kept by the sum of what its cookie carries, so that nobody who reads the
+// store can use it. Users: access by cookies, the page and the requests of
+// administrators.
+#pragma once
+#include "collector/store/store.h"
+
+enum { STORE_AUDIT_MOST = 200, STORE_LOGIN_DAYS = 30 };
+
+// store_login is a session of a browser. Strings live until the visitor returns.
+struct store_login {
+    const char *id;    // the sum of the cookie
+    const char *token; // the sum of the token that it was exchanged for
+    const char *name;
+    const char *address;
+    int64_t created_ms;
+    int64_t seen_ms;
+};
+
+// store_deed is something that somebody did: an export, a removal, a sign-in.
+struct store_deed {
+    const char *who;
+    const char *project; // of who did it; empty: all
+    const char *what;
+    const char *detail;
+    int64_t time_ms;
+};
+
+typedef void store_login_fn(void *context, const struct store_login *login);
+typedef void store_deed_fn(void *context, const struct store_deed *deed);
+
+// store_login_add keeps a session, and removes those that are over.
+CH_CHECKED enum ch_status store_login_add(struct store *store,
+                                          const struct store_login *login,
+                                          char error[STORE_ERROR_SIZE]);
+
+// store_login_find visits the session with that id, or returns CH_ERR_NOT_FOUND.
+CH_CHECKED enum ch_status store_login_find(struct store *store, const char *id,
+                                           store_login_fn *visit, void *context);
+
+// store_login_end ends the sessions whose id begins with that.
+CH_CHECKED enum ch_status store_login_end(struct store *store, const char *id,
+                                          char error[STORE_ERROR_SIZE]);
+
+// store_login_seen notes that a session is used.
+CH_CHECKED enum ch_status store_login_seen(struct store *store, const char *id,
+                                           int64_t now_ms,
+                                           char error[STORE_ERROR_SIZE]);
+
+// store_list_logins visits all sessions, the latest first.
+CH_CHECKED enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
+                                            void *context);
+
+// store_audit_add notes a deed; store_list_audit visits the latest, of one project or,
+// where that is empty, of all.
+CH_CHECKED enum ch_status store_audit_add(struct store *store,
+                                          const struct store_deed *deed,
+                                          char error[STORE_ERROR_SIZE]);
+CH_CHECKED enum ch_status store_list_audit(struct store *store, const char *project,
+                                           store_deed_fn *visit, void *context);
+
+// store_erase removes at most STORE_TRIM_STEP reports that the filter accepts, with all
+// that was counted of them, and says how many: 0 when none is left.
+CH_CHECKED enum ch_status store_erase(struct store *store,
+                                      const struct store_filter *filter,
+                                      size_t *out_removed,
+                                      char error[STORE_ERROR_SIZE]);

@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# test_people COLLECTOR: who may do what: each request with each scope, two projects,
+# sessions, a proxy that names users, and removing what is known of one host.
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+import running
+import sample_reports
+
+BINARY = None
+ROUTES = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "../../collector/routes.c")
+SCOPES = ("send", "read", "triage", "symbols", "admin")
+FORM = {"Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/x-www-form-urlencoded"}
+GROUP = "5eed" * 8
+BUILD = "ab" * 20
+
+# Each request: how, its body, and which scopes have access; `-`: nobody needs a token.
+REQUESTS = (
+    ("GET", "/", None, {"read"}),
+    ("GET", "/groups", None, {"read"}),
+    ("POST", "/groups", "id=GROUP&status=open", {"triage"}),
+    ("GET", "/groups/GROUP", None, {"read"}),
+    ("POST", "/groups/GROUP", "comment=seen", {"triage"}),
+    ("GET", "/alerts", None, {"read"}),
+    ("POST", "/alerts", "test=ab", {"admin"}),
+    ("POST", "/login", "token=no", {"-"}),
+    ("POST", "/logout", "", {"-"}),
+    ("GET", "/reports/REPORT", None, {"read"}),
+    ("GET", "/compare?r=REPORT&r=REPORT", None, {"read"}),
+    ("GET", "/style.css", None, {"-"}),
+    ("GET", "/healthz", None, {"-"}),
+    ("GET", "/metrics", None, {"read"}),
+    ("GET", "/api/v1/groups", None, {"read"}),
+    ("GET", "/api/v1/groups/GROUP", None, {"read"}),
+    ("GET", "/api/v1/reports", None, {"read"}),
+    ("GET", "/api/v1/reports/REPORT", None, {"read"}),
+    ("POST", "/api/v1/reports", "{}", {"send"}),
+    ("POST", "/api/v1/groups/GROUP", "{}", {"triage"}),
+    ("GET", "/api/v1/alerts", None, {"read"}),
+    ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
+    ("GET", "/access", None, {"read", "admin"}),
+    ("POST", "/access", "end=0123456789abcdef", {"read", "admin"}),
+    ("GET", "/api/v1/audit", None, {"admin"}),
+    ("DELETE", "/api/v1/reports", None, {"admin"}),
+    ("GET", "/api/v1/symbols/BUILD", None, {"read", "symbols"}),
+    ("PUT", "/api/v1/symbols/BUILD", "no file", {"symbols"}),
+    ("GET", "/api/v1/sources/BUILD", None, {"read", "symbols"}),
+    ("PUT", "/api/v1/sources/BUILD", "no bundle", {"symbols"}),
+)
+
+
+def Collector(binary, **how):
+    return running.Collector(binary, store=running.fresh_store(), **how)
+
+
+def bearer(token):
+    return {"Authorization": "Bearer " + token}
+
+
+def send(collector, number, token, **more):
+    report = sample_reports.raw(number, **more)
+    report.setdefault("fingerprint", GROUP)
+    return report, *collector.post(report, bearer(token))
+
+
+class Scopes(unittest.TestCase):
+    def test_the_table_here_has_every_request_that_there_is(self):
+        with open(ROUTES, encoding="utf-8") as file:
+            routes = re.findall(r'\{ "([A-Z]+)", "([^"]+)"', file.read())
+        def pattern(path):
+            path = path.split("?")[0]
+            for word in ("GROUP", "REPORT", "BUILD"):
+                path = path.replace(word, "*")
+            return path.replace("/test/ab", "/test/*")
+        self.assertEqual(sorted(routes),
+                         sorted((method, pattern(path)) for method, path, _, _ in REQUESTS))
+
+    def test_each_request_with_each_scope_and_without_a_token(self):
+        lines = ["root"] + [f"t-{scope} name={scope} scopes={scope}" for scope in SCOPES]
+        with Collector(BINARY, tokens=lines) as own:
+            own.token = None
+            sent, status, answer = send(own, 1, "root", fingerprint=GROUP)
+            self.assertEqual(status, 201, answer)
+            names = {"GROUP": answer["group"], "REPORT": sent["id"], "BUILD": BUILD}
+            tried = 0
+            for method, path, body, allowed in REQUESTS:
+                for word, value in names.items():
+                    path = path.replace(word, value)
+                    body = body.replace(word, value) if body else body
+                page = not path.startswith("/api") and method == "POST"
+                for scope in (None, "wrong", *SCOPES):
+                    headers = dict(FORM) if page else {}
+                    if scope:
+                        headers.update(bearer("t-" + scope))
+                    status, _, _ = own.request(method, path, body, headers)
+                    tried += 1
+                    what = (method, path, scope, status)
+                    if path in ("/login",):
+                        self.assertEqual(status, 401, what) # of a token that is wrong
+                    elif "-" in allowed or scope in allowed:
+                        self.assertNotIn(status, (401, 403), what)
+                    else:
+                        self.assertEqual(status, 403 if scope in SCOPES else 401, what)
+            self.assertEqual(tried, len(REQUESTS) * (len(SCOPES) + 2))
+
+    def test_a_bare_token_may_do_all_unless_the_file_says_otherwise(self):
+        with Collector(BINARY, tokens=["default scopes=send", "bare",
+                                       "reader scopes=read"]) as own:
+            self.assertEqual(own.request("GET", "/", None, bearer("bare"))[0], 403)
+            self.assertEqual(send(own, 2, "bare")[1], 201)
+            self.assertEqual(own.request("GET", "/", None, bearer("reader"))[0], 200)
+
+    def test_the_file_is_read_again_on_a_signal(self):
+        sum_of = hashlib.sha256(b"late").hexdigest()
+        with Collector(BINARY, tokens=["early"]) as own:
+            self.assertEqual(own.request("GET", "/", None, bearer("late"))[0], 401)
+            for content, words in (("x colour=red\n", "no such setting"),
+                                   (f"sha256={sum_of} name=kim\n", "again")):
+                with open(own.path("tokens"), "w", encoding="utf-8") as file:
+                    file.write(content)
+                own.process.send_signal(signal.SIGHUP)
+                self.assertIn(words, own.process.stderr.readline())
+            self.assertEqual(own.request("GET", "/", None, bearer("late"))[0], 200)
+            self.assertEqual(own.request("GET", "/", None, bearer("early"))[0], 401)
+
+
+class Projects(unittest.TestCase):
+    TOKENS = ["root name=root", "a name=ann scopes=send,read,triage,symbols,admin project=shop",
+              "b name=bob scopes=send,read,triage,symbols,admin project=bank"]
+
+    def setUp(self):
+        self.own = self.enterContext(Collector(BINARY, tokens=self.TOKENS))
+        self.own.token = None
+        self.number = 100
+
+    def send(self, token, **more):
+        self.number += 1
+        sent, status, answer = send(self.own, self.number, token, **more)
+        self.assertEqual(status, 201, answer)
+        return sent["id"], answer["group"]
+
+    def get(self, token, path):
+        return self.own.json("GET", path, None, bearer(token))
+
+    def test_the_same_crash_in_two_projects_is_two_groups_that_do_not_meet(self):
+        report, group = self.send("a", hostname="h-a", release="1.0")
+        other_report, other = self.send("b", release="7.7")
+        self.assertNotEqual(group, other)
+        for path in (f"/api/v1/groups/{other}", f"/api/v1/reports/{other_report}",
+                     f"/api/v1/reports/{other_report}?form=sent"):
+            status, answer = self.get("a", path)
+            self.assertEqual(status, 404, path)
+            missing = path.replace(other, "0" * 32).replace(
+                other_report, sample_reports.report_id(999))
+            self.assertEqual((404, answer), self.get("a", missing))
+            self.assertEqual(self.get("root", path)[0], 200)
+        for path in (f"/groups/{other}", f"/reports/{other_report}",
+                     f"/compare?r={report}&r={other_report}"):
+            status, _, page = self.own.request("GET", path, None, bearer("a"))
+            self.assertEqual(status, 404, path)
+        listed = self.get("a", "/api/v1/groups?is=any")[1]["groups"]
+        self.assertEqual([g["id"] for g in listed], [group])
+        self.assertEqual(listed[0]["project"], "shop")
+        self.assertEqual(len(self.get("root", "/api/v1/groups?is=any")[1]["groups"]), 2)
+        listed = self.get("root", "/api/v1/groups?project=bank")[1]["groups"]
+        self.assertEqual([g["id"] for g in listed], [other])
+        self.assertEqual([r["id"] for r in self.get("a", "/api/v1/reports")[1]["reports"]],
+                         [report])
+        for path in ("/", "/groups", f"/groups/{group}", "/alerts"):
+            page = self.own.request("GET", path, None, bearer("a"))[2].decode()
+            self.assertNotIn("7.7", page, path)
+            self.assertNotIn(other, page, path)
+        self.assertEqual(self.get("a", "/api/v1/alerts")[1]["alerts"][0]["group"], group)
+        self.assertEqual(len(self.get("a", "/api/v1/alerts")[1]["alerts"]), 1)
+        self.assertEqual(self.own.request("GET", "/metrics", None, bearer("a"))[0], 403)
+
+    def test_nobody_decides_on_merges_or_removes_what_is_of_another_project(self):
+        _, group = self.send("a")
+        _, other = self.send("b")
+        for target, what in ((other, {"status": "resolved"}),
+                             (group, {"merge_into": other}), (other, {"comment": "x"}),
+                             (group, {"split": other})):
+            status, answer = self.own.json("POST", "/api/v1/groups/" + target,
+                                           json.dumps(what), bearer("a"))
+            self.assertEqual((status, answer["error"]), (404, "there is no such group"))
+        status, answer = self.own.json("POST", "/api/v1/groups/" + group,
+                                       json.dumps({"merge_into": other}), bearer("root"))
+        self.assertEqual(status, 404, answer)
+        status, answer = self.own.json("DELETE", "/api/v1/reports?host=ams-worker-07",
+                                       None, bearer("a"))
+        self.assertEqual((status, answer), (200, {"removed": 1, "more": False}))
+        self.assertEqual(self.get("b", "/api/v1/groups/" + other)[1]["count"], 1)
+        deeds = self.get("b", "/api/v1/audit")[1]["audit"]
+        self.assertEqual([deed for deed in deeds if deed["who"] == "ann"], [])
+
+    def test_the_first_writer_of_an_id_wins_and_nobody_learns_of_it(self):
+        report, group = self.send("a")
+        stolen = sample_reports.raw(self.number, fingerprint=GROUP)
+        stolen.update(id=report, revision=9)
+        for token in ("b", "root"):
+            status, answer = self.own.post(stolen, bearer(token))
+            self.assertEqual((status, answer["id"]), (200, report))
+            self.assertNotEqual(answer["group"], group)
+        self.assertEqual(self.get("a", "/api/v1/reports/" + report)[1]["revision"], 0)
+        self.assertEqual(self.get("b", "/api/v1/reports/" + report)[0], 404)
+
+    def test_the_first_writer_of_a_build_wins_and_nobody_learns_of_it(self):
+        with open(BINARY, "rb") as file:
+            binary = file.read()
+        build = build_id_of(BINARY)
+        path = "/api/v1/symbols/" + build
+        self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 201)
+        self.assertEqual(self.own.request("HEAD", path, None, bearer("b"))[0], 404)
+        self.assertEqual(self.own.json("PUT", path, b"\x7fELF no", bearer("b")),
+                         (201, {"build_id": build}))
+        self.assertEqual(self.own.request("GET", path, None, bearer("a"))[2], binary)
+        self.assertEqual(self.own.json("PUT", path, binary, bearer("a"))[0], 200)
+
+
+def build_id_of(path):
+
+    said = subprocess.run(["readelf", "-n", path], capture_output=True, text=True,
+                          check=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", said).group(1)
+
+
+class Sessions(unittest.TestCase):
+    def sign_in(self, own, token, headers=None):
+        status, headers, _ = own.request(
+            "POST", "/login", urllib.parse.urlencode({"token": token, "to": "/"}),
+            {**FORM, **(headers or {})})
+        return status, headers
+
+    def test_a_session_is_not_the_token_and_ends_with_it(self):
+        tokens = ["kim-token name=kim scopes=read,triage", "adm name=adm scopes=read,admin"]
+        with Collector(BINARY, tokens=tokens) as own:
+            own.token = None
+            cookies = {}
+            for token in ("kim-token", "adm"):
+                status, headers = self.sign_in(own, token)
+                self.assertEqual(status, 303)
+                cookies[token] = headers["Set-Cookie"].split(";")[0]
+                for form in (token, token.encode().hex(),
+                             hashlib.sha256(token.encode()).hexdigest()):
+                    self.assertNotIn(form, headers["Set-Cookie"])
+            kim, adm = ({"Cookie": cookies[name]} for name in ("kim-token", "adm"))
+            self.assertEqual(own.request("GET", "/", None, kim)[0], 200)
+            page = own.request("GET", "/access", None, kim)[2].decode()
+            self.assertEqual(page.count("End this session"), 1)
+            self.assertNotIn("Who did what", page)
+            page = own.request("GET", "/access", None, adm)[2].decode()
+            self.assertEqual(page.count("End this session"), 2)
+            ends = re.findall(r'name="end" value="(\w+)"', page)
+            mine = re.search(r'name="end" value="(\w+)"',
+                             own.request("GET", "/access", None, kim)[2].decode()).group(1)
+            other = next(end for end in ends if end != mine)
+            status, _, _ = own.request("POST", "/access", "end=" + other, {**FORM, **kim})
+            self.assertEqual(status, 404)
+            status, _, _ = own.request("POST", "/access", "end=" + mine, {**FORM, **adm})
+            self.assertEqual(status, 303)
+            self.assertEqual(own.request("GET", "/", None, kim)[0], 401)
+            own.request("POST", "/logout", "", {**FORM, **adm})
+            self.assertEqual(own.request("GET", "/", None, adm)[0], 401)
+            _, headers = self.sign_in(own, "kim-token")
+            again = {"Cookie": headers["Set-Cookie"].split(";")[0]}
+            self.assertEqual(own.request("GET", "/", None, again)[0], 200)
+            with open(own.path("tokens"), "w", encoding="utf-8") as file:
+                file.write("other name=lee\n")
+            own.process.send_signal(signal.SIGHUP)
+            own.process.stderr.readline()
+            self.assertEqual(own.request("GET", "/", None, again)[0], 401)
+
+    def test_guesses_are_throttled(self):
+        with Collector(BINARY, tokens=["kim-token name=kim"]) as own:
+            own.token = None
+            answers = [self.sign_in(own, f"guess {i}") for i in range(40)]
+            self.assertEqual([status for status, _ in answers].count(401), 30)
+            self.assertEqual(answers[-1][0], 429)
+            self.assertGreater(int(answers[-1][1]["Retry-After"]), 0)
+
+    def test_a_proxy_names_users_and_nobody_else_does(self):
+        tokens = ["user name=kim@example.org scopes=read", "t name=ci scopes=send"]
+        for proxy, status in (("127.0.0.1", 200), ("192.0.2.1", 403)):
+            extra = ["--trusted-user-header", "X-User", "--trusted-proxy", proxy]
+            with Collector(BINARY, tokens=tokens, extra=extra) as own:
+                own.token = None
+                kim = {"X-User": "kim@example.org"}
+                self.assertEqual(own.request("GET", "/", None, kim)[0], status)
+                self.assertEqual(own.request("GET", "/", None, {"X-User": "eve"})[0], 403)
+                self.assertEqual(own.request("GET", "/")[0], 401)
+                # The header is for browsers: requests that send need a token.
+                self.assertEqual(own.post(sample_reports.raw(1), kim)[0], 401)
+                self.assertEqual(own.request("GET", "/metrics", None, kim)[0], status)
+        own = Collector(BINARY, tokens=tokens, extra=["--trusted-user-header", "X-User"])
+        with self.assertRaisesRegex(RuntimeError, "--trusted-proxy"):
+            with own:
+                pass
+
+
+class Deeds(unittest.TestCase):
+    def test_who_commented_exported_and_removed_what_is_known(self):
+        tokens = ["kim-token name=kim scopes=send,read,triage", "adm name=adm scopes=admin"]
+        with Collector(BINARY, tokens=tokens) as own:
+            own.token = None
+            sent, _, answer = send(own, 1, "kim-token")
+            sent2, _, _ = send(own, 2, "kim-token", tags={"user": "eve"},
+                               host={"hostname": "h2", "kernel": "6.1", "os": "Debian",
+                                     "arch": "x86_64", "cpus": 1})
+            group = answer["group"]
+            for text in ("I have seen this", "I have seen this", "y" * 1400):
+                status, now = own.json("POST", "/api/v1/groups/" + group,
+                                       json.dumps({"comment": text}), bearer("kim-token"))
+                self.assertEqual((status, now["version"]), (200, 0), now)
+            lines = [line for line in now["history"] if line["kind"] == "comment"]
+            self.assertEqual({(line["who"], line["detail"]) for line in lines},
+                             {("kim", "I have seen this"), ("kim", "y" * 1400)})
+            status, _ = own.json("POST", "/api/v1/groups/" + group,
+                                 json.dumps({"comment": "y" * 1600}), bearer("kim-token"))
+            self.assertEqual(status, 400)
+            own.request("GET", "/api/v1/reports/" + sent["id"], None, bearer("kim-token"))
+            for query in ("", "?is=any", "?release=2.14.1", "?q=-host:x"):
+                status, answer = own.json("DELETE", "/api/v1/reports" + query, None,
+                                          bearer("adm"))
+                self.assertEqual(status, 400, answer)
+            status, answer = own.json("DELETE", "/api/v1/reports?tag=user:eve", None,
+                                      bearer("adm"))
+            self.assertEqual((status, answer), (200, {"removed": 1, "more": False}))
+            reports = own.json("GET", "/api/v1/reports", None, bearer("kim-token"))[1]
+            self.assertEqual([r["id"] for r in reports["reports"]], [sent["id"]])
+            after = own.json("GET", "/api/v1/groups/" + group, None,
+                             bearer("kim-token"))[1]
+            self.assertEqual((after["count"], after["machines"]), (1, 1))
+            audit = own.json("GET", "/api/v1/audit", None, bearer("adm"))[1]["audit"]
+            self.assertEqual([(deed["who"], deed["what"], deed["detail"]) for deed in audit],
+                             [("adm", "erase", "tag:user:eve"),
+                              ("kim", "export", sent["id"])])
+
+    def test_a_collector_without_users_notes_nothing_and_needs_no_token(self):
+        with Collector(BINARY) as own:
+            sent, _, _ = send(own, 3, "")
+            own.request("GET", "/api/v1/reports/" + sent["id"])
+            self.assertEqual(own.json("GET", "/api/v1/audit")[1], {"audit": []})
+            self.assertEqual(own.request("GET", "/access")[0], 200)
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
