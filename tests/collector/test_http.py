@@ -35,6 +35,16 @@ def elf_with_build_id(build_id):
     return header + segment + note
 
 
+def without_verdicts(report):
+    """A copy without what is said of each frame by the reader's own rules."""
+    copy = json.loads(json.dumps(report))
+    for thread in copy["threads"]:
+        for frame in thread["backtrace"]["frames"]:
+            frame.pop("rule", None)
+            frame.pop("system", None)
+    return copy
+
+
 class Requests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -86,7 +96,7 @@ class Requests(unittest.TestCase):
                 "GET", f"/api/v1/reports/{report['id']}?form=sent")
             self.assertEqual(back, sent)
             _, parsed = self.collector.json("GET", "/api/v1/reports/" + report["id"])
-            self.assertEqual(parsed, report)
+            self.assertEqual(without_verdicts(parsed), without_verdicts(report))
 
     def test_what_is_no_report_is_refused(self):
         valid = json.dumps(self.report()).encode()
