@@ -277,6 +277,8 @@ static void write_place(const struct raw_stacks *t, const struct raw_place *plac
         json_write_key(w, "image_offset");
         json_write_hex(w, place->offset);
     }
+    if (t->write_name != NULL)
+        t->write_name(t->context, w, place);
     if (place->group != 0)
         t->write_group(t->context, w, place->group);
     json_write_end(w, '}');

@@ -49,10 +49,15 @@ typedef void raw_stacks_image_fn(void *context, struct raw_place *place);
 // A raw_stacks_group_fn writes the member `inlined` of a place with a group.
 typedef void raw_stacks_group_fn(void *context, struct json_writer *w, uint32_t group);
 
+// A raw_stacks_name_fn writes the members of a place's name, if it is known.
+typedef void raw_stacks_name_fn(void *context, struct json_writer *w,
+                                const struct raw_place *place);
+
 struct raw_stacks {
     raw_stacks_image_fn *find_image;
     raw_stacks_group_fn *write_group; // NULL: no place has a group
-    void *context;                    // of both
+    raw_stacks_name_fn *write_name;   // NULL: no place has a name
+    void *context;                    // of these
     struct raw_place *places;
     size_t place_count;
     size_t place_capacity;

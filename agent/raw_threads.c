@@ -87,6 +87,14 @@ static void write_place_group(void *context, struct json_writer *w, uint32_t gro
     raw_languages_write(&t->languages, w, group);
 }
 
+// write_place_name is a raw_stacks_name_fn.
+static void write_place_name(void *context, struct json_writer *w,
+                             const struct raw_place *place)
+{
+    const struct raw_threads *t = context;
+    raw_jitted_write(&t->jitted, w, place);
+}
+
 enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
 {
     const struct settings *settings = capture->settings;
@@ -109,6 +117,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     t->capture_us += capture_clock_us() - begin;
     t->stacks.find_image = find_place_image;
     t->stacks.write_group = write_place_group;
+    t->stacks.write_name = write_place_name;
     t->stacks.context = t;
     return CH_OK;
 }
@@ -119,6 +128,7 @@ void raw_threads_deinit(struct raw_threads *t)
     backtrace_limit_deinit(&t->backtrace);
     raw_stacks_deinit(&t->stacks);
     raw_languages_deinit(&t->languages);
+    raw_jitted_deinit(&t->jitted);
     free(t->images);
     free(t->image_number);
     *t = (struct raw_threads){ 0 };
@@ -386,6 +396,9 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
         write_others(t, w, capture->crash != NULL ? capture->crash->tid : 0);
     thread_names_end(&t->capture->names);
     json_write_end(w, ']');
+    uint64_t begin = capture_clock_us();
+    raw_jitted_read(&t->jitted, t->capture, &t->stacks);
+    t->capture_us += capture_clock_us() - begin;
     if (raw_stacks_write(&t->stacks, w) != CH_OK)
         capture_problem(t->capture, "cbf", "not encoded", 0);
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/held_pointers.h"
+#include "agent/raw_jitted.h"
 #include "agent/raw_languages.h"
 #include "agent/raw_stacks.h"
 #include "report/fingerprint.h"
@@ -35,6 +36,7 @@ struct raw_threads {
     struct fingerprint fingerprint; // the crashed thread's, once it is written
     struct held_pointers pointers;
     struct raw_languages languages;
+    struct raw_jitted jitted;
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

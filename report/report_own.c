@@ -52,7 +52,9 @@ void report_own_judge(const json_t *report, const json_t *frame,
     const struct own_frame interpreted = { .file = facts.file };
     bool runs = report_frame_is_interpreted(frame);
     own_judge(runs ? &interpreted : &facts, out);
-    if (runs && facts.function == NULL)
+    // Without a name or a file it may be a part of the runtime.
+    if ((runs && facts.function == NULL) ||
+        (report_string(frame, "source") != NULL && facts.file == NULL))
         out->own = false;
     if (rule == NULL || out->by_user)
         return;

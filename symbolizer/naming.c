@@ -332,7 +332,13 @@ static enum ch_status naming_append(const struct naming *naming, json_t *frame,
 static enum ch_status naming_append_between(const struct naming *naming, json_t *frames,
                                             size_t from, size_t index, json_t *named)
 {
-    enum ch_status status = naming_append(naming, json_array_get(frames, index), named);
+    json_t *frame = json_array_get(frames, index);
+    enum ch_status status = CH_OK;
+    // Files know nothing of code that was named when it was captured.
+    if (report_string(frame, "source") == NULL)
+        status = naming_append(naming, frame, named);
+    else if (json_array_append(named, frame) != 0)
+        status = CH_ERR_NO_MEMORY;
     size_t at = json_array_size(named);
     at -= at != 0;
     for (size_t i = from; status == CH_OK && i < index; i++)

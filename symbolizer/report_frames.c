@@ -136,7 +136,8 @@ enum ch_status report_frames_of(const json_t *backtrace, json_t **out_frames)
 enum ch_status report_frame_prepare(json_t *frame, const struct report_images *images,
                                     json_t **out_bare)
 {
-    if (!json_is_object(frame) || json_is_true(json_object_get(frame, "inline")))
+    if (!json_is_object(frame) || json_is_true(json_object_get(frame, "inline")) ||
+        json_object_get(frame, "source") != NULL)
         return CH_ERR_NOT_FOUND;
     json_t *bare = bare_frame(frame);
     enum ch_status status = bare != NULL ? place_frame(bare, images) : CH_ERR_NO_MEMORY;

@@ -28,7 +28,7 @@ CH_CHECKED enum ch_status report_frames_of(const json_t *backtrace,
 
 // report_frame_prepare gives frame without old names and with its image: itself if it
 // needs no change, else a copy. The caller drops the reference. CH_ERR_NOT_FOUND: the
-// frame was an inlined call that an earlier run added.
+// frame was an inlined call that an earlier run added, or has a name that no file has.
 CH_CHECKED enum ch_status report_frame_prepare(json_t *frame,
                                                const struct report_images *images,
                                                json_t **out_bare);

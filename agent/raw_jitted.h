@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of the raw report's places that lie in no image: of code that the process
+// compiled while it ran, from GDB's JIT interface, its jitdump and its perf map.
+// Nothing is read unless there is such a place. A core has the first alone.
+#pragma once
+#include "agent/capture.h"
+#include "agent/languages/jitted.h"
+#include "agent/raw_stacks.h"
+#include "report/json_writer.h"
+
+struct raw_jitted {
+    struct capture *capture;
+    struct jitted jitted;
+};
+
+// raw_jitted_read looks for the names of stacks' places; capture must outlive it.
+void raw_jitted_read(struct raw_jitted *jitted, struct capture *capture,
+                     const struct raw_stacks *stacks);
+void raw_jitted_deinit(struct raw_jitted *jitted);
+
+// raw_jitted_write writes the members of a place's name, unless it has none.
+void raw_jitted_write(const struct raw_jitted *jitted, struct json_writer *w,
+                      const struct raw_place *place);
