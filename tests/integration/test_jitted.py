@@ -143,8 +143,11 @@ class Node(unittest.TestCase):
         return traced, named, sources, reports[0]
 
     def note(self, options, traced, named):
-        FOUND.note(" ".join(options) or "no options", "functions in node's own trace", len(traced))
-        FOUND.note(" ".join(options) or "no options", "of them named in the report", len(named))
+        row = " ".join(options) or "no options"
+        FOUND.note(row, "functions with a name in node's own trace",
+                   sum(name != "<anonymous>" for name in traced))
+        FOUND.note(row, "of them named in the report",
+                   sum(name != "(anonymous)" for name in named))
 
     def test_every_function_is_named_where_all_are_compiled(self):
         for option, source in (("--perf-basic-prof", "perf-map"), ("--perf-prof", "jitdump")):
