@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 )
@@ -20,7 +21,10 @@ type item struct {
 var sink int
 
 // case nilRead
-//   says: .+
+//   kind: null-dereference|panic
+//   live: Read from 0x0, through a null pointer
+//   core: Go panic: runtime error: invalid memory address or nil pointer dereference, in
+//     main\.nilRead$
 //
 //go:noinline
 func nilRead(p *item) {
@@ -28,7 +32,8 @@ func nilRead(p *item) {
 }
 
 // case panics
-//   says: .+
+//   kind: panic
+//   says: Go panic: no such page, in main\.panics$
 //
 //go:noinline
 func panics(text string) {
@@ -36,7 +41,8 @@ func panics(text string) {
 }
 
 // case bounds
-//   says: .+
+//   kind: panic
+//   says: Go panic: runtime error: index out of range \[7\] with length 2, in main\.bounds$
 //
 //go:noinline
 func bounds(items []int, at int) {
@@ -44,11 +50,115 @@ func bounds(items []int, at int) {
 }
 
 // case wild
-//   says: .+
+//   kind: unknown|abort
+//   live: (Read from|Write to) 0x123456789000, where nothing is mapped
+//   core: (?!.*)
+//   true: The program aborted$
 //
 //go:noinline
 func wild(address uintptr) {
 	*(*int)(unsafe.Pointer(address)) = 5
+}
+
+// case divides
+//   kind: panic|divide-by-zero
+//   says: Go panic: runtime error: integer divide by zero, in main\.divides$
+//
+//go:noinline
+func divides(by int) {
+	sink = 7 / by
+}
+
+// case nilMap
+//   kind: panic
+//   says: Go panic: assignment to entry in nil map, in main\.nilMap$
+//
+//go:noinline
+func nilMap(pages map[string]int) {
+	pages["seven"] = 7
+}
+
+// case slices
+//   kind: panic
+//   says: Go panic: runtime error: slice bounds out of range \[:9\] with capacity 2, in
+//     main\.slices$
+//
+//go:noinline
+func slices(items []int, end int) {
+	sink = len(items[:end])
+}
+
+// case asserts
+//   kind: panic
+//   says: Go panic: interface conversion: interface \{\} is string, not int, in
+//     main\.asserts$
+//
+//go:noinline
+func asserts(value interface{}) {
+	sink = value.(int)
+}
+
+// case fails
+//   kind: panic
+//   says: Go panic: the ledger is closed, in main\.fails$
+//
+//go:noinline
+func fails(err error) {
+	panic(err)
+}
+
+// case numbers
+//   kind: panic
+//   says: Go panic: 42, in main\.numbers$
+//
+//go:noinline
+func numbers(value int) {
+	panic(value)
+}
+
+// case closedChannel
+//   kind: panic
+//   says: Go panic: close of closed channel, in main\.closedChannel$
+//
+//go:noinline
+func closedChannel() {
+	pages := make(chan int)
+	close(pages)
+	close(pages)
+}
+
+// case inGoroutine
+//   kind: panic
+//   says: Go panic: no such page, in main\.inGoroutine\.func1$
+//
+//go:noinline
+func inGoroutine() {
+	go func() { panic("no such page") }()
+	select {}
+}
+
+// case nilFunction
+//   kind: panic|null-dereference
+//   live: Jump to 0x0, through a null pointer|Read from 0x0, through a null pointer
+//   core: Go panic: runtime error: invalid memory address or nil pointer dereference, in
+//     main\.nilFunction$
+//
+//go:noinline
+func nilFunction(call func() int) {
+	sink = call()
+}
+
+// case recovered
+//   kind: panic
+//   says: Go panic: the second, in main\.recovered$
+//
+//go:noinline
+func recovered() {
+	func() {
+		defer func() { _ = recover() }()
+		panic("the first")
+	}()
+	panic("the second")
 }
 
 func main() {
@@ -61,5 +171,25 @@ func main() {
 		bounds([]int{1, 2}, len(os.Args)+5)
 	case "wild":
 		wild(0x123456789000)
+	case "divides":
+		divides(len(os.Args) - 2)
+	case "nilMap":
+		nilMap(nil)
+	case "slices":
+		slices([]int{1, 2}, len(os.Args)+7)
+	case "asserts":
+		asserts(os.Args[1])
+	case "fails":
+		fails(errors.New("the ledger is closed"))
+	case "numbers":
+		numbers(21 * len(os.Args))
+	case "closedChannel":
+		closedChannel()
+	case "inGoroutine":
+		inGoroutine()
+	case "nilFunction":
+		nilFunction(nil)
+	case "recovered":
+		recovered()
 	}
 }

@@ -12,7 +12,7 @@ extern "C" {
 
 // case panics
 //   kind: panic
-//   says: Rust panic.*in panics::panics|Rust panic at .*panics.rs
+//   says: Rust panic at .*panics\.rs:\d+:\d+: no such page: 2, in panics::panics$
 #[inline(never)]
 fn panics() {
     panic!("no such page: {}", std::env::args().count());
@@ -20,7 +20,8 @@ fn panics() {
 
 // case unwraps
 //   kind: panic
-//   says: Rust panic.*in panics::unwraps|Rust panic at .*panics.rs
+//   says: Rust panic at .*panics\.rs:\d+:\d+: called `Option::unwrap\(\)` on a `None`
+//     value, in panics::unwraps$
 #[inline(never)]
 fn unwraps() {
     let none: Option<usize> = std::env::args().nth(7).map(|text| text.len());
@@ -29,7 +30,8 @@ fn unwraps() {
 
 // case bounds
 //   kind: panic
-//   says: Rust panic.*in panics::bounds|Rust panic at .*panics.rs
+//   says: Rust panic at .*panics\.rs:\d+:\d+: index out of bounds: the len is 3 but the
+//     index is 7, in panics::bounds$
 #[inline(never)]
 fn bounds() {
     let items = vec![1, 2, 3];
@@ -87,6 +89,118 @@ fn small_read() {
     }
 }
 
+// case with_backtrace
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: no such page: 2, in panics::with_backtrace$
+//   run: RUST_BACKTRACE=1
+#[inline(never)]
+fn with_backtrace() {
+    panic!("no such page: {}", std::env::args().count());
+}
+
+// case with_full_backtrace
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: a literal, in panics::with_full_backtrace$
+//   run: RUST_BACKTRACE=full
+#[inline(never)]
+fn with_full_backtrace() {
+    panic!("a literal");
+}
+
+// case without_backtrace
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: a literal, in panics::without_backtrace$
+//   run: RUST_BACKTRACE=0
+#[inline(never)]
+fn without_backtrace() {
+    panic!("a literal");
+}
+
+// case expects
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: a number is needed: .*InvalidDigit.*, in
+//     panics::expects$
+#[inline(never)]
+fn expects() {
+    let text = std::env::args().nth(1).unwrap();
+    println!("{}", text.parse::<u32>().expect("a number is needed"));
+}
+
+// case divides
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: attempt to divide by zero, in panics::divides$
+#[inline(never)]
+fn divides() {
+    println!("{}", 7 / (std::env::args().count() - 2));
+}
+
+// case slices
+//   kind: panic
+//   says: Rust panic at .*: range end index 9 out of range for slice of length 3, in
+//     panics::slices$
+#[inline(never)]
+fn slices() {
+    let items = vec![1, 2, 3];
+    println!("{:?}", &items[..std::env::args().count() + 7]);
+}
+
+// case borrows
+//   kind: panic
+//   says: Rust panic at .*already .*borrowed.*, in panics::borrows$
+#[inline(never)]
+fn borrows() {
+    let cell = std::cell::RefCell::new(5);
+    let _first = cell.borrow_mut();
+    println!("{}", cell.borrow_mut());
+}
+
+// case asserts
+//   kind: panic
+//   says: Rust panic at .*assertion .*left == right.*, in panics::asserts$
+#[inline(never)]
+fn asserts() {
+    assert_eq!(std::env::args().count(), 5);
+}
+
+// case unreachable
+//   kind: panic
+//   says: Rust panic at .*internal error: entered unreachable code, in
+//     panics::unreachable$
+#[inline(never)]
+fn unreachable() {
+    unreachable!();
+}
+
+// case in_thread
+//   kind: panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: within a thread, in panics::in_thread
+//   in: in_thread
+#[inline(never)]
+fn in_thread() {
+    let thread = std::thread::Builder::new().name("reader".to_string());
+    let _ = thread.spawn(|| panic!("within a thread")).unwrap().join();
+}
+
+// case caught_before
+//   kind: abort|panic
+//   says: Rust panic at .*panics\.rs:\d+:\d+: the first, in panics::caught_before
+#[inline(never)]
+fn caught_before() {
+    let _ = std::panic::catch_unwind(|| panic!("the first"));
+    std::process::abort()
+}
+
+// case wild_write
+//   signal: SEGV
+//   kind: unknown
+//   says: Write to 0x123456789000, where nothing is mapped
+//   access: write 4 0x123456789000
+#[inline(never)]
+fn wild_write() {
+    let p = black_box(0x123456789000usize) as *mut u32;
+    unsafe { p.write_volatile(5) }
+}
+
 // What is passed, of which the compiler knows no more; Debian 12's rustc has none.
 #[inline(always)]
 fn black_box<T>(mut value: T) -> T {
@@ -104,6 +218,18 @@ fn main() {
         "raised" => raised(),
         "null_write" => null_write(),
         "small_read" => small_read(),
+        "with_backtrace" => with_backtrace(),
+        "with_full_backtrace" => with_full_backtrace(),
+        "without_backtrace" => without_backtrace(),
+        "expects" => expects(),
+        "divides" => divides(),
+        "slices" => slices(),
+        "borrows" => borrows(),
+        "asserts" => asserts(),
+        "unreachable" => unreachable(),
+        "in_thread" => in_thread(),
+        "caught_before" => caught_before(),
+        "wild_write" => wild_write(),
         _ => (),
     }
 }
