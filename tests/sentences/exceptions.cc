@@ -295,8 +295,8 @@ OWN void through_c()
 }
 
 // case nested
-//   says: Uncaught exception std::_Nested_exception<std::runtime_error>: the outer, .*in
-//     nested
+//   says: Uncaught exception std::_Nested_exception<std::runtime_error>: the outer,
+//     .*in nested
 OWN void nested()
 {
     try {

@@ -2,8 +2,8 @@
 //
 // Objects that are gone, or never were.
 //
-// Where code is not optimized, gcc adds the offset of a table's entry, and both that of an
-// element, to an address before they read: no register holds what was in memory, and
+// Where code is not optimized, gcc adds the offset of a table's entry, and both that of
+// an element, to an address before they read: no register holds what was in memory, and
 // what is said there helps less. Constants that compilers compute tell less too.
 //
 // all flags: -std=c++17
