@@ -499,13 +499,3 @@ void group_key_deinit(struct group_key *key)
     text_deinit(&key->stack);
     text_deinit(&key->place);
 }
-
-bool group_key_of(const json_t *report, char out[static FINGERPRINT_SIZE])
-{
-    struct group_key key;
-    if (!group_key_make(report, &key))
-        return false;
-    memcpy(out, key.fingerprint, sizeof(key.fingerprint));
-    group_key_deinit(&key);
-    return true;
-}

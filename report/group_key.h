@@ -51,6 +51,3 @@ bool group_key_make(const json_t *report, struct group_key *out);
 
 // group_key_deinit frees what a key holds.
 void group_key_deinit(struct group_key *key);
-
-// group_key_of is the fingerprint alone; false as above.
-bool group_key_of(const json_t *report, char out[static FINGERPRINT_SIZE]);
