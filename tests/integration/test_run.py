@@ -7,6 +7,7 @@ import ctypes
 import os
 import pty
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -553,7 +554,7 @@ class Transparent(Case):
                 def type_in(text):
                     os.write(fd, text)
 
-                type_in(f"{CRASHHOOK} run --via {via} -- {sys.executable} {path}\n".encode())
+                type_in(f"{shlex.quote(CRASHHOOK)} run --via {via} -- {sys.executable} {path}\n".encode())
                 expect(b"ready")
                 type_in(b"one\n")
                 expect(b"got one")
