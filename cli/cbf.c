@@ -222,7 +222,7 @@ static enum ch_status encode_frames(struct cbf_writer *writer, const json_t *fra
             writer->dialect == CBF_SWIFT_6_2)
             wrong = "Swift cannot omit 0 frames";
         if (wrong == NULL && truncated)
-            wrong = "it stands behind \"trunc\"";
+            wrong = "it follows \"trunc\"";
         truncated |= frame.kind == CBF_TRUNC;
         if (wrong != NULL) {
             command_fail("cbf encode: frame %zu: %s", index, wrong);

@@ -74,9 +74,9 @@ static void put_metadata(uint64_t at, unsigned kind, uint64_t first, uint64_t se
 }
 
 // put_u64 writes a record of a 64-bit number followed by a 32-bit one.
-static void put_u64(uint64_t at, unsigned kind, uint64_t value, uint32_t behind)
+static void put_u64(uint64_t at, unsigned kind, uint64_t value, uint32_t after)
 {
-    put_metadata(at, kind, value, value >> 56 | (uint64_t)behind << 8);
+    put_metadata(at, kind, value, value >> 56 | (uint64_t)after << 8);
 }
 
 static void put_cpu(uint64_t at, uint32_t cpu, uint64_t tsc)

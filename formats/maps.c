@@ -27,7 +27,7 @@ static int digit_value(uint8_t c)
 
 // maps_take_number reads a number and the character after it; the end of the line
 // counts as a space. A number over 64 bits, or without a digit, poisons the line.
-static uint64_t maps_take_number(struct cursor *line, unsigned base, char behind)
+static uint64_t maps_take_number(struct cursor *line, unsigned base, char after)
 {
     uint64_t value = 0;
     unsigned digits = 0;
@@ -35,7 +35,7 @@ static uint64_t maps_take_number(struct cursor *line, unsigned base, char behind
         uint8_t c = cursor_u8(line);
         unsigned digit = (unsigned)digit_value(c);
         if (digit >= base) {
-            if (c != (uint8_t)behind || digits == 0)
+            if (c != (uint8_t)after || digits == 0)
                 cursor_poison(line);
             return value;
         }
@@ -44,7 +44,7 @@ static uint64_t maps_take_number(struct cursor *line, unsigned base, char behind
         value = value * base + digit;
         digits++;
     }
-    if (behind != ' ' || digits == 0)
+    if (after != ' ' || digits == 0)
         cursor_poison(line);
     return value;
 }

@@ -130,8 +130,8 @@ enum ch_status sframe_file_next(const struct sframe_file *file, size_t *offset,
         if (!all_in_code(file, &section))
             return CH_ERR_UNSUPPORTED;
     }
-    size_t behind = *offset + sframe_section_size(&section);
-    *offset = (behind + SECTION_ALIGN - 1) / SECTION_ALIGN * SECTION_ALIGN;
+    size_t end = *offset + sframe_section_size(&section);
+    *offset = (end + SECTION_ALIGN - 1) / SECTION_ALIGN * SECTION_ALIGN;
     *out = section;
     return CH_OK;
 }

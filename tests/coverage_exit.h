@@ -14,7 +14,7 @@
 // __gcov_dump writes the counts; it is libgcov's.
 void __gcov_dump(void);
 
-// coverage_exit is _exit behind the counts of all that led to it, status included.
+// coverage_exit is _exit after the counts of all that led to it, status included.
 static inline _Noreturn void coverage_exit(int status)
 {
     __gcov_dump();

@@ -139,7 +139,7 @@ static void core_capture_survives_every_flipped_bit(void **state)
     (void)state;
     struct core_builder b;
     build(&b);
-    // Headers and notes; what is behind them is data alone.
+    // Headers and notes; what follows them is data alone.
     size_t size = b.file.size - sizeof(stack_words) - sizeof(code_bytes);
     int wrong = bytes_flip_every_bit((uint8_t *)b.file.bytes, size, survive, NULL);
     core_builder_deinit(&b);

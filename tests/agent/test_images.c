@@ -10,7 +10,7 @@
 #include "support/child.h"
 #include "support/test.h"
 
-// Enough bytes that reads cross pages, and a hole behind them.
+// Enough bytes that reads cross pages, and a hole after them.
 enum { SAMPLE_BYTES = 3 * 4096 };
 static uint8_t *sample;
 

@@ -169,9 +169,9 @@ static uint64_t random_value(void)
     case 2:
         return value >> 32; // a number
     case 3:
-        return HEAP + value % (UINT64_C(1) << 34); // behind the heap
+        return HEAP + value % (UINT64_C(1) << 34); // after the heap
     case 4:
-        return HEAP + HEAP_BYTES + (UINT64_C(1) << value % 36); // far behind it
+        return HEAP + HEAP_BYTES + (UINT64_C(1) << value % 36); // far after it
     case 5:
         return LIBRARY + 0x200000 + value % (1 << 20); // an unmapped library
     case 6:

@@ -6,7 +6,7 @@
 
 enum { AT = 0x1000, DESCRIPTION = 24, NOTE = 40 };
 
-// A note of 12800 bytes of watches, 0x100 behind where the distance stands.
+// A note of 12800 bytes of watches, 0x100 after where the distance stands.
 static const uint8_t watches[NOTE] = {
     10,  0,   0,   0,   16,  0,   0,   0,   1,   0, 0, 0, // name, description, type
     'c', 'r', 'a', 's', 'h', 'h', 'o', 'o', 'k', 0, 0, 0, 1, 0, 0, 0, // version

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What it takes to start the agent, counted instruction by instruction: it has no
-// request to read here, so it ends right behind its own beginning.
+// request to read here, so it ends right after its own beginning.
 #include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>

@@ -18,7 +18,7 @@ from cli_scene import commands
 
 PATIENCE_S = 60
 
-# Sources the completion at $1 and prints what it offers for the words behind.
+# Sources the completion at $1 and prints what it offers for the words after it.
 BASH = r"""
 source "$1"; shift
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))

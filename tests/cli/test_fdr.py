@@ -67,7 +67,7 @@ def line(record, version):
 
 
 def recorded(name):
-    """What llvm-xray printed, without what it reads behind an end of buffer."""
+    """What llvm-xray printed, without what it reads after an end of buffer."""
     with open(os.path.join(CASES, name + ".fdrdump.txt"), encoding="latin-1") as file:
         lines = file.read().split("\n")
     kept = []
@@ -93,7 +93,7 @@ class EveryRecordIsLlvmXrays(unittest.TestCase):
     def test_recorded_dumps_are_equalled(self):
         names = [os.path.basename(path)[:-len(".fdrdump.txt")]
                  for path in glob.glob(os.path.join(CASES, "*.fdrdump.txt"))]
-        # What llvm-xray makes of bytes behind an end of buffer is told from records
+        # What llvm-xray makes of bytes after an end of buffer is told from records
         # by luck alone where they are not zero or not in eights.
         names.remove("hand-v1-unaligned-event")
         self.assertGreater(len(names), 10)

@@ -109,8 +109,8 @@ class FormatCommands(unittest.TestCase):
             self.assertIn("frame 1", err)
 
     def test_encode_drops_nothing_that_it_cannot_write(self):
-        behind = {"frames": [{"kind": "trunc"}, {"kind": "pc", "address": "0x1"}]}
-        code, out, err = encode(behind)
+        after = {"frames": [{"kind": "trunc"}, {"kind": "pc", "address": "0x1"}]}
+        code, out, err = encode(after)
         self.assertEqual((code, out), (1, ""))
         self.assertIn("frame 1", err)
         for command, document in (("cbf", {"version": 1, "frames": []}),

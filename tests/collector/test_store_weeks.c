@@ -54,7 +54,7 @@ static void weeks_that_hold_nothing_any_more_are_dropped(void **state)
     assert_int_equal(add_received(fixture, 1, 9), STORE_ADDED);
     assert_int_equal(add_received(fixture, 2, 5), STORE_ADDED);
     assert_int_equal(add_received(fixture, 3, 0), STORE_ADDED);
-    // Each was made with the one behind it, which was never filled.
+    // Each was made with the one after it, which was never filled.
     assert_int_equal(drop(fixture), has_weeks() ? 2 : 0);
     assert_true(has_body(fixture, 1));
     assert_true(has_body(fixture, 2));

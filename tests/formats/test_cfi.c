@@ -14,7 +14,7 @@ static const struct cfi_processor aarch64 = { .register_count = 32,
 
 static struct cfi_section eh_frame = { .kind = CFI_EH_FRAME, .address = SECTION };
 
-// read_both reads the CIE at 0 and the FDE behind it.
+// read_both reads the CIE at 0 and the FDE after it.
 static enum ch_status read_both(const struct cfi_section *section, struct cursor c,
                                 struct cfi_cie *cie, struct cfi_fde *fde)
 {

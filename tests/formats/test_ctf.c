@@ -15,7 +15,7 @@ static enum ch_status open_built(struct ctf_dict *dict, const struct byte_builde
     return ctf_dict_open(dict, cursor_over(b->bytes, b->size), &nothing, &nothing);
 }
 
-// compress_built replaces what is behind the header by its compressed form.
+// compress_built replaces what follows the header by its compressed form.
 static void compress_built(struct byte_builder *b)
 {
     uint8_t packed[4096];

@@ -82,11 +82,11 @@ static void fdr_writes_zeros_where_the_format_reserves(void **state)
     fdr_writer_begin(&w, &start);
     fdr_writer_end(&w);
     size_t noise = 0;
-    for (size_t i = 9; i < 16; i++) // behind the extents, and behind the process id
+    for (size_t i = 9; i < 16; i++) // after the extents, and after the process id
         noise += out.bytes[32 + i] != 0;
     for (size_t i = 5; i < 16; i++)
         noise += out.bytes[32 + 48 + i] != 0;
-    for (size_t i = 13; i < 16; i++) // behind the wall clock
+    for (size_t i = 13; i < 16; i++) // after the wall clock
         noise += out.bytes[32 + 32 + i] != 0;
     uint8_t extents = (uint8_t)out.bytes[33];
     text_deinit(&out);

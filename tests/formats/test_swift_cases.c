@@ -80,7 +80,7 @@ static void append_frame(struct text *text, enum cbf_op kind, uint64_t value)
         text_appendf(text, "%s 0x%" PRIx64 "\n", cbf_op_name(kind), value);
 }
 
-// list_expected writes the row's frames up to the first trunc, behind which Swift
+// list_expected writes the row's frames up to the first trunc, after which Swift
 // drops everything.
 static void list_expected(const json_t *frames, struct text *out)
 {

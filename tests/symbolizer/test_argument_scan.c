@@ -27,7 +27,7 @@ static const uint8_t *code_at(void *context, uint64_t vaddr, size_t *out_size)
     return code->bytes + (vaddr - ENTRY);
 }
 
-// scan_of scans a function of function_size bytes, behind which there may be more code.
+// scan_of scans a function of function_size bytes, after which there may be more code.
 // Without a disassembler the test is skipped.
 static struct argument_scan *scan_of(const uint8_t *bytes, size_t size,
                                      size_t function_size)
@@ -165,7 +165,7 @@ static void scan_finds_a_copy_as_long_as_it_is_there(void **state)
     assert_true(BEFORE(code, 9, &point));
     assert_int_equal(holder_of(&point, ALL, RDI), RBX);
     assert_int_equal(holder_of(&point, ALL, RSI), NOWHERE);
-    // Before the copy, and behind the pop, the register is the caller's.
+    // Before the copy, and after the pop, the register is the caller's.
     assert_true(BEFORE(code, 1, &point));
     assert_int_equal(holder_of(&point, 1u << RBX, RDI), NOWHERE);
     assert_true(BEFORE(code, 11, &point));

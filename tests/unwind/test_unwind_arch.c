@@ -113,7 +113,7 @@ static void arch_reads_what_an_s390x_signal_interrupted(void **state)
     static const uint8_t code[] = { 0x0a, 0xad, 0, 0 };
     struct unwind_registers r;
     assert_true(read_signal(&unwind_arch_s390x, code, sizeof(code), CODE, &r));
-    assert_int_equal(r.value[0], r.value[32] + 1); // behind the status word's address
+    assert_int_equal(r.value[0], r.value[32] + 1); // after the status word's address
     assert_int_equal(r.value[15], r.value[0] + 15);
 }
 
