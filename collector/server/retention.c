@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "collector/store/moment.h"
+#include "collector/store/store_rest.h"
 
-enum { PAUSE_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000 };
+enum { FIRST_MS = 20, LOOK_MS = 1000, ROUND_MS = 60000 };
 
 struct retention {
     struct store *store;
@@ -58,11 +59,12 @@ static void *retention_main(void *context)
 {
     struct retention *retention = context;
     bool trims = retention->limits.age_ms != 0 || retention->limits.per_group != 0;
-    int wait_ms = PAUSE_MS;
+    int wait_ms = FIRST_MS;
     int left_ms = 0; // of this round
     while (pause_for(retention, wait_ms)) {
         char error[STORE_ERROR_SIZE];
         bool more = false;
+        int64_t began_ms = moment_now();
         enum ch_status status = store_move(retention->store, &more, error);
         left_ms -= wait_ms;
         if (status == CH_OK && !more && trims && left_ms <= 0) {
@@ -71,7 +73,8 @@ static void *retention_main(void *context)
         }
         if (status != CH_OK)
             retention->complain(error);
-        wait_ms = status != CH_OK ? ROUND_MS : more ? PAUSE_MS : LOOK_MS;
+        int rest_ms = store_rest_ms(retention->store, moment_now() - began_ms);
+        wait_ms = status != CH_OK ? ROUND_MS : more ? rest_ms : LOOK_MS;
     }
     return NULL;
 }

@@ -30,8 +30,8 @@ enum {
     STORE_NOTE_SIZE = 2000, // size of a note, including its NUL
     STORE_ASSIGNEE_SIZE = 120,
     STORE_COMMENT_SIZE = 1500, // of a comment, including its NUL
-    STORE_TRIM_STEP = 500,     // most reports removed in one step of retention
-    STORE_MOVE_STEP = 1000,    // most reports examined in one step of a merge or split
+    STORE_TRIM_STEP = 128,     // most reports removed in one step of retention
+    STORE_MOVE_STEP = 128,     // most reports examined in one step of a merge or split
 };
 
 enum store_outcome {

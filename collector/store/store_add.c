@@ -515,5 +515,7 @@ enum ch_status store_add(struct store *store, struct store_upload *uploads,
                              .prepare = make_store_room,
                              .work = add_batch,
                              .context = &batch };
-    return store_transact(store, &job, error);
+    enum ch_status status = store_transact(store, &job, error);
+    store->stored_ms = moment_now();
+    return status;
 }

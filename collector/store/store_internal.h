@@ -74,12 +74,15 @@ enum store_statement {
     STORE_MOVE_BEGIN,
     STORE_MOVE_ON,
     STORE_MOVE_END,
+    STORE_TRIM_LOCK,
     STORE_TRIM_OLD,
     STORE_TRIM_HELD,
     STORE_TRIM_CROWDED,
     STORE_TRIM_OLDEST,
     STORE_TRIM_COUNT,
+    STORE_TRIM_STALE,
     STORE_TRIM_FACETS,
+    STORE_TRIM_SWEPT,
     STORE_KEY_SET,
     STORE_KEY_FIND,
     STORE_KEY_FORWARD,
@@ -137,8 +140,9 @@ extern const struct sql_statement store_statements[STORE_STATEMENT_COUNT];
 struct store {
     pthread_mutex_t writing; // held while writer is used
     struct sql *writer;
-    int64_t ready_week;   // the partition of this week and the next exist
-    pthread_mutex_t lock; // guards idle and idle_count
+    int64_t ready_week;        // the partition of this week and the next exist
+    _Atomic int64_t stored_ms; // when reports were stored last
+    pthread_mutex_t lock;      // guards idle and idle_count
     pthread_cond_t returned;
     struct sql *idle[STORE_READERS];
     size_t idle_count;

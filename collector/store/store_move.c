@@ -11,8 +11,7 @@
 
 #include "collector/store/moment.h"
 #include "collector/store/store_move.h"
-
-enum { PAUSE_NS = 5000000 };
+#include "collector/store/store_rest.h"
 
 // move says where reports go from and to, and how far the move is. In a merge
 // fingerprint is empty: all reports go to target. In a split the reports of fingerprint
@@ -200,14 +199,17 @@ enum ch_status store_move(struct store *store, bool *out_more,
 enum ch_status store_move_for(struct store *store, int64_t patience_ms,
                               char error[STORE_ERROR_SIZE])
 {
-    const struct timespec pause = { .tv_nsec = PAUSE_NS };
     int64_t until_ms = moment_now() + patience_ms;
     enum ch_status status = CH_OK;
     bool more = true;
     while (status == CH_OK && more && moment_now() < until_ms) {
+        int64_t began_ms = moment_now();
         status = store_move(store, &more, error);
+        int rest_ms = store_rest_ms(store, moment_now() - began_ms);
+        const struct timespec pause = { .tv_sec = rest_ms / 1000,
+                                        .tv_nsec = rest_ms % 1000 * 1000000L };
         if (more)
-            nanosleep(&pause, NULL); // uploads that waited for the step go first
+            nanosleep(&pause, NULL);
     }
     if (status != CH_OK || !more)
         return status;

@@ -258,6 +258,10 @@ static const char sqlite_people[] =
 static const char postgres_people[] =
     PEOPLE_LAYOUT("bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "");
 
+// swept is the time of a group's oldest report when its facets were last swept.
+static const char sweeping[] =
+    "ALTER TABLE groups ADD COLUMN swept bigint NOT NULL DEFAULT 0;";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -265,10 +269,10 @@ static const char postgres_people[] =
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
-                     sqlite_people },
+                     sqlite_people, sweeping },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
-                       postgres_people },
+                       postgres_people, sweeping },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

@@ -28,7 +28,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_VERSION 11
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

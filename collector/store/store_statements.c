@@ -299,16 +299,26 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                         NULL },
     [STORE_MOVE_END] = { "DELETE FROM moves WHERE number = ?1", NULL },
 
+    // Groups are locked in the order in which uploads lock them.
+    [STORE_TRIM_LOCK] = { "SELECT 1",
+                          "SELECT number FROM groups WHERE"
+                          " number " LISTED_POSTGRES " ORDER BY fingerprint FOR"
+                          " UPDATE" },
     [STORE_TRIM_OLD] = { "SELECT number, group_number FROM reports WHERE"
                          " received < ?1 ORDER BY received LIMIT ?2",
-                         NULL },
+                         "SELECT number, group_number FROM reports WHERE"
+                         " received < ?1 ORDER BY received LIMIT ?2 FOR UPDATE SKIP"
+                         " LOCKED" },
     [STORE_TRIM_HELD] = { "DELETE FROM held_back WHERE received < ?1", NULL },
     [STORE_TRIM_CROWDED] = { "SELECT number, kept FROM groups WHERE kept > ?1"
                              " ORDER BY kept DESC LIMIT 1",
-                             NULL },
+                             "SELECT number, kept FROM groups WHERE kept > ?1"
+                             " ORDER BY kept DESC LIMIT 1 FOR UPDATE SKIP LOCKED" },
     [STORE_TRIM_OLDEST] = { "SELECT number, group_number FROM reports WHERE"
                             " group_number = ?1 ORDER BY time, number LIMIT ?2",
-                            NULL },
+                            "SELECT number, group_number FROM reports WHERE"
+                            " group_number = ?1 ORDER BY time, number LIMIT ?2 FOR"
+                            " UPDATE SKIP LOCKED" },
     [STORE_TRIM_COUNT] = WITH_LIST(
         "UPDATE groups SET kept = groups.kept - gone.n FROM (SELECT group_number,"
         " count(*) AS n FROM reports WHERE number ",
@@ -443,9 +453,13 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                              " ON CONFLICT(build, report) DO NOTHING",
                              NULL },
     // Times increase from file to file, whatever the clocks of several collectors say.
-    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time, project, sender)"
-                            " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(build) DO UPDATE SET"
-                            " time = excluded.time",
+    [STORE_SYMBOLS_ADD] = { "INSERT INTO symbols(build, time, project, sender) SELECT"
+                            " CAST(?1 AS text), CASE WHEN CAST(?2 AS bigint) > last"
+                            " THEN CAST(?2 AS bigint) ELSE last + 1 END,"
+                            " CAST(?3 AS text), CAST(?4 AS text) FROM (SELECT"
+                            " coalesce(max(time), 0) AS last FROM symbols) s"
+                            " WHERE 1 = 1"
+                            " ON CONFLICT(build) DO UPDATE SET time = excluded.time",
                             NULL },
     [STORE_REMOVE_JOBS] = WITH_LIST("DELETE FROM jobs WHERE report ", ""),
     [STORE_REMOVE_NAMELESS] = WITH_LIST("DELETE FROM nameless WHERE report ", ""),
@@ -515,9 +529,14 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
                                    " number FROM alerts WHERE time < ?1)",
                                    NULL },
 
-    // Delete the values that were last seen before the oldest report kept in the group.
-    [STORE_TRIM_FACETS] = WITH_LIST(
-        "DELETE FROM facets WHERE last_seen < coalesce((SELECT min(time) FROM reports r"
-        " WHERE r.group_number = facets.group_number), 0) AND group_number ",
-        ""),
+    // The values of a group that no report has any more are deleted once a day.
+    [STORE_TRIM_STALE] = WITH_LIST(
+        "SELECT number, oldest FROM (SELECT g.number AS number, g.swept AS swept,"
+        " (SELECT min(time) FROM reports r WHERE r.group_number = g.number) AS oldest"
+        " FROM groups g WHERE g.number ",
+        ") s WHERE oldest - swept >= 86400000"),
+    [STORE_TRIM_FACETS] = { "DELETE FROM facets WHERE group_number = ?1"
+                            " AND last_seen < ?2",
+                            NULL },
+    [STORE_TRIM_SWEPT] = { "UPDATE groups SET swept = ?2 WHERE number = ?1", NULL },
 };

@@ -2,11 +2,20 @@
 #include "collector/store/moment.h"
 #include "collector/store/store_internal.h"
 
+// stale is a group with the time of its oldest report.
+struct stale {
+    int64_t group;
+    int64_t oldest_ms;
+};
+
 struct trimming {
     const struct store_retention *retention;
     size_t removed;
+    bool by_age;
     struct text reports;
     struct text groups;
+    struct stale stale[STORE_TRIM_STEP];
+    size_t stale_count;
 };
 
 static void take_trimmed_report(void *context, const struct sql_row *row)
@@ -59,33 +68,70 @@ static enum ch_status find_crowded(struct sql *sql, struct trimming *trimming)
     return sql_flush(sql);
 }
 
-static enum ch_status trim_oldest(struct sql *sql, void *context)
+static void take_stale(void *context, const struct sql_row *row)
 {
-    static const enum store_statement by_report[] = {
-        STORE_TRIM_COUNT,      STORE_REMOVE_TAGS,    STORE_REMOVE_MARKS,
-        STORE_REMOVE_BODIES,   STORE_REMOVE_JOBS,    STORE_PLACES_TRIM,
-        STORE_REMOVE_NAMELESS, STORE_REMOVE_REPORTS,
-    };
     struct trimming *trimming = context;
+    if (trimming->stale_count < STORE_TRIM_STEP)
+        trimming->stale[trimming->stale_count++] =
+            (struct stale){ sql_row_number(row, 0), sql_row_number(row, 1) };
+}
+
+// sweep_facets deletes the values that only removed reports had.
+static enum ch_status sweep_facets(struct sql *sql, struct trimming *trimming,
+                                   const struct sql_value *groups)
+{
+    trimming->stale_count = 0;
+    sql_queue(sql, STORE_TRIM_STALE, groups, 1, take_stale, trimming);
+    enum ch_status status = sql_flush(sql);
+    for (size_t i = 0; i < trimming->stale_count && status == CH_OK; i++) {
+        struct sql_value values[] = { sql_number(trimming->stale[i].group),
+                                      sql_number(trimming->stale[i].oldest_ms) };
+        sql_queue(sql, STORE_TRIM_FACETS, values, 2, NULL, NULL);
+        sql_queue(sql, STORE_TRIM_SWEPT, values, 2, NULL, NULL);
+    }
+    return status;
+}
+
+// find_removable finds the reports of a step. Others may store reports meanwhile; those
+// of the groups of the step wait for it.
+static enum ch_status find_removable(struct sql *sql, struct trimming *trimming)
+{
     enum ch_status status = CH_OK;
     trimming->removed = 0;
     text_clear(&trimming->reports);
     text_clear(&trimming->groups);
     if (trimming->retention->age_ms != 0)
         status = find_old_reports(sql, trimming);
+    trimming->by_age = trimming->removed != 0;
     if (status == CH_OK && trimming->removed == 0 &&
         trimming->retention->per_group != 0)
         status = find_crowded(sql, trimming);
+    return status;
+}
+
+static enum ch_status trim_oldest(struct sql *sql, void *context)
+{
+    static const enum store_statement by_report[] = {
+        STORE_TRIM_COUNT,  STORE_REMOVE_TAGS, STORE_REMOVE_MARKS,
+        STORE_REMOVE_JOBS, STORE_PLACES_TRIM, STORE_REMOVE_NAMELESS,
+    };
+    struct trimming *trimming = context;
+    enum ch_status status = find_removable(sql, trimming);
     if (status != CH_OK || trimming->removed == 0)
         return status;
 
     struct sql_value reports = store_list_end(sql, &trimming->reports);
     struct sql_value groups = store_list_end(sql, &trimming->groups);
+    sql_queue(sql, STORE_TRIM_LOCK, &groups, 1, NULL, NULL);
     for (size_t i = 0; i < sizeof(by_report) / sizeof(by_report[0]); i++)
         sql_queue(sql, by_report[i], &reports, 1, NULL, NULL);
-    sql_queue(sql, STORE_TRIM_FACETS, &groups, 1, NULL, NULL);
+    // Where weeks are partitions, bodies go with their week.
+    if (!trimming->by_age || sql->dialect != SQL_POSTGRES)
+        sql_queue(sql, STORE_REMOVE_BODIES, &reports, 1, NULL, NULL);
+    sql_queue(sql, STORE_REMOVE_REPORTS, &reports, 1, NULL, NULL);
+    status = sweep_facets(sql, trimming, &groups);
     store_remove_empty(sql, &groups);
-    return sql_flush(sql);
+    return status == CH_OK ? sql_flush(sql) : status;
 }
 
 enum ch_status store_trim(struct store *store, const struct store_retention *retention,
@@ -93,7 +139,6 @@ enum ch_status store_trim(struct store *store, const struct store_retention *ret
 {
     struct trimming trimming = { .retention = retention };
     struct store_job job = { .what = "remove old reports",
-                             .alone = true,
                              .work = trim_oldest,
                              .context = &trimming };
     enum ch_status status = store_transact(store, &job, error);

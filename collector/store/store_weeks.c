@@ -3,7 +3,6 @@
 // In PostgreSQL bodies are in one partition per week, so that disk space is freed when
 // a week's reports are gone. Whoever makes or drops a partition holds LAYOUT_LOCK, so
 // that collectors do not interfere with each other.
-// trip over each other.
 #include <stdio.h>
 
 #include "collector/store/store_internal.h"
@@ -71,13 +70,14 @@ static enum ch_status find_week_left(struct sql *sql, int64_t week, int64_t *out
 {
     char query[SCRIPT_SIZE];
     snprintf(query, sizeof(query),
-             "SELECT count(*) FROM (SELECT 1 FROM bodies_%lld LIMIT 1) one",
-             (long long)week);
+             "SELECT count(*) FROM (SELECT 1 FROM reports WHERE received >= %lld"
+             " AND received < %lld LIMIT 1) one",
+             (long long)week * STORE_WEEK_MS, (long long)(week + 1) * STORE_WEEK_MS);
     return sql_query(sql, query, NULL, 0, sql_take_number, out);
 }
 
-// drop_week drops a week's partition if it is empty, which is checked again after
-// everybody else is locked out.
+// drop_week drops a week's partition, with what is in it, if no report is left of that
+// week, which is checked again after everybody else is locked out.
 static enum ch_status drop_week(struct sql *sql, int64_t week, size_t *dropped)
 {
     char script[SCRIPT_SIZE];

@@ -4,6 +4,7 @@
 // retention; and several stores over one database.
 #include <pthread.h>
 
+#include "collector/store/store_rest.h"
 #include "collector/store/store_values.h"
 #include "collector/store_fixture.h"
 
@@ -332,6 +333,49 @@ static void retention_per_group_leaves_the_latest_crashes(void **state)
                         "ab");
 }
 
+// add_of_host adds a crash of a machine, hours ago.
+static int add_of_host(struct fixture *fixture, unsigned number, const char *host,
+                       int hours)
+{
+    struct entry entry = make_entry(fixture, number, "aaaaaaaa", 60 * hours);
+    (void)snprintf(entry.hostname, sizeof(entry.hostname), "%s", host);
+    return add(fixture, &entry, "body");
+}
+
+static void values_of_removed_reports_are_swept_once_a_day(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_retention two = { .per_group = 2 };
+    static const struct {
+        const char *host;
+        int hours;
+    } crashes[] = { { "one", 100 }, { "two", 99 }, { "three", 98 }, { "four", 40 } };
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(add_of_host(fixture, i, crashes[i].host, crashes[i].hours),
+                         STORE_ADDED);
+        // The third crash removes the first one's value. When the second report goes,
+        // the oldest is an hour younger: its value stays until that is a day.
+        assert_int_equal(trim_all(fixture, two), i < 2 ? 0 : 1);
+        const char *host = crashes[i < 2 ? 0 : i - 2].host;
+        assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, host)).ids,
+                            i == 2 ? "" : "a");
+    }
+    assert_int_equal(add_of_host(fixture, 5, "five", 1), STORE_ADDED);
+    assert_int_equal(trim_all(fixture, two), 1);
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "two")).ids, "");
+    assert_string_equal(list_groups(fixture, where(STORE_KEY_HOST, "five")).ids, "a");
+}
+
+static void work_in_the_background_rests_while_uploads_come(void **state)
+{
+    struct fixture *fixture = *state;
+    if (getenv("CRASHHOOK_TEST_POSTGRESQL") == NULL)
+        assert_true(store_rest_ms(fixture->store, 100) < 100);
+    assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_ADDED);
+    assert_int_equal(store_rest_ms(fixture->store, 100), 400);
+    assert_true(store_rest_ms(fixture->store, 60000) < 60000);
+}
+
 static void retention_of_nothing_removes_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -541,6 +585,8 @@ int main(void)
         STORE_TEST(splitting_undoes_a_merge_with_all_that_came_since),
         STORE_TEST(retention_by_age_removes_reports_and_groups_left_empty),
         STORE_TEST(retention_per_group_leaves_the_latest_crashes),
+        STORE_TEST(values_of_removed_reports_are_swept_once_a_day),
+        STORE_TEST(work_in_the_background_rests_while_uploads_come),
         STORE_TEST(retention_of_nothing_removes_nothing),
         STORE_TEST(what_was_held_back_is_added_up_by_fingerprint),
         STORE_TEST(what_was_held_back_goes_with_merged_groups_and_with_retention),

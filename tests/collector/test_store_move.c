@@ -8,7 +8,11 @@
 #include "collector/store/store_schema.h"
 #include "collector/store_fixture.h"
 
-enum { MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4, BATCH = 125, OLD_FIRST = 50000 };
+enum {
+    MANY = STORE_MOVE_STEP + STORE_MOVE_STEP / 4,
+    BATCH = STORE_MOVE_STEP / 4,
+    OLD_FIRST = 50000
+};
 
 // add_many stores reports of a group, numbers from first on, in batches.
 static bool add_many(struct fixture *fixture, const char *group, unsigned first,
