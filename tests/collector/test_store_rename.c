@@ -2,6 +2,7 @@
 //
 // Reports that got names move to the groups of their new keys, with all that people
 // decided; a store of the version before is brought over by the same steps.
+#include "collector/first_layout.h"
 #include "collector/store/store_naming.h"
 #include "collector/store/store_schema.h"
 #include "collector/store_fixture.h"
@@ -123,29 +124,7 @@ static bool history_has(struct fixture *fixture, const char *group, const char *
 
 // The layout of the first version, with groups aaaaaaaa (reports 1 and 2 of five that
 // came), bbbbbbbb (3), cccccccc (4) and dddddddd (5).
-static const char old_store[] =
-    "CREATE TABLE groups(number INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,"
-    " title TEXT NOT NULL, summary TEXT NOT NULL, signal INTEGER NOT NULL,"
-    " status TEXT NOT NULL DEFAULT 'open', count INTEGER NOT NULL,"
-    " first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL);"
-    "CREATE INDEX groups_by_last_seen ON groups(last_seen, number);"
-    "CREATE TABLE group_releases(group_number INTEGER NOT NULL, release TEXT NOT NULL,"
-    " count INTEGER NOT NULL, last_seen INTEGER NOT NULL,"
-    " PRIMARY KEY(group_number, release)) WITHOUT ROWID;"
-    "CREATE TABLE group_days(group_number INTEGER NOT NULL, day INTEGER NOT NULL,"
-    " count INTEGER NOT NULL, PRIMARY KEY(group_number, day)) WITHOUT ROWID;"
-    "CREATE TABLE reports(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-    " revision INTEGER NOT NULL, group_number INTEGER NOT NULL, time INTEGER NOT NULL,"
-    " received INTEGER NOT NULL, signal INTEGER NOT NULL, signal_name TEXT NOT NULL,"
-    " title TEXT NOT NULL, summary TEXT NOT NULL, release TEXT NOT NULL,"
-    " environment TEXT NOT NULL, executable TEXT NOT NULL, hostname TEXT NOT NULL);"
-    "CREATE INDEX reports_by_time ON reports(time, number);"
-    "CREATE INDEX reports_by_group ON reports(group_number, time, number);"
-    "CREATE TABLE tags(report INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
-    " PRIMARY KEY(report, key)) WITHOUT ROWID;"
-    "CREATE INDEX tags_by_value ON tags(key, value, report);"
-    "CREATE TABLE bodies(report INTEGER PRIMARY KEY, encoding INTEGER NOT NULL,"
-    " bytes BLOB NOT NULL);"
+static const char old_store[] = FIRST_LAYOUT
     "INSERT INTO groups VALUES(1, 'aaaaaaaa', 'old a', 's', 11, 'open', 2, 100, 2000),"
     "(2, 'bbbbbbbb', 'old b', 's', 11, 'open', 1, 3000, 3000),"
     "(3, 'cccccccc', 'old c', 's', 11, 'open', 1, 4000, 4000),"
