@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-// Offsets in runtime.g, runtime.m, runtime._panic and the description of a type.
+#include "agent/languages/go_runtime.h"
+
+// Offsets in runtime.g, runtime._panic and the description of a type.
 enum {
     PANIC = 32,
-    MACHINE = 48,
-    MACHINE_SCHEDULER = 0,
-    MACHINE_CURRENT = 192,
     PANIC_TYPE = 8,
     PANIC_DATA = 16,
     TYPE_SIZE = 0,
@@ -21,43 +20,7 @@ enum {
 // The kinds of types that are read (runtime/typekind.go), and the bits of a kind.
 enum { KIND_INT = 2, KIND_STRING = 24, KIND_MASK = 31 };
 
-// The runtime's variable is the last in the thread's storage, or close to it where C
-// libraries have some too.
-enum { STORAGE_WORDS = 16, STRING_MAX = ABORT_MESSAGE_MAX / 2 };
-
-// current_goroutine is what the thread of the goroutine g runs, which may have been
-// interrupted by a signal; 0: g is none. A thread (m) and its scheduler's goroutine
-// refer to each other, as do the thread and the goroutine that it runs.
-static uint64_t current_goroutine(const struct memory_reader *reader, uint64_t g)
-{
-    uint64_t machine;
-    uint64_t scheduler;
-    uint64_t current;
-    uint64_t back;
-    if (g == 0 || memory_read_word(reader, g + MACHINE, &machine) != CH_OK ||
-        machine == 0 ||
-        memory_read_word(reader, machine + MACHINE_SCHEDULER, &scheduler) != CH_OK ||
-        memory_read_word(reader, scheduler + MACHINE, &back) != CH_OK ||
-        back != machine ||
-        memory_read_word(reader, machine + MACHINE_CURRENT, &current) != CH_OK ||
-        current == 0 || memory_read_word(reader, current + MACHINE, &back) != CH_OK)
-        return 0;
-    return back == machine ? current : 0;
-}
-
-static uint64_t find_goroutine(const struct memory_reader *reader,
-                               uint64_t thread_pointer)
-{
-    for (uint64_t i = 1; thread_pointer != 0 && i <= STORAGE_WORDS; i++) {
-        uint64_t g;
-        uint64_t current = 0;
-        if (memory_read_word(reader, thread_pointer - 8 * i, &g) == CH_OK)
-            current = current_goroutine(reader, g);
-        if (current != 0)
-            return current;
-    }
-    return 0;
-}
+enum { STRING_MAX = ABORT_MESSAGE_MAX / 2 };
 
 static enum ch_status read_go_string(const struct memory_reader *reader, uint64_t data,
                                      char out[static ABORT_MESSAGE_MAX])
@@ -90,7 +53,7 @@ enum ch_status go_panic_read(const struct memory_reader *reader,
     uint64_t number;
     uint8_t kind;
     char text[ABORT_MESSAGE_MAX] = "";
-    uint64_t g = find_goroutine(reader, thread_pointer);
+    uint64_t g = go_runtime_goroutine(reader, thread_pointer);
     if (g == 0 || memory_read_word(reader, g + PANIC, &panic) != CH_OK || panic == 0)
         return CH_ERR_NOT_FOUND;
     enum ch_status status = memory_read_word(reader, panic + PANIC_TYPE, &type);

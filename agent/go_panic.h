@@ -4,9 +4,6 @@
 // (runtime2.go: g, _panic): the runtime turns errors into strings before it prints
 // them, and keeps them there. Tried with Go 1.19; the members read have not moved since
 // 1.14.
-//
-// The goroutine is found in the thread's local storage and believed only if it, the
-// runtime's description of the thread and that one's scheduler refer to one another.
 #pragma once
 #include <stdint.h>
 

@@ -138,15 +138,71 @@ static bool keep_frame(void *context, const struct unwind_frame *frame,
                        const struct unwind_state *state)
 {
     struct raw_threads *t = context;
+    const struct capture *capture = t->capture;
     raw_languages_frame(&t->languages, frame, state);
-    return backtrace_limit_add(&t->backtrace, frame);
+    if (!backtrace_limit_add(&t->backtrace, frame))
+        return false;
+    t->changed = t->change.goroutine != 0 &&
+                 go_switch_is_at(&capture->reader, &t->change,
+                                 state->registers.value[capture->arch->sp]);
+    return !t->changed;
+}
+
+// keep_goroutine_frame is keep_frame for the stack of a goroutine. Its first frame was
+// not interrupted but called, or is none.
+static bool keep_goroutine_frame(void *context, const struct unwind_frame *frame,
+                                 const struct unwind_state *state)
+{
+    struct raw_threads *t = context;
+    struct unwind_frame called = *frame;
+    if (!t->changed)
+        return keep_frame(context, frame, state);
+    t->changed = false;
+    t->change.goroutine = 0; // it is left once
+    called.kind = UNWIND_KIND_RA;
+    return t->change.placeholder || backtrace_limit_add(&t->backtrace, &called);
+}
+
+// unwind_goroutine goes on in the goroutine that the thread left for the scheduler's
+// stack.
+static enum unwind_end unwind_goroutine(struct raw_threads *t)
+{
+    struct capture *capture = t->capture;
+    struct unwind_registers registers = { 0 };
+    const struct target_mapping *stack = images_mapping(&capture->images, t->change.sp);
+    registers.value[UNWIND_PC] = t->change.pc;
+    registers.value[UNWIND_SP] = t->change.sp;
+    registers.value[UNWIND_FP] = t->change.fp;
+    if (stack != NULL)
+        target_memory_set_stack(&capture->memory, stack->start, stack->end);
+    return unwind_walk(t->space, &registers, capture->settings->unwind,
+                       keep_goroutine_frame, t);
+}
+
+// find_go_switch finds where the thread left a goroutine's stack. Most processes run no
+// Go: after some threads without a goroutine the others are not searched.
+static void find_go_switch(struct raw_threads *t, uint64_t thread_pointer)
+{
+    enum { THREADS_SEARCHED = 16 };
+    const struct capture *capture = t->capture;
+    t->change = (struct go_switch){ 0 };
+    t->changed = false;
+    if (capture->arch->id != UNWIND_ARCH_AMD64 || capture->narrow ||
+        t->not_go == THREADS_SEARCHED)
+        return;
+    if (!go_switch_find(&capture->reader, thread_pointer, &t->change))
+        t->not_go++;
+    else
+        t->not_go = 0;
 }
 
 // unwind_thread walks one stack into t->backtrace.
 static enum unwind_end unwind_thread(struct raw_threads *t,
-                                     const struct unwind_registers *registers)
+                                     const struct unwind_registers *registers,
+                                     uint64_t thread_pointer)
 {
     struct capture *capture = t->capture;
+    find_go_switch(t, thread_pointer);
     uint64_t begin = capture_clock_us();
     uint64_t sp = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, sp);
@@ -158,6 +214,8 @@ static enum unwind_end unwind_thread(struct raw_threads *t,
         narrow = narrow_registers_numbered(registers);
     enum unwind_end end = unwind_walk(t->space, capture->narrow ? &narrow : registers,
                                       capture->settings->unwind, keep_frame, t);
+    if (t->changed)
+        end = unwind_goroutine(t);
     raw_languages_end(&t->languages);
     capture->timings.unwind_us += capture_clock_us() - begin;
     return end;
@@ -348,12 +406,12 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     json_write_key(w, "crashed");
     json_write_bool(w, crashed);
     bound_backtrace(t);
-    raw_languages_begin(&t->languages,
-                        crashed ? crash->thread_pointer : thread->thread_pointer);
+    uint64_t pointer = crashed ? crash->thread_pointer : thread->thread_pointer;
+    raw_languages_begin(&t->languages, pointer);
     if (readable) {
         write_raw_registers(w, t->capture, registers,
                             crashed ? crash->flags : thread->flags);
-        end = unwind_thread(t, registers);
+        end = unwind_thread(t, registers, pointer);
         uint64_t begin = capture_clock_us();
         hold_thread(t, thread, registers);
         t->capture_us += capture_clock_us() - begin;

@@ -5,6 +5,7 @@
 #pragma once
 #include "agent/capture.h"
 #include "agent/held_pointers.h"
+#include "agent/languages/go_runtime.h"
 #include "agent/raw_jitted.h"
 #include "agent/raw_languages.h"
 #include "agent/raw_stacks.h"
@@ -37,6 +38,9 @@ struct raw_threads {
     struct held_pointers pointers;
     struct raw_languages languages;
     struct raw_jitted jitted;
+    struct go_switch change; // of the walked thread; its goroutine is 0: there is none
+    bool changed;            // the walk has come to it
+    unsigned not_go;         // threads so far that run no goroutine
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.
