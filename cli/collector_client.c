@@ -84,12 +84,13 @@ static bool is_configured(const struct session *session, const char *base)
     return false;
 }
 
-enum ch_status collector_get(const struct session *session, const char *base,
-                             const char *path, struct text *out)
+// ask_collector asks for base and path; CH_ERR_NOT_FOUND: it answered with another
+// status than 200, which is in reply.
+static enum ch_status ask_collector(const struct session *session, const char *base,
+                                    const char *path, struct http_reply *reply)
 {
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct text CH_CLEANUP(text_deinit) token = { 0 };
-    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     const char *why = NULL;
     if (token_read(session->settings.token_file, session->settings.token, &token,
                    &why) != CH_OK) {
@@ -106,14 +107,38 @@ enum ch_status collector_get(const struct session *session, const char *base,
                                           .timeout_ms = COLLECTOR_ANSWER_MAX_MS,
                                           .reply_max_bytes =
                                               REPORT_EXPANDED_MAX_BYTES };
-    if (http_send(&request, &reply) != CH_OK) {
-        (void)command_fail("cannot read '%s': %s", url.bytes, reply.error);
-        return CH_ERR_IO;
-    }
-    if (reply.status != ANSWER_OK)
-        return say_refused(url.bytes, &reply);
-    text_append(out, reply.body.bytes != NULL ? reply.body.bytes : "", reply.body.size);
+    if (http_send(&request, reply) == CH_OK)
+        return reply->status == ANSWER_OK ? CH_OK : CH_ERR_NOT_FOUND;
+    (void)command_fail("cannot read '%s': %s", url.bytes, reply->error);
+    return CH_ERR_IO;
+}
+
+static enum ch_status keep_reply(const struct http_reply *reply, struct text *out)
+{
+    text_append(out, reply->body.bytes != NULL ? reply->body.bytes : "",
+                reply->body.size);
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status collector_get(const struct session *session, const char *base,
+                             const char *path, struct text *out)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    enum ch_status status = ask_collector(session, base, path, &reply);
+    if (status != CH_ERR_NOT_FOUND)
+        return status == CH_OK ? keep_reply(&reply, out) : status;
+    text_append_string(&url, base);
+    text_append_string(&url, path);
+    return text_ok(&url) ? say_refused(url.bytes, &reply) : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status collector_find(const struct session *session, const char *base,
+                              const char *path, struct text *out)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    enum ch_status status = ask_collector(session, base, path, &reply);
+    return status == CH_OK ? keep_reply(&reply, out) : status;
 }
 
 // id_in_path copies what follows word in an address, up to the next separator; false:

@@ -27,6 +27,12 @@ CH_CHECKED enum ch_status collector_base(const struct session *session, const ch
 CH_CHECKED enum ch_status collector_get(const struct session *session, const char *base,
                                         const char *path, struct text *out);
 
+// collector_find does the same for what may be missing: CH_ERR_NOT_FOUND, without a
+// word.
+CH_CHECKED enum ch_status collector_find(const struct session *session,
+                                         const char *base, const char *path,
+                                         struct text *out);
+
 // collector_report reads the report that an address names: its page, the API's address
 // of it, or a group's page, which stands for its newest report.
 CH_CHECKED enum ch_status collector_report(const struct session *session,

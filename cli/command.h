@@ -72,6 +72,7 @@ bool command_parse_pid(const char *text, pid_t *out);
 extern const struct command attach_command;
 extern const struct command cbf_decode_command;
 extern const struct command core_command;
+extern const struct command debug_command;
 extern const struct command describe_command;
 extern const struct command doctor_command;
 extern const struct command cbf_encode_command;

@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
     &core_command,
     &list_command,
     &show_command,
+    &debug_command,
     &groups_command,
     &upload_command,
     &export_command,

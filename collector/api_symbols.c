@@ -68,9 +68,9 @@ static void take_owner(void *context, const struct store_build *build)
                     strcmp(build->sender, who->named ? who->name : "") != 0);
 }
 
-// find_owner finds whose the file of a build is; what nobody owns is everybody's.
-static struct owner find_owner(struct http_request *request, enum symbol_kind kind,
-                               const char *id)
+// find_file_owner finds whose the file of a build is; what nobody owns is everybody's.
+static struct owner find_file_owner(struct http_request *request, enum symbol_kind kind,
+                                    const char *id)
 {
     struct owner owner = { .request = request, .shown = true };
     char key[SYMBOL_FOLDER_ID_SIZE + 16];
@@ -86,7 +86,7 @@ static void get_file(struct http_request *request, enum symbol_kind kind)
 {
     struct http_answer *answer = &request->answer;
     struct stat file;
-    int fd = find_owner(request, kind, request->id).shown
+    int fd = find_file_owner(request, kind, request->id).shown
                  ? symbol_folder_open(collector_of(request)->symbols, kind, request->id)
                  : -1;
     if (fd < 0 || fstat(fd, &file) != 0) {
@@ -162,7 +162,7 @@ void api_take_symbols(struct http_request *request, const void *bytes, size_t si
 // others do not learn that there is one.
 static bool keep_first(struct http_request *request, struct symbol_upload *upload)
 {
-    struct owner owner = find_owner(request, upload->kind, upload->build_id);
+    struct owner owner = find_file_owner(request, upload->kind, upload->build_id);
     if (!owner.other || !symbol_folder_has(collector_of(request)->symbols, upload->kind,
                                            upload->build_id))
         return false;
@@ -170,9 +170,10 @@ static bool keep_first(struct http_request *request, struct symbol_upload *uploa
     return true;
 }
 
-// note_owner keeps who sent the file first, and queues the reports that lack its names.
-static enum ch_status note_owner(struct http_request *request,
-                                 const struct symbol_upload *upload)
+// note_file_owner keeps who sent the file first, and queues the reports that lack its
+// names.
+static enum ch_status note_file_owner(struct http_request *request,
+                                      const struct symbol_upload *upload)
 {
     struct store *store = collector_of(request)->store;
     char error[STORE_ERROR_SIZE];
@@ -199,7 +200,7 @@ void api_put_symbols(struct http_request *request)
         return;
     }
     // The file is here; reports that lack its names are named in the background.
-    if (note_owner(request, upload) != CH_OK) {
+    if (note_file_owner(request, upload) != CH_OK) {
         http_fail(request, 503,
                   "the %s is here, but the reports of its build could not"
                   " be queued, send it again",

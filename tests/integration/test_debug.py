@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# What gdb shows of a report that `crashhook debug` opens: registers, stacks and symbols of a
+# program that really crashed, on its own machine and, by a collector's address, on one that
+# has neither the program nor its sources.
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "collector"))
+import running  # noqa: E402
+
+SOURCE = """#include <pthread.h>
+#include <unistd.h>
+struct basket { int count; struct basket *next; };
+static int started[2];
+__attribute__((noinline)) int count_all(struct basket *basket, int more)
+{
+    return basket->count + more; /* crashes here */
+}
+__attribute__((noinline)) int descend(int depth, struct basket *basket)
+{
+    int local = depth * 3;
+    return (depth == 0 ? count_all(basket, 7) : descend(depth - 1, basket)) + local;
+}
+static void *idle(void *unused)
+{
+    (void)write(started[1], "x", 1);
+    for (;;)
+        pause();
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    char byte;
+    struct basket *volatile none = 0;
+    if (pipe(started) != 0 || pthread_create(&thread, 0, idle, 0) != 0 ||
+        read(started[0], &byte, 1) != 1)
+        return 1;
+    return descend(3, none);
+}
+"""
+LINE = SOURCE.splitlines().index("    return basket->count + more; /* crashes here */") + 1
+
+
+def build(folder, *more):
+    path = os.path.join(folder, "basket.c")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    out = os.path.join(folder, "baskets")
+    subprocess.run(["cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-pthread", *more,
+                    "-o", out, path], check=True)
+    return out
+
+
+def frames(said):
+    return re.findall(r"^#(\d+) .*?(\w+) \(", said, re.M)
+
+
+class Debug(unittest.TestCase):
+    def setUp(self):
+        self.scene = self.enterContext(harness.Scene())
+        self.program = build(self.scene.folder)
+
+    def crash(self, **variables):
+        ended = self.scene.run([self.program], **variables)
+        self.assertEqual(ended.signal, 11)
+        return self.scene.reports()[-1]
+
+    def debug(self, *arguments, **variables):
+        """What gdb said; nothing may be left of it."""
+        folder = tempfile.mkdtemp(dir=self.scene.folder)
+        done = self.scene.command("debug", *arguments, TMPDIR=folder, **variables)
+        self.assertEqual(os.listdir(folder), [])
+        return done
+
+    def test_the_newest_report_has_its_registers_stacks_and_lines(self):
+        report = self.crash()
+        thread = harness.crashed_thread(report)
+        done = self.debug("--", "-batch", "-ex", "bt", "-ex", "info registers rip rsp",
+                          "-ex", "x/i $pc", "-ex", "thread 2", "-ex", "bt", "-ex",
+                          "p $_siginfo.si_signo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(report["crash"]["summary"][:40], done.stdout)
+        self.assertIn("the report has no memory", done.stdout)
+        self.assertRegex(done.stdout,
+                         rf"#0 .*count_all \(basket=0x0, more=7\) at .*basket.c:{LINE}")
+        crashed, other = done.stdout.split("[Switching to thread 2")
+        names = [name for _, name in frames(crashed)]
+        told = harness.names_of(thread)
+        self.assertEqual(names[-len(told):-1], told[:-1])
+        self.assertEqual(names.count("descend"), 4)
+        for name in ("rip", "rsp"):
+            self.assertRegex(crashed, rf"(?m)^{name} +{thread['registers'][name]} ")
+        self.assertRegex(crashed, r"=> 0x\w+ <count_all[^>]*>:\t\w+")
+        self.assertIn("idle (", other)
+        self.assertIn("$1 = 11", other)
+
+    def test_no_variable_of_a_caller_is_shown_from_memory_of_another_place(self):
+        self.crash(CRASHHOOK_MEMORY="yes")
+        done = self.debug("--", "-batch", "-ex", "x/gx $rsp", "-ex", "up", "-ex",
+                          "p local", "-ex", "p $rsp")
+        self.assertRegex(done.stdout, r"(?m)^0x\w+:\t0x\w+$")
+        self.assertNotRegex(done.stdout, r"(?m)^\$1 = \d+$")
+        self.assertNotIn("the report has no memory", done.stdout)
+
+    def test_a_program_that_was_built_anew_is_not_taken_for_the_one_that_crashed(self):
+        self.crash()
+        build(self.scene.folder, "-DANEW", "-O2", "-Wl,--build-id=sha1")
+        with open(self.program, "ab"):
+            pass
+        build_id = json.dumps(self.scene.reports()[-1]["images"][0]["build_id"])
+        done = self.debug("--", "-batch", "-ex", "bt")
+        self.assertIn("no file of", done.stdout)
+        self.assertIn(build_id.strip('"'), done.stdout)
+        self.assertNotIn("basket.c", done.stdout.split("#0")[1].splitlines()[0])
+
+    def test_an_address_of_a_collector_is_enough_on_a_machine_that_has_nothing(self):
+        report = self.crash()
+        with running.Collector(harness.COLLECTOR) as own:
+            self.assertEqual(own.post(json.dumps(report).encode())[0], 201)
+            sent = self.scene.command("symbols", "upload", "--sources", self.program,
+                                      CRASHHOOK_URL=own.url)
+            self.assertEqual(sent.returncode, 0, sent.stderr)
+            shutil.move(self.program, self.program + ".away")
+            os.remove(os.path.join(self.scene.folder, "basket.c"))
+            done = self.debug(f"{own.url}/reports/{report['id']}", "--", "-batch", "-ex",
+                              f"list {LINE},{LINE}", "-ex", "bt")
+        self.assertIn("basket->count + more; /* crashes here */", done.stdout, done.stderr)
+        self.assertIn(f"basket.c:{LINE}", done.stdout)
+        self.assertEqual([name for _, name in frames(done.stdout)].count("descend"), 4)
+
+    def test_names_in_a_report_reach_the_debugger_as_names(self):
+        report = self.crash()
+        mark = os.path.join(self.scene.folder, "mark")
+        evil = f'/x"\n shell touch {mark}\n python open("{mark}", "w")\n!touch {mark}'
+        report["images"][0]["path"] = evil
+        report["crash"]["summary"] = evil + "\x1b[31m"
+        path = os.path.join(self.scene.folder, "evil.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        done = self.debug(path, "--", "-batch", "-ex", "bt")
+        self.assertIn("no file of", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertFalse(os.path.exists(mark))
+
+    def test_what_cannot_be_debugged_is_said_in_one_line(self):
+        report = self.crash()
+        for thread in report["threads"]:
+            thread.pop("registers", None)
+        path = os.path.join(self.scene.folder, "without.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        for arguments, words in (((path,), "no registers"),
+                                 (("no-such-report",), "no-such-report")):
+            done = self.debug(*arguments, "--", "-batch")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(words, done.stderr)
+        done = self.debug("--", "-batch", PATH="/nonexistent")
+        self.assertIn("cannot start gdb", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
