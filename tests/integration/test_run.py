@@ -554,7 +554,8 @@ class Transparent(Case):
                 def type_in(text):
                     os.write(fd, text)
 
-                type_in(f"{shlex.quote(CRASHHOOK)} run --via {via} -- {sys.executable} {path}\n".encode())
+                run = shlex.join([CRASHHOOK, "run", "--via", via, "--", sys.executable, path])
+                type_in(run.encode() + b"\n")
                 expect(b"ready")
                 type_in(b"one\n")
                 expect(b"got one")
