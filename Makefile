@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages check-packages install clean \
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -81,11 +81,16 @@ bench: everything
 	packaging/install-packages packaging/more-packages.txt
 	bench/run $(BENCH)
 
-# Debian packages and a tarball, of what is committed, in build/packages.
+# Debian and RPM packages and tarballs, of what is committed, in build/packages.
 packages: deps
 	packaging/install-packages packaging/more-packages.txt
 	packaging/build-debian build/packages
 	packaging/build-tarball build/packages
+
+# The documents as pages, in build/site.
+site:
+	command -v pandoc >/dev/null || echo pandoc | packaging/install-packages /dev/stdin
+	packaging/build-site build/site
 
 # Installs them in a clean Debian 12 and uses them there.
 check-packages: packages

@@ -27,7 +27,7 @@ for whose in ("system", "user"):
             text, count = re.subn(r'^(ExecStart=")\S*/crashhook" ', rf'\1{crashhook}" ',
                                   text, flags=re.MULTILINE)
             assert count == name.endswith(".service"), text
-            assert "@" not in text, text
+            assert re.search("@[A-Z_]+@", text) is None, text
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
         done = subprocess.run(
@@ -63,6 +63,30 @@ for tool, name in (("systemd-sysusers", "crashhook-collector.sysusers"),
 with open(os.path.join(units, "system", "crashhook-collector.service"),
           encoding="utf-8") as file:
     assert "User=crashhook-collector\n" in file.read()
+
+# What the services are allowed, as systemd rates it: 10 is everything.
+for service, most in (("crashhook-upload.service", 3.0), ("crashhook-collector.service", 2.0)):
+    rated = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
+                            os.path.join(units, "system", service)], text=True, check=False,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    exposure = re.search(r"exposure level for \S+: ([\d.]+)", rated)
+    assert exposure is not None, rated
+    assert float(exposure.group(1)) < most, rated
+
+# The same services for OpenRC and runit.
+for script in ("openrc/crashhook-upload", "openrc/crashhook-collector",
+               "runit/crashhook-upload/run", "runit/crashhook-collector/run",
+               "alpine/APKBUILD"):
+    path = os.path.join(packaging, os.pardir, script)
+    subprocess.run(["sh", "-n", path], check=True)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for option in re.findall(r"(?<!\S)--(watch|spool|store|log)\b", text):
+        program = "crashhook" if option in ("watch", "spool") else "crashhook-collector"
+        command = [os.path.join(os.path.dirname(crashhook), program)]
+        shown = subprocess.run(command + (["upload"] if program == "crashhook" else []) +
+                               ["--help"], text=True, check=True, stdout=subprocess.PIPE).stdout
+        assert "--" + option in shown, (script, option)
 
 help_text = subprocess.run([crashhook, "upload", "--help"], check=True, text=True,
                            stdout=subprocess.PIPE).stdout

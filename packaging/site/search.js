@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds pages that hold every word, those with the words in their title first.
+const field = document.getElementById("search");
+const results = document.getElementById("results");
+
+function around(text, word) {
+  const at = text.toLowerCase().indexOf(word);
+  return at < 0 ? "" : text.slice(Math.max(0, at - 60), at + 100);
+}
+
+function show() {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  results.hidden = words.length === 0;
+  results.replaceChildren();
+  const found = window.searchIndex.filter((page) => {
+    const all = (page.title + " " + page.text).toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+  const titled = (page) => words.filter((word) => page.title.toLowerCase().includes(word)).length;
+  found.sort((a, b) => titled(b) - titled(a));
+  for (const page of words.length === 0 ? [] : found.slice(0, 12)) {
+    const line = document.createElement("p");
+    const link = document.createElement("a");
+    link.href = field.dataset.up + page.page;
+    link.textContent = page.title;
+    const near = document.createElement("small");
+    near.textContent = around(page.text, words[0]);
+    line.append(link, near);
+    results.append(line);
+  }
+  if (words.length !== 0 && found.length === 0) {
+    results.textContent = "No page has these words.";
+  }
+}
+
+field.addEventListener("input", show);
+field.form.addEventListener("submit", (event) => event.preventDefault());
+if (window.matchMedia("(max-width: 48rem)").matches) {
+  document.querySelector("nav details").open = false;
+}
