@@ -191,8 +191,12 @@ void free(void *bytes)
 static void *heap_move_large(struct heap_block *block, size_t size)
 {
     size_t total = block->room + sizeof(*block);
-    size_t wanted = size < SIZE_MAX / 2 / GROWTH ? size * GROWTH : SIZE_MAX / 2;
+    size_t wanted = size < SIZE_MAX / 2 / GROWTH ? size * GROWTH : size;
     struct heap_block *moved = mremap(block, total, wanted, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) {
+        wanted = size <= PTRDIFF_MAX ? size + sizeof(*block) : SIZE_MAX / 2;
+        moved = mremap(block, total, wanted, MREMAP_MAYMOVE);
+    }
     return moved != MAP_FAILED ? heap_begin_block(moved, wanted - sizeof(*moved))
                                : NULL;
 }

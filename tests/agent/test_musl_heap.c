@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -101,6 +102,29 @@ static void what_cannot_be_is_refused(void **state)
     free(NULL);
 }
 
+static void without_room_to_spare_blocks_are_as_large_as_asked_for(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        // 24 MB more than there is now: twice 8 MB fits, four times does not.
+        struct rlimit limit;
+        char *text = malloc(100000);
+        FILE *file = fopen("/proc/self/statm", "r");
+        unsigned long pages = 0;
+        if (text == NULL || file == NULL || fscanf(file, "%lu", &pages) != 1)
+            _exit(2);
+        limit.rlim_cur = limit.rlim_max = (rlim_t)pages * 4096 + (24 << 20);
+        (void)setrlimit(RLIMIT_AS, &limit);
+        void *block = malloc(8 << 20);
+        text = realloc(text, 8 << 20);
+        _exit(block != NULL && text != NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_block_whose_beginning_was_overwritten_ends_the_process(void **state)
 {
     (void)state;
@@ -128,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_block_that_grows_keeps_its_bytes),
         cmocka_unit_test(memory_that_was_used_before_is_cleared_by_calloc),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(without_room_to_spare_blocks_are_as_large_as_asked_for),
         cmocka_unit_test(a_block_whose_beginning_was_overwritten_ends_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
