@@ -18,7 +18,14 @@ static enum ch_status open_writer(struct store *store, const char *name,
                                    .statements = store_statements,
                                    .query_limit_ms = LONGEST_WRITE_MS };
     enum ch_status status = sql_open(&options, reason, &store->writer);
-    return status == CH_OK ? store_schema_open(store->writer, reason) : status;
+    if (status == CH_OK)
+        status = store_schema_open(store->writer, reason);
+    // A SQLite file is one collector's: what is claimed was claimed before it was
+    // killed.
+    if (status == CH_OK && store->writer->dialect == SQL_SQLITE)
+        status = sql_script(store->writer, "UPDATE jobs SET until = 0 WHERE until"
+                                           " < " STORE_NEVER);
+    return status;
 }
 
 static enum ch_status open_readers(struct store *store, const char *name,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small ELF file of either class and order: one note segment with a build ID, and
-// sections for it, for names, and for one of the test's own.
+// A small ELF file of either class and order: one note segment with a build ID and, if
+// wanted, a package note; sections for it, for names, and for one of the test's own.
 #pragma once
 #include <stdio.h>
+#include <string.h>
 
 #include "support/byte_builder.h"
 
@@ -15,6 +16,7 @@ struct elf_builder {
     uint32_t section_type;
     const void *bytes; // of the test's section
     size_t size;
+    const char *package; // the JSON of its package note; NULL: it has none
     struct byte_builder out;
 };
 
@@ -84,7 +86,8 @@ static inline void elf_builder_build(struct elf_builder *e)
     const size_t own_name = 14;
     snprintf(names + own_name, sizeof(names) - own_name, "%s", e->section);
     size_t note_at = e->is_64 ? 64 + 56 : 52 + 32;
-    size_t note_size = 20;
+    size_t package_size = e->package != NULL ? (strlen(e->package) + 4) / 4 * 4 : 0;
+    size_t note_size = 20 + (package_size != 0 ? 16 + package_size : 0);
     size_t names_at = note_at + note_size;
     size_t own_at = names_at + sizeof(names);
 
@@ -94,6 +97,15 @@ static inline void elf_builder_build(struct elf_builder *e)
     byte_builder_uint(&e->out, 4, 4);
     byte_builder_uint(&e->out, 3, 4); // NT_GNU_BUILD_ID
     byte_builder_bytes(&e->out, "GNU\0\1\2\3\4", 8);
+    if (package_size != 0) {
+        static const uint8_t padding[4];
+        byte_builder_uint(&e->out, 4, 4);
+        byte_builder_uint(&e->out, strlen(e->package) + 1, 4);
+        byte_builder_uint(&e->out, 0xcafe1a7e, 4); // of FDO: a package
+        byte_builder_bytes(&e->out, "FDO", 4);
+        byte_builder_bytes(&e->out, e->package, strlen(e->package));
+        byte_builder_bytes(&e->out, padding, package_size - strlen(e->package));
+    }
     byte_builder_bytes(&e->out, names, sizeof(names));
     byte_builder_bytes(&e->out, e->bytes, e->size);
     elf_builder_section(e, 0, 0, 0, 0);
