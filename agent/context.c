@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/context.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/raw_write.h"
@@ -287,9 +289,13 @@ static void write_context_attachments(struct json_writer *w,
 void context_write(struct json_writer *w, const struct capture *capture)
 {
     const struct context_page *page = capture->context;
+    char session[17];
     write_context_tags(w, capture, page);
     if (page == NULL)
         return;
+    (void)snprintf(session, sizeof(session), "%016" PRIx64, page->session);
+    if (page->session != 0)
+        raw_write_string(w, "session", session);
     write_context_breadcrumbs(w, capture, page);
     write_context_data(w, capture, page);
     write_context_attachments(w, capture, page);

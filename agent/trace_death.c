@@ -8,6 +8,7 @@
 // The kernel's timer interrupts the tracer's wait once a second, to look at the memory
 // of the program that was started.
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -83,9 +84,10 @@ bool trace_death_fill(struct trace *trace, pid_t process, struct trace_crash *ou
         death->life = (struct context_life){ 0 };
         death->asked_by[0] = 0;
     }
-    struct usage usage = trace->usage;
-    usage.pid = process;
-    uint64_t kills = usage_oom_kills(&usage);
+    struct usage usage;
+    usage_open(&usage, process); // it may have changed its cgroup
+    bool same = strcmp(usage.folder, trace->usage.folder) == 0;
+    uint64_t kills = same ? usage_oom_kills(&usage) : 0;
     death->oom_kills = kills > trace->oom_kills ? kills - trace->oom_kills : 0;
     // The kernel may be emptying it already.
     usage_sample(&usage, death->oom_kills != 0 ? usage_peak(&usage) : 0, &death->life);

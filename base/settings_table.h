@@ -103,6 +103,9 @@
     ROW("CRASHHOOK_THROWS", "throws", WORD, throws, \
         "no", "yes or no", "no yes", \
         "Keep the stacks that C++ exceptions are thrown with.") \
+    ROW("CRASHHOOK_STARTS", "starts", WORD, starts, \
+        "no", "yes or no", "no yes", \
+        "Count starts and clean ends for the collector, which tells how many crash.") \
     ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
         "", "k=v,k=v", "", \
         "Tags put in each report.") \

@@ -17,6 +17,7 @@
 #include "cli/delivery.h"
 #include "cli/progress.h"
 #include "cli/session_spool.h"
+#include "upload/starts.h"
 
 // said is what the user at the terminal sees. A target that stays down is one line,
 // however often it is tried.
@@ -62,6 +63,13 @@ static int run_upload_pass(struct delivery *delivery, struct queue_totals *total
     if (status != CH_OK)
         return command_fail("cannot work on spool '%s': %s",
                             delivery->session->spool_path, spool_why(status));
+    const struct queue *queue = &delivery->queue;
+    const struct starts_sending starts = { .spool = queue->spool,
+                                           .targets = queue->targets.targets,
+                                           .target_count = queue->targets.count,
+                                           .token = queue->token,
+                                           .timeout_ms = queue->timeout_ms };
+    (void)starts_send(&starts); // what could not be sent is sent the next time
     return COMMAND_DONE;
 }
 

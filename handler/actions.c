@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -65,14 +66,14 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
 static void map_process(void)
 {
     enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
-    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = getauxval(AT_PAGESZ);
     if (crash_process != NULL)
         return;
     void *page =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return;
-    if (madvise(page, bytes, WIPE_ON_FORK) == 0)
+    if (sys_madvise((uintptr_t)page, bytes, WIPE_ON_FORK) == 0)
         crash_process = page;
     else
         munmap(page, bytes);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ static struct context_page *current_context(void)
 
 struct context_page *context_map(void)
 {
-    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+    size_t guard = getauxval(AT_PAGESZ);
     size_t bytes = (sizeof(*page) + guard - 1) & ~(guard - 1);
     if (current_context() != NULL)
         return page;

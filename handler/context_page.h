@@ -80,6 +80,7 @@ struct context_page {
     uint32_t version;
     uint32_t size;        // of this struct
     uint64_t breadcrumbs; // written so far; the last CONTEXT_BREADCRUMBS are kept
+    uint64_t session;     // of a process whose start was counted; 0: it was not
     struct context_tag tags[CONTEXT_TAGS];
     struct context_datum data[CONTEXT_DATA];
     struct context_attachment attachments[CONTEXT_ATTACHMENTS];

@@ -216,6 +216,10 @@ bool crash_may_start(void);
 // longer than a crash may take, because a disk may hang. False: there is no record.
 bool crash_leave_record(enum record_reason reason);
 
+// crash_open_spool opens the spool as a place for files, and makes it where it is
+// missing; negative: it cannot, or it is not safe.
+int crash_open_spool(void);
+
 // crash_create_record writes a record, and returns its descriptor; negative: it cannot.
 int crash_create_record(enum record_reason reason);
 

@@ -109,6 +109,11 @@ static int open_record_place(int index)
     return open_folder(own, true);
 }
 
+int crash_open_spool(void)
+{
+    return open_record_place(0);
+}
+
 // create_record_in creates the record in folder and returns its descriptor; negative:
 // it cannot.
 static int create_record_in(int folder, enum record_reason reason)

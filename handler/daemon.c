@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "handler/crash.h"
+#include "handler/file_syscalls.h"
+#include "handler/machine.h"
 #include "handler/syscalls.h"
 
 // Above the numbers that programs expect to get or to be free.
@@ -13,10 +15,10 @@ enum { LEAST_DESCRIPTOR = 512 };
 
 static int move_up(int fd)
 {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
+    int moved = (int)machine_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
     if (moved < 0)
         return fd;
-    (void)close(fd);
+    sys_close(fd);
     return moved;
 }
 
@@ -25,9 +27,10 @@ static int move_up(int fd)
 static void forget_daemon(void)
 {
     struct stat now;
-    if (crash_state.daemon_pid > 0 && fstat(crash_state.daemon_socket, &now) == 0 &&
+    if (crash_state.daemon_pid > 0 &&
+        sys_status(crash_state.daemon_socket, &now) == 0 &&
         now.st_ino == crash_state.daemon_inode)
-        (void)close(crash_state.daemon_socket);
+        sys_close(crash_state.daemon_socket);
     crash_state.daemon_pid = 0;
 }
 
@@ -43,10 +46,10 @@ bool daemon_start(void)
     if (!started)
         return false;
     if (agent.pidfd >= 0)
-        (void)close(agent.pidfd);
+        sys_close(agent.pidfd);
     int fd = move_up(agent.channel);
-    if (fstat(fd, &now) != 0) {
-        (void)close(fd);
+    if (sys_status(fd, &now) != 0) {
+        sys_close(fd);
         return false;
     }
     crash_state.daemon_socket = fd;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "handler/crash.h"
+#include "handler/file_syscalls.h"
+#include "handler/syscalls.h"
 
 // The function table that each Go binary has, as of Go 1.18 (runtime/symtab.go,
 // pcHeader).
@@ -81,7 +83,7 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *argument)
 
 static bool go_read_at(int fd, void *to, size_t length, uint64_t offset)
 {
-    return pread(fd, to, length, (off_t)offset) == (ssize_t)length;
+    return sys_read_at(fd, to, length, offset) == (long)length;
 }
 
 // table_place is the table's vaddr according to the file's sections. 0: it has none.
@@ -134,12 +136,12 @@ void go_text_note(uintptr_t handler)
     if (known || dl_iterate_phdr(look_at_image, &image) == 0 || !image.is_go)
         return;
     int fd =
-        open(image.path != NULL && *image.path != 0 ? image.path : "/proc/self/exe",
-             O_RDONLY | O_CLOEXEC);
+        sys_open(image.path != NULL && *image.path != 0 ? image.path : "/proc/self/exe",
+                 O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     uint64_t place = table_place(fd);
-    close(fd);
+    sys_close(fd);
     if (place != 0)
         note_table(&image, place);
 }

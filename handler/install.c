@@ -24,6 +24,7 @@
 #include "handler/machine.h"
 #include "handler/plan.h"
 #include "handler/sanitizer_runtime.h"
+#include "handler/starts.h"
 #include "handler/syscalls.h"
 #include "handler/threads.h"
 #include "handler/variables.h"
@@ -190,6 +191,8 @@ static int install_handler(char *const *environment,
     put_in_force(plan);
     if (is_life_wanted(&settings))
         life_begin(context_map());
+    if (settings.starts == SETTING_YES)
+        starts_begin();
     if (settings.mode == MODE_DAEMON)
         (void)daemon_start(); // if that fails, a crash starts its own agent
     return 0;

@@ -13,6 +13,8 @@
 
 #include "handler/crash.h"
 #include "handler/file_syscalls.h"
+#include "handler/machine.h"
+#include "handler/starts.h"
 #include "handler/syscalls.h"
 
 static struct context_page *life_page;
@@ -51,7 +53,8 @@ static void leave_to_parent(void)
     if (own == MAP_FAILED)
         return;
     memcpy(own, life_page, sizeof(*life_page));
-    (void)mremap(own, life_bytes, life_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, life_page);
+    machine_call(SYS_mremap, (long)own, (long)life_bytes, (long)life_bytes,
+                 MREMAP_MAYMOVE | MREMAP_FIXED, (long)life_page);
 }
 
 void life_begin(struct context_page *context)
@@ -80,6 +83,7 @@ void life_begin(struct context_page *context)
 
 void life_end(void)
 {
+    starts_end();
     if (crash_state.ended != NULL && life_process == sys_getpid())
         *crash_state.ended = 1;
 }

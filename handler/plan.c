@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "handler/file_syscalls.h"
 #include "handler/watch.h"
 
 // A layout is the offsets of the parts within the mapping: a guard page, the children's
@@ -42,7 +43,7 @@ static size_t plan_bytes(const struct plan_wishes *wishes)
 
 static struct layout plan_layout_of(const struct plan_wishes *wishes)
 {
-    struct layout at = { .page = (size_t)sysconf(_SC_PAGESIZE) };
+    struct layout at = { .page = getauxval(AT_PAGESZ) };
     at.plan_bytes = round_up(plan_bytes(wishes), at.page);
     at.stacks = at.page;
     at.request = at.stacks + round_up(2 * CRASH_CHILD_STACK, at.page);
@@ -138,7 +139,7 @@ static struct crash_plan *fill_mapping(char *base, const struct layout *at,
     plan->mapping = base;
     plan->mapping_bytes = at->total;
     struct stat error;
-    if (fstat(STDERR_FILENO, &error) == 0) {
+    if (sys_status(STDERR_FILENO, &error) == 0) {
         plan->error_device = error.st_dev;
         plan->error_inode = error.st_ino;
     }

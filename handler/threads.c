@@ -44,7 +44,7 @@ static size_t frame_bytes(void)
 
 static size_t page_bytes(void)
 {
-    return (size_t)sysconf(_SC_PAGESIZE);
+    return getauxval(AT_PAGESZ);
 }
 
 static size_t stack_bytes(void)

@@ -13,6 +13,7 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/plan.h"
+#include "handler/syscalls.h"
 
 enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
 
@@ -33,11 +34,8 @@ void crashhook_watchdog_feed(void)
 // watchdog_rest waits one tick, with the lock held; true: the watchdog is to end.
 static bool watchdog_rest(void)
 {
-    struct timespec until = { 0, 0 };
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + tick_ms * UINT64_C(1000000);
-    until.tv_sec += (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
+    const struct timespec until =
+        sys_timespec(sys_clock_ns(CLOCK_MONOTONIC) + tick_ms * UINT64_C(1000000));
     while (!stopping && pthread_cond_timedwait(&ended, &lock, &until) != ETIMEDOUT)
         ;
     return stopping;
@@ -90,7 +88,7 @@ static void renew_after_fork(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     pid_t pid = __atomic_load_n(&owner, __ATOMIC_RELAXED);
-    if (pid == 0 || pid == getpid())
+    if (pid == 0 || pid == sys_getpid())
         return;
     lock = fresh;
     owner = 0;
@@ -104,12 +102,12 @@ int crashhook_watchdog_start(unsigned timeout_ms)
         return EINVAL;
     renew_after_fork();
     (void)pthread_mutex_lock(&lock);
-    int error = owner == getpid() ? EALREADY : 0;
+    int error = owner == sys_getpid() ? EALREADY : 0;
     if (error == 0) {
         tick_ms = timeout_ms / TICKS;
         stopping = false;
         error = make_thread();
-        owner = error == 0 ? getpid() : 0;
+        owner = error == 0 ? sys_getpid() : 0;
     }
     (void)pthread_mutex_unlock(&lock);
     return error;
@@ -119,7 +117,7 @@ void crashhook_watchdog_stop(void)
 {
     renew_after_fork();
     (void)pthread_mutex_lock(&lock);
-    bool runs = owner == getpid();
+    bool runs = owner == sys_getpid();
     pthread_t ending = thread;
     owner = 0;
     stopping = true;

@@ -218,6 +218,7 @@ enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                json_object_get(report, "process"), "executable");
     copy_value(entry.hostname, sizeof(entry.hostname), json_object_get(report, "host"),
                "hostname");
+    copy_value(entry.session, sizeof(entry.session), report, "session");
     copy_tags(json_object_get(report, "tags"), &entry);
     copy_held(json_object_get(report, "spool"), &entry);
     *out = entry;
@@ -257,15 +258,15 @@ static bool entry_marks_ok(const struct entry *entry)
 bool entry_is_sane(const struct entry *entry)
 {
 #define TEXT_OK(member) entry_text_ok(member, sizeof(member))
-    bool sane = TEXT_OK(entry->id) && report_id_ok(entry->id) &&
-                TEXT_OK(entry->group) && entry_is_group_id(entry->group) &&
-                TEXT_OK(entry->old_group) && TEXT_OK(entry->signal_name) &&
-                TEXT_OK(entry->kind) && TEXT_OK(entry->title) &&
-                TEXT_OK(entry->stack) && TEXT_OK(entry->summary) &&
-                TEXT_OK(entry->release) && TEXT_OK(entry->environment) &&
-                TEXT_OK(entry->executable) && TEXT_OK(entry->hostname) &&
-                entry->tag_count <= ENTRY_TAGS && entry->held_count <= ENTRY_HELD &&
-                entry->nameless_count <= ENTRY_BUILDS && entry_marks_ok(entry);
+    bool sane =
+        TEXT_OK(entry->id) && report_id_ok(entry->id) && TEXT_OK(entry->group) &&
+        entry_is_group_id(entry->group) && TEXT_OK(entry->old_group) &&
+        TEXT_OK(entry->signal_name) && TEXT_OK(entry->kind) && TEXT_OK(entry->title) &&
+        TEXT_OK(entry->stack) && TEXT_OK(entry->summary) && TEXT_OK(entry->release) &&
+        TEXT_OK(entry->environment) && TEXT_OK(entry->executable) &&
+        TEXT_OK(entry->hostname) && TEXT_OK(entry->session) &&
+        entry->tag_count <= ENTRY_TAGS && entry->held_count <= ENTRY_HELD &&
+        entry->nameless_count <= ENTRY_BUILDS && entry_marks_ok(entry);
     for (size_t i = 0; sane && i < entry->tag_count; i++)
         sane = TEXT_OK(entry->tags[i].key) && TEXT_OK(entry->tags[i].value);
     for (size_t i = 0; sane && i < entry->nameless_count; i++)

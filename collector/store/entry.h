@@ -53,6 +53,7 @@ struct entry {
     char environment[64];
     char executable[256];
     char hostname[128];
+    char session[20]; // of a process whose start was counted; empty: it was not
     struct entry_tag tags[ENTRY_TAGS];
     size_t tag_count;
     struct entry_held held[ENTRY_HELD];

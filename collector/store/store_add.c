@@ -291,6 +291,18 @@ static void queue_keys(struct sql *sql, const struct batch *batch, size_t count)
     }
 }
 
+// queue_session counts the session as one that crashed, once for all of its reports.
+static void queue_session(struct sql *sql, const struct entry *entry)
+{
+    enum { DAY_MS = 86400000 };
+    const struct sql_value session[] = {
+        sql_text(entry->project), sql_text(entry->session), sql_text(entry->release),
+        sql_text(entry->hostname), sql_number(entry->time_ms / DAY_MS)
+    };
+    if (entry->session[0] != 0)
+        sql_queue(sql, STORE_SESSION_ADD, session, 5, NULL, NULL);
+}
+
 static void write_parts(struct sql *sql, const struct planned *planned)
 {
     const struct store_upload *upload = planned->upload;
@@ -308,6 +320,7 @@ static void write_parts(struct sql *sql, const struct planned *planned)
                                     sql_number(entry->received_ms) };
         sql_queue(sql, STORE_ADD_HELD, held, 4, NULL, NULL);
     }
+    queue_session(sql, entry);
     store_queue_marks(sql, planned->number, entry);
     queue_names(sql, planned);
     struct sql_value body[] = { sql_number(planned->number),

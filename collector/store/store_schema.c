@@ -262,6 +262,18 @@ static const char postgres_people[] =
 static const char sweeping[] =
     "ALTER TABLE groups ADD COLUMN swept bigint NOT NULL DEFAULT 0;";
 
+// Counted starts: the sums, the ids of what was added to them, and the sessions that
+// crashed.
+static const char starts_layout[] =
+    "CREATE TABLE start_days(project text NOT NULL, release text NOT NULL,"
+    " hostname text NOT NULL, day bigint NOT NULL, begun bigint NOT NULL,"
+    " ended bigint NOT NULL, PRIMARY KEY(project, release, hostname, day));"
+    "CREATE TABLE start_batches(project text NOT NULL, id text NOT NULL,"
+    " day bigint NOT NULL, PRIMARY KEY(project, id));"
+    "CREATE TABLE sessions(project text NOT NULL, session text NOT NULL,"
+    " release text NOT NULL, hostname text NOT NULL, day bigint NOT NULL,"
+    " PRIMARY KEY(project, session));";
+
 #define TEXT_OF(number) #number
 #define DIGITS(number) TEXT_OF(number)
 
@@ -269,10 +281,10 @@ static const char sweeping[] =
 static const char *const steps[2][STORE_SCHEMA_VERSION] = {
     [SQL_SQLITE] = { sqlite_1, sqlite_2, held_back, sqlite_moves, sqlite_search,
                      sqlite_naming, decisions, sqlite_places, sqlite_alerts,
-                     sqlite_people, sweeping },
+                     sqlite_people, sweeping, starts_layout },
     [SQL_POSTGRES] = { NULL, postgres_1, held_back, postgres_moves, postgres_search,
                        postgres_naming, decisions, postgres_places, postgres_alerts,
-                       postgres_people, sweeping },
+                       postgres_people, sweeping, starts_layout },
 };
 
 // words is how a dialect keeps two programs from upgrading at the same time, and where

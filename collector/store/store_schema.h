@@ -20,6 +20,8 @@
 //   places     the names of places of builds, looked up once for all reports
 //   alerts     what happened that people are told of; alert_sends: who is still to be
 //   logins     sessions of browsers; audit: who did what
+//   start_days counted starts and clean ends; start_batches: what was added to them;
+//   sessions   counted sessions that crashed
 //   words      every distinct function, file, build and message of all facets, for
 //              searches
 //   reports    a row a report; tags, marks, bodies: what belongs to it
@@ -28,7 +30,7 @@
 #include "collector/store/store_facet.h"
 
 // STORE_SCHEMA_VERSION is this program's layout.
-#define STORE_SCHEMA_VERSION 11
+#define STORE_SCHEMA_VERSION 12
 
 // STORE_NEVER is a time that does not come.
 #define STORE_NEVER "9000000000000000"

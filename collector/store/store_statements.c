@@ -473,6 +473,22 @@ const struct sql_statement store_statements[STORE_STATEMENT_COUNT] = {
     [STORE_AUDIT_ADD] = { "INSERT INTO audit(time, who, project, what, detail)"
                           " VALUES(?1, ?2, ?3, ?4, ?5)",
                           NULL },
+    [STORE_SESSION_ADD] = { "INSERT INTO sessions(project, session, release, hostname,"
+                            " day) VALUES(?1, ?2, ?3, ?4, ?5)"
+                            " ON CONFLICT(project, session) DO NOTHING",
+                            NULL },
+    [STORE_SESSION_FORGET] = { "DELETE FROM sessions WHERE day < ?1", NULL },
+    [STORE_START_BATCH] = { "INSERT INTO start_batches(project, id, day)"
+                            " VALUES(?1, ?2, ?3) ON CONFLICT(project, id) DO NOTHING"
+                            " RETURNING day",
+                            NULL },
+    [STORE_START_DAY] = { "INSERT INTO start_days(project, release, hostname, day,"
+                          " begun, ended) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+                          " ON CONFLICT(project, release, hostname, day) DO UPDATE SET"
+                          " begun = start_days.begun + excluded.begun,"
+                          " ended = start_days.ended + excluded.ended",
+                          NULL },
+    [STORE_START_FORGET] = { "DELETE FROM start_batches WHERE day < ?1", NULL },
     [STORE_ALERT_ADD] = { "INSERT INTO alerts(id, once, kind, group_id, report, title,"
                           " detail, body, time) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
                           " ?9) ON CONFLICT(once) DO NOTHING",

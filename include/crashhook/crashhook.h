@@ -63,6 +63,7 @@ struct crashhook_options {
     const char *rate;
     const char *log;
     const char *kills;
+    const char *starts;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
@@ -70,7 +71,7 @@ struct crashhook_options {
 #define CRASHHOOK_DEFAULTS \
     { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-      NULL, NULL, NULL, NULL, NULL }
+      NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler or, if it is already installed, applies
@@ -141,6 +142,14 @@ typedef void crashhook_after_fn(const struct crashhook_crash *crash, void *argum
 // stack; without memory for it neither is set. It must not be called during a crash.
 CRASHHOOK_API void crashhook_set_callbacks(crashhook_before_fn *before,
                                            crashhook_after_fn *after, void *argument);
+
+// crashhook_session_begin counts this process as started, as CRASHHOOK_STARTS=yes does
+// for a program that does not call it; crashhook_session_end counts it as ended as it
+// wanted to, which exit does too. Each is a record of 16 bytes in a file in the spool,
+// from which the collector's share of crash-free sessions comes. Further calls do
+// nothing, and neither do a forked child's. 0, or ECANCELED as above.
+CRASHHOOK_API int crashhook_session_begin(void);
+CRASHHOOK_API void crashhook_session_end(void);
 
 // crashhook_report_now writes a report of the running program, which continues unharmed
 // once it is written. why becomes its last breadcrumb; NULL: none. 0, or an errno

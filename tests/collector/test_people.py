@@ -48,6 +48,8 @@ REQUESTS = (
     ("GET", "/api/v1/reports/REPORT", None, {"read"}),
     ("POST", "/api/v1/reports", "{}", {"send"}),
     ("POST", "/api/v1/groups/GROUP", "{}", {"triage"}),
+    ("GET", "/api/v1/starts", None, {"read"}),
+    ("POST", "/api/v1/starts", "{}", {"send"}),
     ("GET", "/api/v1/alerts", None, {"read"}),
     ("POST", "/api/v1/alerts/test/ab", "", {"admin"}),
     ("GET", "/access", None, {"read", "admin"}),

@@ -231,6 +231,7 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "RATE=9/2m",
         "LOG=/l",
         "KILLS=run",
+        "STARTS=no",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

@@ -68,6 +68,7 @@ static void with_every_option(void)
     options.rate = "9/2m";
     options.log = "/l";
     options.kills = "run";
+    options.starts = "no";
     if (crashhook_install(&options) == 0)
         null_write();
 }

@@ -44,6 +44,7 @@ EXTRA_EDGES = {
     ("handler", "base/settings_table.h"),  # where each variable stands in that table
     ("handler", "base/signals.h"),  # the names and sets of signals are constant data
     ("agent", "handler/request_page.h"),  # the page that handler and agent share
+    ("upload", "handler/starts.h"),  # starts, as the handler counts them on disk
     ("agent", "handler/context_page.h"),  # and what the program says of itself
     ("agent", "handler/watch_page.h"),  # and the table that it points to
     ("agent", "handler/place_note.h"),  # how it is found without them

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counted starts and clean ends of programs, by release, host and day, and the sessions
+// that crashed: those of reports, each once. What has neither an end nor a report is
+// unknown: it may live, or have been killed. Users: api_starts.c.
+#pragma once
+#include "collector/store/store.h"
+
+// store_start_batch is what one spool counted of a release on a day. An id counts once.
+struct store_start_batch {
+    const char *project; // empty: none
+    const char *id;
+    const char *release;
+    const char *host;
+    int64_t day; // since 1970
+    int64_t starts;
+    int64_t ends;
+};
+
+// store_start_row is the sum of a release on a host.
+struct store_start_row {
+    const char *release;
+    const char *host;
+    int64_t starts;
+    int64_t ends;
+    int64_t crashes;
+};
+
+typedef void store_start_fn(void *context, const struct store_start_row *row);
+
+// store_add_starts adds a batch; out_new is false if it was there already.
+CH_CHECKED enum ch_status store_add_starts(struct store *store,
+                                           const struct store_start_batch *batch,
+                                           bool *out_new, char error[STORE_ERROR_SIZE]);
+
+// store_starts_wanted is what is listed.
+struct store_starts_wanted {
+    const char *project; // empty: of all
+    const char *release; // empty: all
+    int64_t since_day;
+};
+
+// store_list_starts visits the sums, those with most starts first.
+CH_CHECKED enum ch_status store_list_starts(struct store *store,
+                                            const struct store_starts_wanted *wanted,
+                                            store_start_fn *visit, void *context);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handler/starts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/context.h"
+#include "handler/crash.h"
+#include "handler/file_syscalls.h"
+#include "handler/syscalls.h"
+
+enum { START_RELEASE = 110, START_NAME = 255, DAY_S = 86400 };
+
+static int32_t counted; // the process whose start was; 0: none
+
+static char *put_hex(char *to, uint64_t value, int digits)
+{
+    while (digits-- > 0)
+        *to++ = "0123456789abcdef"[value >> (4 * digits) & 15];
+    return to;
+}
+
+// put_start appends a record to the file of its day. A release whose name does not fit
+// is not counted.
+static void put_start(enum start_kind kind)
+{
+    static const char variable[] = "CRASHHOOK_RELEASE=";
+    char name[START_NAME] = START_PREFIX;
+    const char *release = "";
+    for (size_t i = 0; i < CRASH_KEPT_VARIABLES && crash_plan->kept[i] != NULL; i++) {
+        if (strncmp(crash_plan->kept[i], variable, sizeof(variable) - 1) == 0)
+            release = crash_plan->kept[i] + sizeof(variable) - 1;
+    }
+    if (strlen(release) > START_RELEASE)
+        return;
+    uint64_t now_s = sys_clock_ns(CLOCK_REALTIME) / 1000000000;
+    char *at = put_hex(name + sizeof(START_PREFIX) - 1, now_s / DAY_S, 8);
+    *at++ = '-';
+    while (*release != 0)
+        at = put_hex(at, (unsigned char)*release++, 2);
+    memcpy(at, START_SUFFIX, sizeof(START_SUFFIX));
+    const struct start_record record = { context_map()->session, (uint32_t)now_s,
+                                         kind };
+    int folder = crash_open_spool();
+    int fd = (int)machine_call4(SYS_openat, folder, (long)name,
+                                O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                                0600);
+    sys_write(fd, &record, sizeof(record));
+    sys_close(fd);
+    sys_close(folder);
+}
+
+void starts_begin(void)
+{
+    struct context_page *context = context_map();
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (counted != 0 || context == NULL || random == NULL)
+        return;
+    counted = sys_getpid();
+    memcpy(&context->session, random, sizeof(context->session));
+    put_start(START_BEGUN);
+}
+
+void starts_end(void)
+{
+    if (counted == 0 || counted != sys_getpid())
+        return;
+    put_start(START_ENDED);
+    counted = -1;
+}
+
+int crashhook_session_begin(void)
+{
+    if (crash_plan == NULL)
+        return ECANCELED;
+    starts_begin();
+    return 0;
+}
+
+void crashhook_session_end(void)
+{
+    starts_end();
+}

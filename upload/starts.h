@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The starts and clean ends that programs counted in the spool (handler/starts.h), on
+// their way to collectors.
+//
+// Under a lock, the file of a day and a release is renamed to a batch with an id, so
+// that programs begin another; a batch is sent until every collector took it. A
+// collector takes an id once, so that sending it again counts nothing twice. Batches
+// that could not be sent in 30 days are dropped. Users: cli (upload, finish).
+#pragma once
+#include "report/spool.h"
+#include "upload/target.h"
+
+struct starts_sending {
+    const struct spool *spool;
+    const struct target *targets; // those that are no collectors are left out
+    size_t target_count;
+    const char *token;
+    uint64_t timeout_ms;
+};
+
+// starts_send sends what was counted. It returns how many batches wait.
+size_t starts_send(const struct starts_sending *sending);
+
+// starts_read_name reads the day and the release of a file's or a batch's name; false:
+// it is neither. out_release is empty where programs have no release.
+bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
+                      size_t size);
