@@ -96,6 +96,8 @@ CASES = [
     ("ways", "docs/architecture.md", "```\nagent/ → agent/live/\n```\n",
      "agent/ does not include agent/live/"),
     ("format", "base/a.c", "int  x ;\n", "clang-format"),
+    ("top_level", "run.log", "ended\n", "run.log: is no file of the top level"),
+    ("top_level", "scratch/a", "\n", "scratch/: is not in README"),
     ("tidy", "base/a.c", "#include <string.h>\n#include <stdlib.h>\n"
      "int f(const char *a);\nint f(const char *a)\n{\n    char *b = malloc(1);\n"
      "    return b[0] + a[0];\n}\n", "clang-analyzer|cert-|bugprone-"),
