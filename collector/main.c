@@ -84,6 +84,12 @@ static bool read_retention(const struct options *options, struct store_retention
     return true;
 }
 
+static bool is_web_template(const char *text)
+{
+    return text == NULL || strncmp(text, "https://", 8) == 0 ||
+           strncmp(text, "http://", 7) == 0;
+}
+
 // read_collector_limits fills the collector from options and returns NULL, or a
 // sentence that says which option is wrong.
 static const char *read_collector_limits(const struct options *options,
@@ -98,6 +104,11 @@ static const char *read_collector_limits(const struct options *options,
         return "--rate is not such as 600/1m";
     if (rate_init("30/1m", &collector->sign_ins) != CH_OK)
         return "out of memory";
+    if (!is_web_template(options->source_url) || !is_web_template(options->issue_url))
+        return "--source-url or --issue-url does not begin with http:// or https://";
+    collector->templates = (struct page_templates){ .source = options->source_url,
+                                                    .root = options->source_root,
+                                                    .issue = options->issue_url };
     collector->log_requests = options->log != NULL;
     const char *workers = options->workers != NULL ? options->workers : "2";
     char *end = NULL;

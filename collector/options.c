@@ -41,6 +41,12 @@ static const struct row {
       "a mail server, and addresses that are told of crashes" },
     { "--public-url", "URL", NULL, offsetof(struct options, public_url),
       "where people reach these pages, for links in what is sent to them" },
+    { "--source-url", "TEMPLATE", NULL, offsetof(struct options, source_url),
+      "where a line of the program's sources is: {file} {line} {release} {build}" },
+    { "--source-root", "DIR", NULL, offsetof(struct options, source_root),
+      "the folder that the sources were built in; {file} is below it" },
+    { "--issue-url", "TEMPLATE", NULL, offsetof(struct options, issue_url),
+      "where an issue is begun: {title} {text} {url} {group}" },
     { "--log", "requests", NULL, offsetof(struct options, log),
       "a line of JSON on stderr for every request" },
 };

@@ -21,6 +21,9 @@ struct options {
     const char *webhook_file;   // receivers of alerts; NULL: none
     const char *mail_file;      // the same by mail; NULL: none
     const char *public_url;     // where people reach the pages; NULL: not known
+    const char *source_url;     // of a line of the program's sources; NULL: none
+    const char *source_root;    // folder that they were built in; NULL: any
+    const char *issue_url;      // of a new issue; NULL: none
     const char *log;            // NULL: only failures
 };
 

@@ -7,6 +7,7 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_links.h"
 #include "report/readable_name.h"
 #include "report/report.h"
 
@@ -14,7 +15,8 @@ enum {
     FRAMES_SHOWN = 300,
     ARGUMENTS_SHOWN = 24,
     NAMES_IN_A_FOLD = 4,
-    REPEATS_FOLDED = 3
+    REPEATS_FOLDED = 3,
+    PERIODS = 12, // most calls in one round of a recursion
 };
 
 // endings explains why an unwind ended before the end of the stack.
@@ -79,9 +81,10 @@ static void write_trust(struct text *out, const json_t *frame)
     }
 }
 
-static void write_frame_place(struct text *out, const json_t *report,
-                              const json_t *frame)
+static void write_frame_place(const struct frame_list *list, const json_t *frame)
 {
+    struct text *out = list->out;
+    const json_t *report = list->report;
     const char *file = report_string(frame, "file");
     long long line = report_integer(frame, "line", 0);
     long long column = report_integer(frame, "column", 0);
@@ -96,6 +99,8 @@ static void write_frame_place(struct text *out, const json_t *report,
         if (line > 0 && column > 0)
             html_write(out, "<i>:%lld</i>", column);
         html_write(out, "</a></span>");
+        if (list->sources != NULL)
+            page_link_source(out, &list->sources->templates, report, frame);
     }
     if (image != NULL && report_string(frame, "function") != NULL)
         html_write(out, "<span class=\"image\">%.*s<i>+%.*s</i></span>", PAGE_SHORT,
@@ -142,29 +147,60 @@ static const char *reason_of_no_value(const json_t *argument)
     return reason;
 }
 
+// write_unknown names the variables without a value in one quiet place, and says why
+// there is none to who asks.
+static void write_unknown(struct text *out, const json_t *variables, size_t shown)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < shown; i++) {
+        const json_t *variable = json_array_get(variables, i);
+        if (json_object_get(variable, "value") != NULL)
+            continue;
+        if (named++ == 0)
+            html_write(out, "<li class=\"unknown\"><details><summary>");
+        else
+            html_write(out, ", ");
+        html_write(out, "%.*s", PAGE_SHORT, report_string(variable, "name"));
+    }
+    if (named == 0)
+        return;
+    html_write(out, " = ?</summary>");
+    named = 0;
+    for (size_t i = 0; i < shown; i++) {
+        const json_t *variable = json_array_get(variables, i);
+        if (json_object_get(variable, "value") == NULL)
+            html_write(out, "%s%.*s: %.*s", named++ == 0 ? "" : "; ", PAGE_SHORT,
+                       report_string(variable, "name"), PAGE_SHORT,
+                       reason_of_no_value(variable));
+    }
+    html_write(out, "</details></li>");
+}
+
 // write_frame_variables writes the arguments or the local variables of a frame.
 static void write_frame_variables(struct text *out, const json_t *frame,
                                   const char *list)
 {
     const json_t *arguments = json_object_get(frame, list);
-    if (json_array_size(arguments) == 0)
+    size_t count = json_array_size(arguments);
+    size_t shown = count < ARGUMENTS_SHOWN ? count : ARGUMENTS_SHOWN;
+    if (count == 0)
         return;
     html_write(out, "<ul class=\"arguments %.*s\">", PAGE_SHORT, list);
-    for (size_t i = 0; i < json_array_size(arguments) && i < ARGUMENTS_SHOWN; i++) {
+    for (size_t i = 0; i < shown; i++) {
         const json_t *argument = json_array_get(arguments, i);
         const char *confidence = report_string(argument, "confidence");
         const json_t *value = json_object_get(argument, "value");
+        if (value == NULL)
+            continue;
         html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = ", PAGE_SHORT,
                    report_string(argument, "type"), PAGE_SHORT,
                    report_string(argument, "name"));
-        if (value != NULL)
-            write_frame_value(out, value);
-        else
-            html_write(out, "<i>%.*s</i>", PAGE_SHORT, reason_of_no_value(argument));
-        if (value != NULL && confidence != NULL && strcmp(confidence, "exact") != 0)
+        write_frame_value(out, value);
+        if (confidence != NULL && strcmp(confidence, "exact") != 0)
             html_write(out, " <i>%.*s</i>", 16, confidence);
         html_write(out, "</li>");
     }
+    write_unknown(out, arguments, shown);
     html_write(out, "</ul>");
 }
 
@@ -286,7 +322,7 @@ static void write_frame_row(const struct frame_list *list, size_t index,
         html_write(out, "<span class=\"mark\" title=\"The function below called another"
                         " one, which is gone\">tail call</span>");
     html_write(out, "</div>");
-    write_frame_place(out, list->report, frame);
+    write_frame_place(list, frame);
     write_frame_variables(out, frame, "arguments");
     write_frame_variables(out, frame, "locals");
     if (look != FRAME_REPEATED)
@@ -341,46 +377,63 @@ static bool frames_have_same(const json_t *one, const json_t *other, const char 
     return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
-// is_same_call says whether two frames are one call that repeats. The calls inlined
-// into each other at one address share it, and are told apart by their functions and
-// lines.
+// is_same_call says whether two frames are calls of one function, wherever in it they
+// are; without a name, of one place.
 static bool is_same_call(const json_t *one, const json_t *other)
 {
-    return report_string(one, "address") != NULL &&
-           frames_have_same(one, other, "address") &&
+    return report_frame_is_code(one) && report_frame_is_code(other) &&
+           report_string(one, "address") != NULL &&
            frames_have_same(one, other, "function") &&
-           frames_have_same(one, other, "file") &&
-           report_integer(one, "line", 0) == report_integer(other, "line", 0) &&
-           report_flag(one, "inline") == report_flag(other, "inline");
+           report_integer(one, "image", -1) == report_integer(other, "image", -1) &&
+           report_flag(one, "inline") == report_flag(other, "inline") &&
+           (report_string(one, "function") != NULL ||
+            frames_have_same(one, other, "address"));
 }
 
-// repeat_end is the index after the run of frames that repeat the one at start.
-static size_t repeat_end(const json_t *frames, size_t start)
+// recursion is a run of calls that repeats itself.
+struct recursion {
+    size_t period; // calls in one round; 0: there is none
+    size_t folded; // frames of the rounds after the first
+};
+
+// find_recursion looks for a run from start on, of as few calls in a round as possible.
+static struct recursion find_recursion(const json_t *frames, size_t start, size_t end)
 {
-    const json_t *first = json_array_get(frames, start);
-    size_t i = start;
-    while (i < json_array_size(frames) &&
-           is_same_call(first, json_array_get(frames, i)))
-        i++;
-    return i > start ? i : start + 1;
+    for (size_t period = 1; period <= PERIODS; period++) {
+        size_t same = 0;
+        size_t least = period == 1 ? REPEATS_FOLDED : REPEATS_FOLDED * period - period;
+        while (start + same + period < end &&
+               is_same_call(json_array_get(frames, start + same),
+                            json_array_get(frames, start + same + period)))
+            same++;
+        if (same >= least)
+            return (struct recursion){ .period = period,
+                                       .folded = same - same % period };
+    }
+    return (struct recursion){ 0 };
 }
 
-// write_repeat writes a frame once and folds its repetitions when there are enough of
-// them; it returns the index after the frames that it wrote.
+// write_repeat writes a frame, or a round of a recursion, whose other rounds it folds;
+// it returns the index after the frames that it wrote.
 static size_t write_repeat(const struct frame_list *list, size_t start, size_t shown,
                            bool fault)
 {
     struct text *out = list->out;
-    size_t end = repeat_end(list->frames, start);
-    end = end < shown ? end : shown;
-    write_frame_row(list, start, fault ? FRAME_FAULT : FRAME_OPEN);
-    if (end < start + 1 + REPEATS_FOLDED)
-        return start + 1;
-    html_write(out,
-               "<li class=\"fold\"><details><summary><span>the same call %zu times"
-               " more</span></summary><ol class=\"frames\">\n",
-               end - start - 1);
-    for (size_t i = start + 1; i < end; i++)
+    const struct recursion recursion = find_recursion(list->frames, start, shown);
+    size_t round = recursion.period != 0 ? recursion.period : 1;
+    size_t end = start + round + recursion.folded;
+    for (size_t i = start; i < start + round; i++)
+        write_frame_row(list, i, fault && i == start ? FRAME_FAULT : FRAME_OPEN);
+    if (recursion.folded == 0)
+        return end;
+    html_write(out, "<li class=\"fold\"><details><summary><span>the same ");
+    if (round == 1)
+        html_write(out, "call");
+    else
+        html_write(out, "%zu calls", round);
+    html_write(out, " %zu times more</span></summary><ol class=\"frames\">\n",
+               recursion.folded / round);
+    for (size_t i = start + round; i < end; i++)
         write_frame_row(list, i, FRAME_REPEATED);
     html_write(out, "</ol></details></li>\n");
     return end;

@@ -7,6 +7,7 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
 #include "collector/store/moment.h"
 #include "report/readable_name.h"
@@ -169,8 +170,36 @@ static void write_spool(struct text *out, const json_t *report, const char *grou
     }
 }
 
+// write_links writes where the report is in other forms, and how to look around in it.
+static void write_links(struct text *out, const struct viewed_report *viewed,
+                        const char *id, const char *address)
+{
+    const char *summary =
+        report_string(json_object_get(viewed->opened.json, "crash"), "summary");
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    text_appendf(&url, "%s/reports/%s", address, id);
+    html_write(out,
+               "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""
+               " accesskey=\"t\" download=\"%s.txt\" title=\"To paste elsewhere; access"
+               " key t\">Text</a>"
+               "<a href=\"/api/v1/reports/%s\" accesskey=\"j\" download=\"%s.json\""
+               " title=\"Access key j\">JSON</a>"
+               "<a href=\"/api/v1/reports/%s?form=sent\" download=\"%s.json\">JSON as"
+               " sent</a>",
+               id, id, id, id, id, id);
+    page_link_issue(out, &viewed->templates, viewed->title,
+                    summary != NULL ? summary : "", text_ok(&url) ? url.bytes : "",
+                    viewed->group);
+    html_write(
+        out,
+        "</p><details class=\"inner\"><summary>Debug here</summary><pre"
+        " class=\"command\">crashhook debug %s</pre><p class=\"cut\">opens it in gdb"
+        " with its registers, stacks, debug files and sources.</p></details>",
+        text_ok(&url) ? url.bytes : "");
+}
+
 static void write_hero(struct text *out, const struct viewed_report *viewed,
-                       const char *id)
+                       const char *id, const char *address)
 {
     const json_t *report = viewed->opened.json;
     const json_t *crash = json_object_get(report, "crash");
@@ -190,13 +219,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     if (then.size != 0)
         html_write(out, "<p>%s.</p>", then.bytes);
     write_report_facts(out, report);
-    html_write(out,
-               "<p class=\"links\"><a href=\"/api/v1/reports/%s?form=text\""
-               " accesskey=\"t\" title=\"To paste elsewhere; access key t\">Text</a>"
-               "<a href=\"/api/v1/reports/%s\" accesskey=\"j\""
-               " title=\"Access key j\">JSON</a>"
-               "<a href=\"/api/v1/reports/%s?form=sent\">JSON as sent</a></p>",
-               id, id, id);
+    write_links(out, viewed, id, address);
     if (viewed->names == STORE_NAMES_PENDING)
         html_write(out, "<p class=\"cut\">Names are pending: debug files of this report"
                         " are here and are being read. Load the page again.</p>");
@@ -400,7 +423,7 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
 {
     const json_t *report = viewed->opened.json;
     page_begin(out, viewed->title, "Report");
-    write_hero(out, viewed, id);
+    write_hero(out, viewed, id, address);
     page_threads_write_crashed(out, viewed, address);
     write_throw_section(out, report);
     write_wait_list(out, report);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "collector/server/build_sources.h"
+#include "collector/server/collector.h"
 
 enum { PAGE_SOURCE_BUILDS = 16 };
 
@@ -22,7 +23,8 @@ struct page_source_build {
 };
 
 struct page_sources {
-    const char *folder; // NULL: there are none
+    struct page_templates templates; // of addresses elsewhere; all NULL: none
+    const char *folder;              // NULL: there are none
     const json_t *report;
     struct page_source_build builds[PAGE_SOURCE_BUILDS];
     size_t count;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report as plain text, short enough to be pasted into an issue or a chat.
+// A report as plain text, for an issue or a chat: the crash and its thread come first,
+// then registers and the other threads.
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/pages/page.h"
@@ -9,7 +11,7 @@
 #include "report/report.h"
 #include "report/report_own.h"
 
-enum { FRAMES_WRITTEN = 200 };
+enum { FRAMES_WRITTEN = 200, VALUES_WRITTEN = 24, THREADS_WRITTEN = 100 };
 
 // append_plain appends a value on one line, without control characters, which a
 // terminal would obey.
@@ -66,6 +68,27 @@ static void write_text_source(struct text *out, struct page_sources *sources,
     text_deinit(&line);
 }
 
+// write_text_variables writes the values of a frame, as far as there are any.
+static void write_text_variables(struct text *out, const json_t *frame,
+                                 const char *list)
+{
+    const json_t *variables = json_object_get(frame, list);
+    for (size_t i = 0; i < json_array_size(variables) && i < VALUES_WRITTEN; i++) {
+        const json_t *variable = json_array_get(variables, i);
+        const json_t *value = json_object_get(variable, "value");
+        if (value == NULL)
+            continue;
+        char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        text_append_string(out, "       ");
+        append_plain(out, report_string(variable, "name"), PAGE_SHORT);
+        text_append_string(out, " = ");
+        append_plain(out, json_is_string(value) ? json_string_value(value) : dumped,
+                     PAGE_SHORT);
+        text_append_string(out, "\n");
+        free(dumped);
+    }
+}
+
 static void write_text_frame(struct text *out, const json_t *report,
                              const json_t *frame, size_t number)
 {
@@ -82,6 +105,52 @@ static void write_text_frame(struct text *out, const json_t *report,
         text_appendf(out, ":%lld", (long long)report_integer(frame, "line", 0));
     }
     text_append_string(out, report_flag(frame, "inline") ? " (inline)\n" : "\n");
+    write_text_variables(out, frame, "arguments");
+    write_text_variables(out, frame, "locals");
+}
+
+static void write_text_registers(struct text *out, const json_t *thread)
+{
+    const char *name;
+    json_t *value;
+    size_t written = 0;
+    json_t *registers = json_object_get(thread, "registers");
+    if (json_object_size(registers) != 0)
+        text_append_string(out, "\nregisters\n");
+    json_object_foreach(registers, name, value)
+    {
+        text_append_string(out, written % 4 == 0 ? "    " : "  ");
+        append_plain(out, name, 16);
+        text_append_string(out, "=");
+        append_plain(out, json_string_value(value), 24);
+        if (++written % 4 == 0)
+            text_append_string(out, "\n");
+    }
+    if (written % 4 != 0)
+        text_append_string(out, "\n");
+}
+
+// write_other_threads writes the threads that did not crash, without their values.
+static void write_other_threads(struct text *out, const json_t *report,
+                                const json_t *crashed)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    size_t written = 0;
+    for (size_t i = 0; i < json_array_size(threads) && !page_is_full(out); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        const json_t *frames = report_frames(thread);
+        if (thread == crashed || written++ == THREADS_WRITTEN)
+            continue;
+        text_appendf(out, "\nthread %lld ",
+                     (long long)report_integer(thread, "tid", 0));
+        append_plain(out, report_string(thread, "name"), PAGE_SHORT);
+        text_append_string(out, "\n");
+        for (size_t k = 0; k < json_array_size(frames) && k < FRAMES_WRITTEN; k++)
+            write_text_frame(out, report, json_array_get(frames, k), k);
+    }
+    if (written > THREADS_WRITTEN)
+        text_appendf(out, "\n... %zu more threads are in the JSON\n",
+                     written - THREADS_WRITTEN);
 }
 
 void page_text_write(struct text *out, const struct viewed_report *viewed,
@@ -127,4 +196,6 @@ void page_text_write(struct text *out, const struct viewed_report *viewed,
     }
     if (count > FRAMES_WRITTEN)
         text_appendf(out, "     ... %zu more\n", count - FRAMES_WRITTEN);
+    write_text_registers(out, thread);
+    write_other_threads(out, report, thread);
 }

@@ -23,6 +23,13 @@ enum {
     COLLECTOR_LARGE = 1 << 20, // decoded bytes from which reports open one at a time
 };
 
+// page_templates are addresses elsewhere, with holes for what a report has; NULL: none.
+struct page_templates {
+    const char *source; // of a line of the program's sources
+    const char *root;   // folder that the sources were built in; NULL: any
+    const char *issue;  // of a new issue
+};
+
 struct collector {
     struct store *store;
     struct ingest *ingest;
@@ -32,6 +39,7 @@ struct collector {
     struct access *access;
     struct rate sign_ins;              // limit of attempts per address
     const struct receivers *receivers; // of alerts
+    struct page_templates templates;
     bool log_requests;
     unsigned workers;      // processes that name reports at the same time
     pthread_mutex_t large; // held while a large report is open

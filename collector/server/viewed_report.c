@@ -134,7 +134,8 @@ bool viewed_report_open(struct http_request *request, const char *id,
                         struct viewed_report *out)
 {
     struct collector *collector = collector_of(request);
-    *out = (struct viewed_report){ .symbols = collector->symbols };
+    *out = (struct viewed_report){ .symbols = collector->symbols,
+                                   .templates = collector->templates };
     CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
     if (!find_viewed(request, id, &copied))
         return false;
@@ -164,7 +165,8 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
     struct collector *collector = collector_of(request);
     struct store_filter filter = { .group = group, .limit = 1 };
     char next[STORE_CURSOR_SIZE];
-    *out = (struct viewed_report){ .symbols = collector->symbols };
+    *out = (struct viewed_report){ .symbols = collector->symbols,
+                                   .templates = collector->templates };
     CH_CLEANUP(copied_deinit) struct copied copied = { .report = out };
     out_id[0] = 0;
     if (store_list_reports(collector->store, &filter, take_report_id, out_id, next) !=

@@ -20,6 +20,7 @@ struct viewed_report {
     bool renamed; // it got names here
     enum store_names names;
     const char *symbols; // the folder of debug files and sources; NULL: none
+    struct page_templates templates;
 };
 
 // viewed_report_open finds report id. If it cannot, it answers request with the reason

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages/page_sections.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +62,57 @@ static void a_call_that_repeats_is_folded(void **state)
     assert_true(folds);
 }
 
+// The calls of a round have addresses of their own, as those of mutual recursion do.
+static void a_round_of_several_calls_that_repeats_is_folded(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "parse_value", "parse_list", "parse_item" };
+    json_t *thread = thread_of(names, 3, 30);
+    json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
+    for (size_t i = 0; i < 30; i++) {
+        char address[24];
+        (void)snprintf(address, sizeof(address), "0x%zx", 0x401000 + 16 * i);
+        (void)json_object_set_new(json_array_get(frames, i), "address",
+                                  json_string(address));
+    }
+    char *page = page_of(thread);
+    bool folds = strstr(page, "the same 3 calls 9 times more") != NULL;
+    const char *fold = strstr(page, "<details>");
+    size_t before = 0;
+    for (const char *at = strstr(page, "parse_"); at != NULL && at < fold;
+         at = strstr(at + 1, ">parse_"))
+        before++;
+    free(page);
+    assert_true(folds);
+    assert_int_equal(before, 4); // the first match is in a link
+}
+
+static void variables_without_a_value_are_one_quiet_sign_with_its_reasons(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "add" };
+    json_t *thread = thread_of(names, 1, 1);
+    json_t *frames = json_object_get(json_object_get(thread, "backtrace"), "frames");
+    json_t *arguments = json_pack("[{s:s,s:s},{s:s,s:s},{s:s,s:s}]", "name", "one",
+                                  "value", "7", "name", "two", "reason", "clobbered",
+                                  "name", "three", "reason", "optimized-out");
+    (void)json_object_set_new(json_array_get(frames, 0), "arguments", arguments);
+    char *page = page_of(thread);
+    bool quiet = strstr(page, "<summary>two, three = ?</summary>") != NULL;
+    bool why = strstr(page, "two: its register was overwritten; three: the compiler"
+                            " left it out") != NULL;
+    bool known = strstr(page, "<span>one</span> = 7") != NULL;
+    free(page);
+    assert_true(quiet && why && known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_inlined_into_each_other_are_all_shown),
         cmocka_unit_test(a_call_that_repeats_is_folded),
+        cmocka_unit_test(a_round_of_several_calls_that_repeats_is_folded),
+        cmocka_unit_test(variables_without_a_value_are_one_quiet_sign_with_its_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

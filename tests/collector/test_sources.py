@@ -56,6 +56,52 @@ def lines_of(page):
             [html.unescape(b) for _, b in shown if b])
 
 
+class Elsewhere(unittest.TestCase):
+    def test_frames_lead_to_the_host_of_sources_and_reports_to_a_tracker(self):
+        extra = ["--source-url", "https://git.example.org/{release}/{file}#L{line}",
+                 "--issue-url", "https://git.example.org/new?t={title}&b={text}&g={group}"]
+        with Collector(BINARY, extra=extra) as own:
+            report = sample_reports.null_write(1, release="2.14.1 & \"more\"")
+            frames = report["threads"][0]["backtrace"]["frames"]
+            frames[1]["file"] = "../../etc/passwd"
+            frames[2]["file"] = "javascript:alert(1)//a b.cpp"
+            group = own.post(report)[1]["group"]
+            page = own.request("GET", "/reports/" + report["id"])[2].decode()
+            links = [html.unescape(link) for link in
+                     re.findall(r'class="host" rel="noreferrer" href="([^"]+)"', page)]
+            self.assertIn("https://git.example.org/2.14.1+%26+%22more%22/src/entry.h#L57",
+                          links)
+            self.assertIn("https://git.example.org/2.14.1+%26+%22more%22/"
+                          "javascript:alert%281%29//a+b.cpp#L301", links)
+            self.assertTrue(all("passwd" not in link for link in links), links)
+            self.assertTrue(all("thread.h" not in link for link in links), links)
+            issue = html.unescape(re.search(r'href="([^"]+)">New issue<', page).group(1))
+            self.assertTrue(issue.startswith("https://git.example.org/new?t="), issue)
+            self.assertTrue(issue.endswith("&g=" + group), issue)
+            self.assertIn(f"crashhook debug {own.url}/reports/{report['id']}", page)
+            self.assertIn(f'download="{report["id"]}.json"', page)
+        own = Collector(BINARY, extra=["--source-url", "javascript:x{file}"])
+        with self.assertRaisesRegex(RuntimeError, "--source-url or --issue-url"):
+            with own:
+                pass
+        with Collector(BINARY) as own:
+            own.post(report)
+            page = own.request("GET", "/reports/" + report["id"])[2].decode()
+            self.assertNotIn('class="host"', page)
+            self.assertNotIn("New issue", page)
+
+    def test_the_text_of_a_report_is_whole(self):
+        with Collector(BINARY) as own:
+            report = sample_reports.null_write(1)
+            own.post(report)
+            text = own.request("GET", f"/api/v1/reports/{report['id']}?form=text"
+                               )[2].decode()
+            for words in ("this = 0x55d2c5e120a0", "rax=0x0", "\nthread 41208 ingest-0\n",
+                          "queue_take(ledger::queue&)"):
+                self.assertIn(words, text)
+            self.assertNotIn("amount =", text)
+
+
 class Sources(unittest.TestCase):
     def setUp(self):
         self.collector = self.enterContext(Collector(BINARY))
