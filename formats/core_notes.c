@@ -133,7 +133,7 @@ static enum ch_status notes_read_signal(struct cursor *c, struct core_note *out)
     signal.system_call = cursor_u32(c);
     if (!cursor_ok(c))
         return CH_ERR_MALFORMED;
-    cursor_skip(c, 4 + 8); // the bounds that other codes have
+    cursor_skip(c, 4); // up to where other codes have the bounds of an object
     signal.protection_key = cursor_u32(c);
     signal.sender_pid = cursor_u32(&sender);
     signal.sender_uid = cursor_u32(&sender);

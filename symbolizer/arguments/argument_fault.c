@@ -89,12 +89,11 @@ static bool fault_name_offset(struct fault *f, const struct instruction_memory *
     struct argument_named *named = &f->named;
     if (memory->index != INSTRUCTION_NO_REGISTER || memory->base == STACK_POINTER ||
         !argument_trace_offset(&f->trace, 0, memory->base, named) ||
-        named->is_address || named->scale != 1 || !named->has_value ||
-        named->added == 0 || named->value + (uint64_t)named->added != base)
+        named->is_address || named->scale != 1 || named->added == 0)
         return false;
-    f->value = named->value;
+    f->value = base - (uint64_t)named->added;
     f->bytes = WORD_BYTES;
-    return true;
+    return fault_agrees(f);
 }
 
 // fault_type is the type of a named value, without typedefs and qualifiers.

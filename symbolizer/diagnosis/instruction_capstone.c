@@ -95,13 +95,46 @@ static bool is_of_scalars(const char *mnemonic, const char *letters)
     return size > 2 && !packed && strcmp(mnemonic + size - 2, letters) == 0;
 }
 
+static bool is_of_64_bits(const cs_insn *from)
+{
+    return from->detail->x86.rex & 8; // REX.W
+}
+
+static bool is_of_16_bits(const cs_insn *from)
+{
+    return from->detail->x86.prefix[2] == X86_PREFIX_OPSIZE && !is_of_64_bits(from);
+}
+
 // fixed_size gives the size of operands that the library has no size for, or a wrong
 // one. With an operand size of 16 bits, the state of the x87 is shorter. 0: it is
 // another one.
 static uint16_t fixed_size(const cs_insn *from)
 {
-    bool is_short = from->detail->x86.prefix[2] == X86_PREFIX_OPSIZE;
+    enum { SELECTOR = 2, SAVED = 576 }; // SAVED: at least, for the processor's state
+    bool is_short = is_of_16_bits(from);
     switch (from->id) {
+    case X86_INS_LSS:
+    case X86_INS_LFS:
+    case X86_INS_LGS:
+    case X86_INS_LJMP:
+    case X86_INS_LCALL:
+        return (is_short ? 2 : is_of_64_bits(from) ? 8 : 4) + SELECTOR;
+    case X86_INS_XSAVE:
+    case X86_INS_XSAVE64:
+    case X86_INS_XSAVEC:
+    case X86_INS_XSAVEC64:
+    case X86_INS_XSAVEOPT:
+    case X86_INS_XSAVEOPT64:
+    case X86_INS_XSAVES:
+    case X86_INS_XSAVES64:
+    case X86_INS_XRSTOR:
+    case X86_INS_XRSTOR64:
+    case X86_INS_XRSTORS:
+    case X86_INS_XRSTORS64:
+        return SAVED;
+    case X86_INS_PUSH:
+    case X86_INS_POP:
+        return is_of_64_bits(from) ? 8 : 0;
     case X86_INS_FXSAVE:
     case X86_INS_FXSAVE64:
     case X86_INS_FXRSTOR:
@@ -192,8 +225,7 @@ static void copy_operand(const struct library *library, csh handle,
 // top of the stack, or what a masked store goes to.
 static void copy_implied(const cs_insn *from, struct instruction *out)
 {
-    bool is_short = from->detail->x86.prefix[2] == X86_PREFIX_OPSIZE;
-    uint16_t word = is_short ? 2 : 8;
+    uint16_t word = is_of_16_bits(from) ? 2 : 8;
     struct instruction_operand implied = { .memory = true,
                                            .size = word,
                                            .base = "rsp" };

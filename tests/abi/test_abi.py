@@ -15,7 +15,8 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
-LIBRARIES = ("libcrashhook", "libcrashhook-backtrace", "libcrashhook-flight")
+LIBRARIES = ("libcrashhook", "libcrashhook-backtrace", "libcrashhook-flight",
+             "libcrashhook-throws")
 
 
 def public_types():

@@ -7,10 +7,12 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import unittest
 
 import harness
+from core_surgery import NT_SIGINFO, Core
 from harness import Scene
 
 LEVELS = ("O0", "O2")
@@ -150,6 +152,26 @@ class RuntimeWords(unittest.TestCase):
                 with self.subTest(title):
                     self.assertEqual(crash["kind"], kind, crash["summary"])
                     self.assertRegex(crash["summary"], f"^{sentence}")
+
+    @unittest.skipUnless(harness.cores_land_in_folder(), "cores go elsewhere")
+    def test_a_core_tells_of_a_protection_key_on_any_processor(self):
+        """A core whose signal says so; the processor need not have them."""
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([harness.program("bad_values_O2"), "wild"], core=True,
+                              WILD="123456789000")
+            core = Core(scene.core(ended.pid))
+            offset = next(at for at, kind in core.notes() if kind == NT_SIGINFO)
+            name, = struct.unpack_from("<I", core.bytes, offset)
+            signal_at = offset + 12 + (name + 3) // 4 * 4
+            struct.pack_into("<i", core.bytes, signal_at + 8, 4)  # SEGV_PKUERR
+            struct.pack_into("<I", core.bytes, signal_at + 32, 7)
+            done = scene.command("core", "--json", core.write(scene.folder + "/keyed"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        crash = json.loads(done.stdout)["crash"]
+        self.assertEqual((crash["kind"], crash["protection_key"]), ("protection-key", 7))
+        self.assertRegex(crash["summary"], "^Read from 0x123456789008, which protection key 7 "
+                                           "does not allow this thread")
 
     def test_a_check_of_the_c_library_names_who_failed_it(self):
         crash = self.live(harness.program("misuses_O2"), "fortify")

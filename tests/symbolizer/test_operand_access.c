@@ -151,10 +151,12 @@ static void take_form(const uint8_t *bytes, size_t size, struct form *forms,
     if (*count == FORMS_MAX || instruction_decode(bytes, size, &decoded) != CH_OK)
         return;
     for (size_t i = 0; i < decoded.operand_count; i++) {
-        if (decoded.operands[i].memory && operand != NULL)
+        bool implied = strcmp(decoded.operands[i].base, "rsp") == 0;
+        if (!decoded.operands[i].memory || implied)
+            continue;
+        if (operand != NULL)
             return;
-        if (decoded.operands[i].memory)
-            operand = &decoded.operands[i];
+        operand = &decoded.operands[i];
     }
     bool is_at_rax = operand != NULL && strcmp(operand->base, "rax") == 0 &&
                      operand->index[0] == 0 && operand->displacement == 0;
@@ -328,8 +330,30 @@ static void operands_are_what_the_processor_takes_them_for(void **state)
     assert_int_equal(wrong, 0);
 }
 
-int main(void)
+// print_forms prints every form, and what the product says of its operand.
+static int print_forms(void)
 {
+    static const char *const names[] = { [OPERAND_UNKNOWN] = "unknown",
+                                         [OPERAND_UNUSED] = "unused",
+                                         [OPERAND_READ] = "read",
+                                         [OPERAND_WRITTEN] = "write",
+                                         [OPERAND_UPDATED] = "update" };
+    struct form *forms = calloc(FORMS_MAX, sizeof(*forms));
+    size_t count = add_vector(forms, add_legacy(forms, 0));
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < forms[i].length; j++)
+            printf("%02x", forms[i].bytes[j]);
+        printf(" %s %u %s\n", names[forms[i].access], forms[i].size, forms[i].text);
+    }
+    free(forms);
+    return 0;
+}
+
+// With --forms, the forms are printed for check_operands.py instead.
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--forms") == 0)
+        return print_forms();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_what_the_processor_takes_them_for),
     };
