@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A crash whose heap and stack are the input, which begins with the values of registers.
+// A crash whose heap and stack are the input, which begins with the values of
+// registers.
 #include "agent/origins.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ enum { HEAP = 0x20000000, STACK = 0x70000000, PAGE_BYTES = 4096, WORDS = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const struct fake_region regions[] = { { HEAP, bytes, size }, { STACK, bytes, size } };
+    const struct fake_region regions[] = { { HEAP, bytes, size },
+                                           { STACK, bytes, size } };
     struct fake_memory memory = { .regions = regions, .region_count = 2 };
     uint64_t end = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     struct target_mapping mappings[] = {

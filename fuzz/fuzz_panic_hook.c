@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of a Rust program: its stack is the input, and so are the program's constants.
+// A thread of a Rust program: its stack is the input, and so are the program's
+// constants.
 #include "agent/panic_hook.h"
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
