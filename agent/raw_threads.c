@@ -8,6 +8,7 @@
 #include "agent/held_pointers.h"
 #include "agent/held_vectors.h"
 #include "agent/images/image_frames.h"
+#include "agent/languages/goroutines.h"
 #include "agent/narrow_registers.h"
 #include "base/hex.h"
 #include "base/register_name.h"
@@ -188,12 +189,12 @@ static void find_go_switch(struct raw_threads *t, uint64_t thread_pointer)
     t->change = (struct go_switch){ 0 };
     t->changed = false;
     if (capture->arch->id != UNWIND_ARCH_AMD64 || capture->narrow ||
-        t->not_go == THREADS_SEARCHED)
+        t->not_go >= THREADS_SEARCHED)
         return;
     if (!go_switch_find(&capture->reader, thread_pointer, &t->change))
-        t->not_go++;
+        t->not_go += t->go_pc == 0;
     else
-        t->not_go = 0;
+        t->go_pc = t->change.pc;
 }
 
 // unwind_thread walks one stack into t->backtrace.
@@ -423,6 +424,69 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
         note_raw_fingerprint(t);
 }
 
+// write_goroutine writes one of the program's goroutines; the stack of one that runs is
+// its thread's.
+static void write_goroutine(struct raw_threads *t, struct json_writer *w,
+                            const struct goroutine *goroutine)
+{
+    json_write_object(w);
+    json_write_key(w, "id");
+    json_write_uint(w, goroutine->id);
+    json_write_key(w, "state");
+    json_write_plain(w, goroutine->state);
+    if (goroutine->reason[0] != 0) {
+        json_write_key(w, "reason");
+        json_write_string(w, goroutine->reason);
+    }
+    if (!goroutine->runs) {
+        bound_backtrace(t);
+        raw_languages_begin(&t->languages, 0);
+        t->change = (struct go_switch){
+            .pc = goroutine->pc,
+            .sp = goroutine->sp,
+            .fp = goroutine->fp,
+            .placeholder = go_switch_is_placeholder(&t->capture->reader, goroutine->pc),
+        };
+        t->changed = goroutine->called;
+        write_thread_stack(t, w, unwind_goroutine(t));
+    }
+    json_write_end(w, '}');
+}
+
+// write_goroutines writes the member `goroutines` of a program in Go.
+static void write_goroutines(struct raw_threads *t, struct json_writer *w)
+{
+    struct capture *capture = t->capture;
+    struct goroutines list;
+    struct goroutine one;
+    struct elf_view file;
+    const struct target_image *found = images_find(&capture->images, t->go_pc);
+    if (t->go_pc == 0 || found == NULL || capture->settings->threads != THREADS_ALL)
+        return;
+    struct target_image *image =
+        &capture->images.images[found - capture->images.images];
+    enum ch_status status = image_frames_open(image, &file);
+    if (status == CH_OK)
+        status = goroutines_open(&list, &capture->reader, &file, image->bias);
+    if (status != CH_OK) {
+        capture_problem(capture, "goroutines",
+                        status == CH_ERR_UNSUPPORTED ? "an unknown version of Go"
+                                                     : "the program has no symbols",
+                        0);
+        return;
+    }
+    json_write_key(w, "goroutines");
+    json_write_array(w);
+    for (size_t i = 0; goroutines_next(&list, &one); i++) {
+        if (i == GOROUTINES_MAX || json_writer_size(w) > RAW_THREADS_BYTES) {
+            capture_problem(capture, "goroutines", "too many: the rest is left out", 0);
+            break;
+        }
+        write_goroutine(t, w, &one);
+    }
+    json_write_end(w, ']');
+}
+
 static void write_others(struct raw_threads *t, struct json_writer *w,
                          pid_t crashed_tid)
 {
@@ -454,6 +518,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
         write_others(t, w, capture->crash != NULL ? capture->crash->tid : 0);
     thread_names_end(&t->capture->names);
     json_write_end(w, ']');
+    write_goroutines(t, w);
     uint64_t begin = capture_clock_us();
     raw_jitted_read(&t->jitted, t->capture, &t->stacks);
     t->capture_us += capture_clock_us() - begin;

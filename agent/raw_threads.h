@@ -41,6 +41,7 @@ struct raw_threads {
     struct go_switch change; // of the walked thread; its goroutine is 0: there is none
     bool changed;            // the walk has come to it
     unsigned not_go;         // threads so far that run no goroutine
+    uint64_t go_pc;          // an address in the program in Go; 0: there is none
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.

@@ -511,6 +511,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
         render_waits_write(&render.pen, report,
                            render.preset == PRESET_FRIENDLY && !live);
         render_threads_write(&frames, render.preset == PRESET_FRIENDLY && !live);
+        render_goroutines_write(&frames, render.preset == PRESET_FRIENDLY && !live);
     }
     if (render.preset != PRESET_FRIENDLY)
         render_images(&render);

@@ -190,3 +190,59 @@ void render_threads_write(const struct render_frames *frames, bool brief)
     }
     free(list);
 }
+
+// append_goroutines appends the numbers of the goroutines from index on that have the
+// stack of the one at index, what they do and why. False: they were shown before.
+static bool append_goroutines(const json_t *list, size_t index, struct text *out)
+{
+    enum { NUMBERS_SHOWN = 8 };
+    const json_t *first = json_array_get(list, index);
+    const json_t *stack = json_object_get(first, "backtrace");
+    const char *state = report_string(first, "state");
+    const char *reason = report_string(first, "reason");
+    size_t count = 0;
+    for (size_t i = 0; stack != NULL && i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        if (json_object_get(one, "backtrace") != stack)
+            continue;
+        if (i < index)
+            return false;
+        if (count < NUMBERS_SHOWN)
+            text_appendf(out, "%s%" PRId64, count != 0 ? ", " : "",
+                         report_integer(one, "id", 0));
+        count++;
+    }
+    if (stack == NULL)
+        text_appendf(out, "%" PRId64, report_integer(first, "id", 0));
+    if (count > NUMBERS_SHOWN)
+        text_appendf(out, " and %zu more", count - NUMBERS_SHOWN);
+    text_append_string(out, " ");
+    pen_escape(state != NULL ? state : "?", out);
+    if (reason != NULL) {
+        text_append_string(out, " (");
+        pen_escape(reason, out);
+        text_append_string(out, ")");
+    }
+    return true;
+}
+
+void render_goroutines_write(const struct render_frames *frames, bool brief)
+{
+    const struct pen *pen = frames->pen;
+    const json_t *list = json_object_get(frames->report, "goroutines");
+    if (json_array_size(list) != 0 && brief)
+        pen_plain(pen, "\nGoroutines:\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        struct text CH_CLEANUP(text_deinit) line = { 0 };
+        if (!append_goroutines(list, i, &line))
+            continue;
+        if (brief)
+            append_brief(frames->report, one, &line);
+        if (!text_ok(&line))
+            continue;
+        pen_plain(pen, brief ? "  %s\n" : "\nGoroutine %s:\n", line.bytes);
+        if (!brief && json_object_get(one, "backtrace") != NULL)
+            render_frames_write(frames, one);
+    }
+}

@@ -14,3 +14,7 @@ void render_threads_write(const struct render_frames *frames, bool brief);
 
 // render_threads_append_name appends a thread's id and name, escaped.
 void render_threads_append_name(const json_t *thread, struct text *out);
+
+// render_goroutines_write writes the goroutines of a program in Go, those with one
+// stack together; brief: a line for each.
+void render_goroutines_write(const struct render_frames *frames, bool brief);

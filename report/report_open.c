@@ -415,6 +415,8 @@ enum ch_status report_open(json_t *report, bool brief, struct report_error *erro
         status = open_stacks(&opening);
     if (status == CH_OK)
         status = open_report_threads(&opening, json_object_get(report, "threads"));
+    if (status == CH_OK)
+        status = open_report_threads(&opening, json_object_get(report, "goroutines"));
     if (status == CH_ERR_NO_MEMORY)
         report_error_set(error, "out of memory");
     opening_deinit(&opening);

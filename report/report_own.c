@@ -78,21 +78,28 @@ static void mark_frame(const json_t *report, json_t *frame)
         (void)json_object_del(frame, "rule");
 }
 
-void report_own_mark(json_t *report)
+// mark_stacks marks the frames of threads, or of what has a stack as they have.
+static void mark_stacks(json_t *report, const char *list, struct seen_frames *marked)
 {
-    struct seen_frames marked = { 0 };
-    const json_t *threads = json_object_get(report, "threads");
+    const json_t *threads = json_object_get(report, list);
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *frames = report_frames(json_array_get(threads, i));
         for (size_t k = 0; k < json_array_size(frames); k++) {
             json_t *frame = json_array_get(frames, k);
-            const json_t **slot = seen_frames_slot(&marked, frame);
+            const json_t **slot = seen_frames_slot(marked, frame);
             if (*slot == frame)
                 continue;
             mark_frame(report, frame);
             *slot = frame;
         }
     }
+}
+
+void report_own_mark(json_t *report)
+{
+    struct seen_frames marked = { 0 };
+    mark_stacks(report, "threads", &marked);
+    mark_stacks(report, "goroutines", &marked);
 }
 
 bool report_frame_is_system(const json_t *report, const json_t *frame)

@@ -531,6 +531,10 @@ static int pack_members(struct pack *pack, const json_t *report, json_t *packed)
         // What has the name of a table in a file of version 1 is none.
         if (strcmp(key, "stacks") == 0 || strcmp(key, "places") == 0)
             continue;
+        if (strcmp(key, "goroutines") == 0) {
+            failed |= json_object_set_new(packed, key, pack_threads(pack, value));
+            continue;
+        }
         if (strcmp(key, "threads") != 0) {
             failed |= json_object_set(packed, key, value);
             continue;

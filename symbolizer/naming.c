@@ -102,9 +102,11 @@ static enum ch_status list_backtraces(struct naming *naming, json_t *report)
     enum ch_status status = list_backtrace(naming, flight_names_functions(report));
     if (status == CH_OK)
         status = list_backtrace(naming, json_object_get(exception, "backtrace"));
-    for (size_t i = 0; status == CH_OK && i < json_array_size(threads); i++)
-        status = list_backtrace(
-            naming, json_object_get(json_array_get(threads, i), "backtrace"));
+    const json_t *lists[] = { threads, json_object_get(report, "goroutines") };
+    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+        for (size_t i = 0; status == CH_OK && i < json_array_size(lists[k]); i++)
+            status = list_backtrace(
+                naming, json_object_get(json_array_get(lists[k], i), "backtrace"));
     if (status != CH_OK || naming->backtrace_count == 0)
         return status;
     qsort(naming->backtraces, naming->backtrace_count, sizeof(naming->backtraces[0]),

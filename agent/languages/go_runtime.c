@@ -59,10 +59,9 @@ uint64_t go_runtime_goroutine(const struct memory_reader *reader,
     return 0;
 }
 
-// is_placeholder is true for the code of a function that the runtime notes for the
-// switch, and never calls: a return, in newer versions after an invalid instruction.
-static bool is_placeholder(const struct memory_reader *reader, uint64_t pc)
+bool go_switch_is_placeholder(const struct memory_reader *reader, uint64_t pc)
 {
+    // The function that the runtime notes, and never calls, is a return alone.
     uint8_t code[2];
     return memory_read(reader, pc, code, sizeof(code)) == CH_OK && code[0] == 0xc3 &&
            code[1] == 0xcc;
@@ -101,7 +100,7 @@ bool go_switch_find(const struct memory_reader *reader, uint64_t thread_pointer,
         memory_read_word(reader, machine + MACHINE_SCHEDULER, &scheduler) != CH_OK ||
         memory_read_word(reader, scheduler + SAVED_SP, &change.scheduler_sp) != CH_OK)
         return false;
-    change.placeholder = is_placeholder(reader, change.pc);
+    change.placeholder = go_switch_is_placeholder(reader, change.pc);
     *out = change;
     return true;
 }

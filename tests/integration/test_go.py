@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A goroutine that crashes in C has its callers in Go, across the runtime's switch of
-# stacks, and no frame of what used that stack before.
+# stacks, and no frame of what used that stack before. Goroutines that wait have the stacks
+# that Go itself shows.
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -51,6 +53,54 @@ class Go(unittest.TestCase):
                         ["runtime.cgocall", "main._Cfunc_crash", *["main.(*shop).serve"] * 4,
                          *[n for n in names if n.startswith("main.main")], "runtime.goexit"])
                     self.assertRegex(report["title"], "^null pointer in bug")
+
+    def traced(self, text):
+        """What Go itself said of each goroutine that waits: its reason and its frames."""
+        found = {}
+        for part in re.split(r"\n\n", text):
+            head = re.match(r"goroutine (\d+) \[([^\],]+).*\]:\n", part)
+            if head:
+                frames = re.findall(r"^(\S.*?)\((?:0x|\.\.\.|\)|\{).*\n\t.*:(\d+)(?: |$)", part,
+                                    re.MULTILINE)
+                found[int(head.group(1))] = (head.group(2), [(name, int(line))
+                                                             for name, line in frames])
+        return found
+
+    def test_goroutines_that_wait_have_the_stacks_that_go_shows(self):
+        with Scene() as scene:
+            scene.preload = None
+            done = scene.command("run", "--via", "trace", "--",
+                                 os.path.join(self.folder, "whole"), GOTRACEBACK="system")
+            report = scene.reports()[0]
+            shown = scene.command("show", "--threads", "all", scene.report_paths()[0]).stdout
+        traced = self.traced(done.stderr)
+        compared = 0
+        for one in report["goroutines"]:
+            if one["state"] != "waiting" or one["id"] not in traced:
+                continue
+            reason, frames = traced[one["id"]]
+            if frames[-1][0].startswith("created by"):
+                frames = frames[:-1]
+            self.assertEqual(one["reason"], reason)
+            mine = one["backtrace"]["frames"]
+            self.assertEqual([frame["function"].removesuffix(".abi0") for frame in mine],
+                             [name for name, _ in frames])
+            # Where a call was inlined, Go's debug information has another line for it.
+            lines = [(frame["line"], line) for before, frame, (_, line)
+                     in zip([{}, *mine], mine, frames) if not before.get("inline")]
+            self.assertEqual([line for line, _ in lines], [line for _, line in lines])
+            compared += 1
+        self.assertGreaterEqual(compared, 9)
+        self.assertEqual(report["problems"], [])
+        self.assertRegex(shown, r"Goroutine \d+, \d+, \d+ waiting \(chan receive\):\n"
+                                r"(?: .*\n)+ .*waits at .*shop.go")
+
+    def test_without_symbols_the_report_says_that_goroutines_are_missing(self):
+        with Scene() as scene:
+            report = self.crash(scene, "stripped")
+        self.assertNotIn("goroutines", report)
+        self.assertIn({"stage": "goroutines", "status": "the program has no symbols"},
+                      report["problems"])
 
     def test_a_stripped_program_has_its_frames_by_frame_pointers(self):
         with Scene() as scene:

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All goroutines of a Go program, from runtime.allgs, with where each waits. The list
+// and the version of Go are found by the symbols of the program's file; where the
+// members of a goroutine are depends on the version, and only versions that were tried
+// are known. x86-64 alone.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory_reader.h"
+#include "formats/elf.h"
+
+enum { GOROUTINES_MAX = 1000, GOROUTINE_REASON_SIZE = 48 };
+
+struct goroutine {
+    uint64_t id;
+    const char *state;                  // runnable, running, syscall, waiting
+    char reason[GOROUTINE_REASON_SIZE]; // why it waits; empty: not known
+    uint64_t pc; // where it goes on, with its sp and frame pointer; of one that runs,
+    uint64_t sp; // only the thread knows
+    uint64_t fp;
+    bool runs;
+    bool called; // pc is where a call returns, which is not so of one that was
+                 // interrupted or has not begun
+};
+
+struct goroutines {
+    const struct memory_reader *reader;
+    uint64_t list; // address of the pointers
+    uint64_t count;
+    uint64_t reasons; // address of the runtime's words
+    uint64_t next;    // number of the next one
+};
+
+// goroutines_open finds the list of a program whose file is view, loaded bias above its
+// addresses. CH_ERR_NOT_FOUND: its file has no such symbols. CH_ERR_UNSUPPORTED: of a
+// version of Go that is not known.
+CH_CHECKED enum ch_status goroutines_open(struct goroutines *goroutines,
+                                          const struct memory_reader *reader,
+                                          const struct elf_view *view, uint64_t bias);
+
+// goroutines_next reads the next one that exists. False: there are no more, or they
+// cannot be read.
+bool goroutines_next(struct goroutines *goroutines, struct goroutine *out);
