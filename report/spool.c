@@ -297,11 +297,12 @@ enum ch_status spool_adopt(const struct spool *spool, const char *id, int fd)
     return CH_OK;
 }
 
-// replace_spool_file writes temporary, locked and synced, renames it to name, and
-// returns its lock.
+// replace_spool_file writes temporary, locked, renames it to name, and returns its
+// lock; with sync, both are on the disk then.
 static enum ch_status replace_spool_file(const struct spool *spool,
                                          const char *temporary, const char *name,
-                                         const struct iovec *content, int *out_fd)
+                                         const struct iovec *content, bool sync,
+                                         int *out_fd)
 {
     int fd = -1;
     enum ch_status status = create_locked(spool, temporary, &fd);
@@ -314,7 +315,7 @@ static enum ch_status replace_spool_file(const struct spool *spool,
         return status;
 
     bool written = file_write_all(fd, content->iov_base, content->iov_len);
-    status = written && fsync(fd) == 0 ? CH_OK : CH_ERR_IO;
+    status = written && (!sync || fsync(fd) == 0) ? CH_OK : CH_ERR_IO;
     if (status == CH_OK)
         status = publish_report(spool, temporary, name);
     if (status != CH_OK) {
@@ -322,7 +323,8 @@ static enum ch_status replace_spool_file(const struct spool *spool,
         file_close(&fd);
         return status;
     }
-    (void)fsync(spool->folder_fd); // the new content is in place even if this fails
+    if (sync)
+        (void)fsync(spool->folder_fd); // the new content is in place even if this fails
     *out_fd = fd;
     return CH_OK;
 }
@@ -337,9 +339,9 @@ enum ch_status spool_replace(const struct spool *spool, const char *id,
     if (status == CH_OK)
         status = report_name(name, id, NAME_REPORT);
     if (status == CH_OK)
-        status =
-            replace_spool_file(spool, temporary, name,
-                               &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+        status = replace_spool_file(spool, temporary, name,
+                                    &(struct iovec){ (void *)(uintptr_t)bytes, size },
+                                    true, &fd);
     if (status != CH_OK)
         return status;
     file_close(lock_fd);
@@ -356,7 +358,8 @@ enum ch_status spool_write_file(const struct spool *spool, const char *name,
         sizeof(temporary))
         return CH_ERR_LIMIT;
     return replace_spool_file(spool, temporary, name,
-                              &(struct iovec){ (void *)(uintptr_t)bytes, size }, &fd);
+                              &(struct iovec){ (void *)(uintptr_t)bytes, size }, false,
+                              &fd);
 }
 
 enum ch_status spool_remove(const struct spool *spool, const char *id)

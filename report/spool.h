@@ -91,8 +91,9 @@ CH_CHECKED enum ch_status spool_read(const struct spool *spool, const char *id,
 CH_CHECKED enum ch_status spool_replace(const struct spool *spool, const char *id,
                                         const void *bytes, size_t size, int *lock_fd);
 
-// spool_write_file replaces the file name in the folder by size bytes, synced, through
-// a temporary name: for the small files beside reports.
+// spool_write_file replaces the file name in the folder by size bytes, through a
+// temporary name: for the small files beside reports. It is not synced: were the
+// machine to lose one, a report would be sent again, under the id that it had.
 CH_CHECKED enum ch_status spool_write_file(const struct spool *spool, const char *name,
                                            const void *bytes, size_t size);
 
