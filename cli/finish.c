@@ -49,7 +49,10 @@ enum { SOON_MS = 100, PATIENCE_MS = 2000 };
 
 static void finish_deinit(struct finish *finish)
 {
-    json_decref(finish->report);
+    // The process ends here. Taking the tree of a large report apart would copy each of
+    // its pages, which the last child shares.
+    if (CRASHHOOK_SANITIZED)
+        json_decref(finish->report);
     if (finish->lock_fd >= 0)
         (void)close(finish->lock_fd);
     if (finish->log_fd > STDERR_FILENO)
