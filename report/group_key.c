@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "report/own.h"
+#include "report/panic_text.h"
 #include "report/readable_name.h"
 #include "report/report_own.h"
 #include "report/report_tree.h"
@@ -382,17 +383,20 @@ static bool append_asserted(const char *message, struct text *out)
     return true;
 }
 
-// append_panicked appends the first line of a message without numbers, quoted parts and
-// what follows "value:".
+// append_panicked appends what a message says without numbers, quoted parts and what
+// follows words after which values come.
 static void append_panicked(const char *message, struct text *out)
 {
-    const char *end = message + strcspn(message, "\n");
-    const char *value = strstr(message, "value: ");
-    if (value != NULL && value < end)
-        end = value;
-    if (end - message > SAID_BYTES)
-        end = message + SAID_BYTES;
-    for (const char *at = message; at < end; at++) {
+    static const char *const before_values[] = { "value: ", "out of bounds of `",
+                                                 "it is inside '" };
+    size_t size;
+    const char *begin = panic_text(message, &size);
+    const char *end = begin + (size < SAID_BYTES ? size : SAID_BYTES);
+    for (size_t i = 0; i < sizeof(before_values) / sizeof(before_values[0]); i++) {
+        const char *value = strstr(begin, before_values[i]);
+        end = value != NULL && value < end ? value : end;
+    }
+    for (const char *at = begin; at < end; at++) {
         const char *quote =
             *at == '"' ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
         if (quote != NULL)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "report/panic_text.h"
 #include "report/report_tree.h"
 #include "report/scoped_name.h"
 
@@ -80,6 +81,17 @@ static void append_quoted(const char *text, struct text *out)
     text_append_string(out, "\"");
 }
 
+// append_panic quotes what a panic says; what it says nothing of is not quoted.
+static void append_panic(const char *message, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
+    size_t size;
+    const char *begin = panic_text(message, &size);
+    text_append(&said, begin, size);
+    if (text_ok(&said) && said.size != 0)
+        append_quoted(said.bytes, out);
+}
+
 // append_expression appends the expression of an assertion's message without its
 // quotation marks. False: the message has no such.
 static bool append_expression(const char *message, struct text *out)
@@ -121,6 +133,10 @@ static void append_message(const char *kind, const char *message, struct text *o
         return;
     if (strncmp(message, terminate, sizeof(terminate) - 1) == 0)
         message += sizeof(terminate) - 1;
+    if (kind != NULL && strcmp(kind, "panic") == 0) {
+        append_panic(message, out);
+        return;
+    }
     if (kind == NULL || strcmp(kind, "assertion") != 0 ||
         !append_expression(message, out))
         append_quoted(message, out);

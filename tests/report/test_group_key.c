@@ -77,6 +77,14 @@ static struct made of(int signal, const char *kind, const char *stack)
     return make(make_report(signal, kind, stack));
 }
 
+static struct made panicked(const char *message)
+{
+    json_t *report = make_report(6, "panic", "lib:abort|stock::find|main");
+    (void)json_object_set_new(json_object_get(report, "crash"), "message",
+                              json_string(message));
+    return make(report);
+}
+
 static void expect_same(struct made a, struct made b)
 {
     assert_string_equal(a.key, b.key);
@@ -234,9 +242,34 @@ static void near_stacks_share_their_inner_frames(void **state)
     assert_true(near_percent("new\na\nb\nc\n", "a\nb\nc\n") > NEAR_LEAST - 20);
 }
 
+static void a_panic_is_known_by_what_it_says_and_not_where_its_source_was(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "thread 'main' panicked at /a/src/stock.rs:40:9:\nno page 17 of \"x\"",
+        "thread 'w-3' panicked at src/stock.rs:41:13: no page 9 of \"yy\"",
+        "thread 'main' panicked at 'no page 9 of \"yy\"', src/stock.rs:41:13",
+    };
+    struct made first = panicked(same[0]);
+    for (size_t i = 1; i < sizeof(same) / sizeof(same[0]); i++)
+        assert_string_equal(panicked(same[i]).key, first.key);
+    assert_string_equal(first.title,
+                        "panic \"no page 17 of \"x\"\" in stock::find · shop-1.2");
+    assert_string_not_equal(panicked("thread 'main' panicked at a.rs:1:2:\nfull").key,
+                            first.key);
+    assert_string_equal(panicked("thread 'main' panicked at a.rs:1:2:").title,
+                        "panic in stock::find · shop-1.2");
+    assert_string_equal(panicked("panic: no page 9").title,
+                        "panic \"no page 9\" in stock::find · shop-1.2");
+    (void)panicked("thread 'main' panicked at ");
+    (void)panicked("thread 'main' panicked at 'cut");
+    (void)panicked("thread 'main' panicked at a:b:c:1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_panic_is_known_by_what_it_says_and_not_where_its_source_was),
         cmocka_unit_test(a_key_is_the_innermost_own_function),
         cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
         cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
