@@ -228,6 +228,31 @@ static void write_raw_agent(struct json_writer *w, const struct capture *capture
     json_write_end(w, '}');
 }
 
+// write_telemetry writes what the program's environment says of it to OpenTelemetry:
+// reports are often sent by another process, which has another environment.
+static void write_telemetry(struct json_writer *w, const struct capture *capture)
+{
+    static const char *const variables[][2] = {
+        { "service", "OTEL_SERVICE_NAME" },
+        { "attributes", "OTEL_RESOURCE_ATTRIBUTES" },
+        { "traceparent", "TRACEPARENT" },
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *value = getenv(variables[i][1]);
+        if (value == NULL || value[0] == 0)
+            continue;
+        if (!any) {
+            json_write_key(w, "telemetry");
+            json_write_object(w);
+        }
+        any = true;
+        raw_write_words(w, capture, variables[i][0], value);
+    }
+    if (any)
+        json_write_end(w, '}');
+}
+
 static void write_raw_head(struct json_writer *w, const struct capture *capture,
                            const struct crash_examination *crash,
                            const struct waits *waits, const char *id)
@@ -248,6 +273,7 @@ static void write_raw_head(struct json_writer *w, const struct capture *capture,
     write_raw_host(w, capture);
     raw_write_words(w, capture, "release", settings->release);
     raw_write_words(w, capture, "environment", settings->environment);
+    write_telemetry(w, capture);
     context_write(w, capture);
 }
 

@@ -57,7 +57,7 @@ static void write_owner_key(enum symbol_kind kind, const char *id, char *out,
     (void)snprintf(out, size, "%s%s", kind == SYMBOL_SOURCES ? "sources " : "", id);
 }
 
-static void take_owner(void *context, const struct store_build *build)
+static void take_file_owner(void *context, const struct store_build *build)
 {
     struct owner *owner = context;
     const struct access_grant *who = &owner->request->who;
@@ -76,7 +76,7 @@ static struct owner find_file_owner(struct http_request *request, enum symbol_ki
     char key[SYMBOL_FOLDER_ID_SIZE + 16];
     write_owner_key(kind, id, key, sizeof(key));
     enum ch_status status =
-        store_find_build(collector_of(request)->store, key, take_owner, &owner);
+        store_find_build(collector_of(request)->store, key, take_file_owner, &owner);
     if (status != CH_OK && status != CH_ERR_NOT_FOUND)
         owner.shown = false;
     return owner;

@@ -313,8 +313,9 @@ static int open_and_serve(const struct options *options,
     return code;
 }
 
-// read_access reads who may do what, and returns an exit status, 0 if all is well.
-static int read_access(const struct options *options, struct access *out)
+// read_access_options reads who may do what, and returns an exit status, 0 if all is
+// well.
+static int read_access_options(const struct options *options, struct access *out)
 {
     char why[ACCESS_WHY_SIZE];
     bool trusts = options->user_header != NULL;
@@ -370,7 +371,7 @@ int main(int argc, char **argv)
     raise_descriptor_limit();
 
     struct access access;
-    int wrong = read_access(&options, &access);
+    int wrong = read_access_options(&options, &access);
     if (wrong != 0) {
         access_deinit(&access);
         return wrong;

@@ -14,6 +14,7 @@ const struct report_shape_member report_shape_report[] = {
     { "release", REPORT_SHAPE_STRING, false },
     { "environment", REPORT_SHAPE_STRING, false },
     { "session", REPORT_SHAPE_STRING, false },
+    { "telemetry", REPORT_SHAPE_OBJECT, false },
     { "tags", REPORT_SHAPE_OBJECT, false },
     { "breadcrumbs", REPORT_SHAPE_ARRAY, false },
     { "user_data", REPORT_SHAPE_OBJECT, false },

@@ -13,8 +13,10 @@
 #include "report/report.h"
 #include "report/report_id.h"
 #include "report/report_waits.h"
+#include "upload/crash_type.h"
 #include "upload/otlp_value.h"
 #include "upload/stack_text.h"
+#include "upload/telemetry.h"
 
 enum {
     BODY_MAX_BYTES = 4000000,
@@ -88,27 +90,58 @@ static void add_process(json_t *to, const json_t *process)
     otlp_value_add_member(to, "process.linux.cgroup", process, "cgroup");
 }
 
+// add_named adds an attribute that the program's environment may have named: then that
+// is added by add_own_attributes.
+static void add_named(json_t *to, const json_t *report, const char *key,
+                      const char *value)
+{
+    json_auto_t *own = telemetry_attributes(report);
+    if (json_object_get(own, key) == NULL)
+        otlp_value_add(to, key, otlp_value_string(value));
+}
+
+// is_known_better says whether an attribute is one that resource_json knows better than
+// the environment, which several processes share.
+static bool is_known_better(const char *key)
+{
+    return strncmp(key, "process.", 8) == 0 || strncmp(key, "telemetry.", 10) == 0 ||
+           strncmp(key, "os.", 3) == 0 || strcmp(key, "host.arch") == 0;
+}
+
+static void add_own_attributes(json_t *to, const json_t *report)
+{
+    json_auto_t *own = telemetry_attributes(report);
+    const char *key;
+    json_t *value;
+    json_object_foreach(own, key, value)
+    {
+        if (!is_known_better(key))
+            otlp_value_add(to, key, otlp_value_any(value));
+    }
+}
+
 static json_t *resource_json(const json_t *report)
 {
     json_t *to = json_array();
     const json_t *process = json_object_get(report, "process");
     const json_t *host = json_object_get(report, "host");
     const char *service = file_name(report_string(process, "executable"));
-    otlp_value_add(to, "service.name",
-                   otlp_value_string(service != NULL ? service : "unknown_service"));
-    otlp_value_add_member(to, "service.version", report, "release");
-    otlp_value_add_member(to, "deployment.environment.name", report, "environment");
+    add_named(to, report, "service.name",
+              service != NULL ? service : "unknown_service");
+    add_named(to, report, "service.version", report_string(report, "release"));
+    add_named(to, report, "deployment.environment.name",
+              report_string(report, "environment"));
     add_process(to, process);
-    otlp_value_add_member(to, "host.name", host, "hostname");
+    add_named(to, report, "host.name", report_string(host, "hostname"));
     otlp_value_add(to, "host.arch", otlp_value_string(host_arch(host)));
     otlp_value_add(to, "os.type", otlp_value_string("linux"));
     otlp_value_add_member(to, "os.version", host, "kernel");
     otlp_value_add_member(to, "os.description", host, "os");
-    otlp_value_add(to, "container.id",
-                   otlp_value_string(report_string(host, "container")));
+    add_named(to, report, "container.id", report_string(host, "container"));
     otlp_value_add(to, "telemetry.sdk.name", otlp_value_string("crashhook"));
     otlp_value_add(to, "telemetry.sdk.language", otlp_value_string("cpp"));
     otlp_value_add(to, "telemetry.sdk.version", otlp_value_string(CRASHHOOK_VERSION));
+    add_own_attributes(to, report);
     return json_pack("{s:o}", "attributes", to);
 }
 
@@ -283,7 +316,8 @@ static void add_crash(json_t *to, const json_t *report)
     text_append_string(&message, summary != NULL ? summary : "");
     if (unsaid != NULL)
         text_appendf(&message, "%s%s", message.size != 0 ? ": " : "", unsaid);
-    otlp_value_add_member(to, "exception.type", crash, "name");
+    otlp_value_add_member(to, "app.crash.id", report, "id");
+    otlp_value_add(to, "exception.type", otlp_value_string(crash_type(crash)));
     otlp_value_add(to, "exception.message",
                    otlp_value_string(message.size != 0 ? message.bytes : NULL));
     otlp_value_add(to, "exception.stacktrace",
@@ -354,6 +388,7 @@ static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_thre
 {
     char when[NANOSECONDS_SIZE];
     char observed[NANOSECONDS_SIZE];
+    struct telemetry_trace trace;
     bool crashed = json_is_object(json_object_get(report, "crash"));
     write_nanoseconds(report_time_ms(report), when);
     write_nanoseconds(unix_ms, observed);
@@ -361,9 +396,14 @@ static json_t *request_json(const json_t *report, int64_t unix_ms, bool all_thre
                                when, "observedTimeUnixNano", observed, "severityNumber",
                                crashed ? SEVERITY_FATAL : SEVERITY_INFO, "severityText",
                                crashed ? "FATAL" : "INFO", "eventName",
-                               crashed ? "process.crash" : "process.snapshot", "body",
+                               crashed ? "app.crash" : "process.snapshot", "body",
                                title_value(report), "attributes",
                                attributes_json(report, all_threads));
+    if (telemetry_trace_of(report, &trace)) {
+        (void)json_object_set_new(record, "traceId", json_string(trace.trace));
+        if (trace.span[0] != 0)
+            (void)json_object_set_new(record, "spanId", json_string(trace.span));
+    }
     return json_pack("{s:[{s:o, s:[{s:{s:s, s:s}, s:[o]}]}]}", "resourceLogs",
                      "resource", resource_json(report), "scopeLogs", "scope", "name",
                      "crashhook", "version", CRASHHOOK_VERSION, "logRecords", record);

@@ -9,7 +9,9 @@
 #include "report/json_tree.h"
 #include "report/report.h"
 #include "report/report_waits.h"
+#include "upload/crash_type.h"
 #include "upload/sentry_stack.h"
+#include "upload/telemetry.h"
 
 // EVENT_MAX_BYTES is Sentry's limit, less some room for what a relay adds.
 enum { EVENT_MAX_BYTES = 1000000, GUID_BYTES = 16, BUILD_ID_MAX = 64 };
@@ -159,8 +161,11 @@ static json_t *exception_json(const json_t *report, const struct extent *extent)
     json_t *mechanism = mechanism_json(crash);
     if (thrown != NULL)
         (void)json_object_set_new(mechanism, "exception_id", json_integer(0));
+    // An exception that stands before the crash, as its cause, has its type there.
+    const char *kind = report_string(crash, "kind");
     json_t *signal = json_pack(
-        "{s:s?, s:s, s:I, s:o, s:o*}", "type", report_string(crash, "name"), "value",
+        "{s:s?, s:s, s:I, s:o, s:o*}", "type",
+        thrown != NULL && kind != NULL ? kind : crash_type(crash), "value",
         value.bytes != NULL ? value.bytes : "", "thread_id",
         (json_int_t)crashed_tid(report), "mechanism", mechanism, "stacktrace",
         sentry_stack_make(report, find_crashed(report), extent->crashed_frames));
@@ -221,6 +226,12 @@ static json_t *contexts_json(const json_t *report)
         json_object_get(process, "rss_bytes"));
     if (json_is_object(process))
         (void)json_object_set_new(contexts, "process", json_copy(process));
+    struct telemetry_trace trace;
+    if (telemetry_trace_of(report, &trace))
+        (void)json_object_set_new(contexts, "trace",
+                                  json_pack("{s:s, s:s*}", "trace_id", trace.trace,
+                                            "span_id",
+                                            trace.span[0] != 0 ? trace.span : NULL));
     return contexts;
 }
 
@@ -299,6 +310,20 @@ static void describe_event(json_t *event, const json_t *report,
                                   json_pack("[s, s]", "{{ default }}", fingerprint));
 }
 
+// user_json is by what Sentry counts the users of an issue: who ran the program where.
+static json_t *user_json(const json_t *report)
+{
+    const char *host = report_string(json_object_get(report, "host"), "hostname");
+    int64_t uid = report_integer(json_object_get(report, "process"), "uid", -1);
+    struct text CH_CLEANUP(text_deinit) id = { 0 };
+    if (host == NULL)
+        return NULL;
+    if (uid >= 0)
+        text_appendf(&id, "%lld@", (long long)uid);
+    text_append_string(&id, host);
+    return text_ok(&id) ? json_pack("{s:s}", "id", id.bytes) : NULL;
+}
+
 static json_t *event_json(const json_t *report, const struct extent *extent)
 {
     char event_id[SENTRY_EVENT_ID_SIZE];
@@ -318,6 +343,9 @@ static json_t *event_json(const json_t *report, const struct extent *extent)
     (void)json_object_set_new(event, "contexts", contexts_json(report));
     (void)json_object_set_new(event, "tags", tags_json(report));
     (void)json_object_set_new(event, "extra", extra_json(report, extent->bare));
+    json_t *user = user_json(report);
+    if (user != NULL)
+        (void)json_object_set_new(event, "user", user);
     if (breadcrumbs != NULL)
         (void)json_object_set_new(event, "breadcrumbs", breadcrumbs);
     return event;

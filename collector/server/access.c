@@ -23,7 +23,7 @@ static const struct {
 };
 enum { SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]) };
 
-static bool read_scopes(const char *text, unsigned *out)
+static bool read_access_scopes(const char *text, unsigned *out)
 {
     *out = 0;
     while (*text != 0) {
@@ -65,7 +65,7 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
                                       const char *value)
 {
     if (strcmp(key, "scopes") == 0)
-        return read_scopes(value, &grant->scopes)
+        return read_access_scopes(value, &grant->scopes)
                    ? NULL
                    : "scopes= takes send, read, triage, symbols and admin, with commas";
     bool name = strcmp(key, "name") == 0;

@@ -327,8 +327,8 @@ static enum ch_status send_next(struct alerts *alerts, const struct receiver *re
     return CH_OK;
 }
 
-// tell_once does what there is to do, and returns how long to wait.
-static int tell_once(struct alerts *alerts)
+// alerts_step does what there is to do, and returns how long to wait.
+static int alerts_step(struct alerts *alerts)
 {
     const struct receivers *receivers = alerts->options.receivers;
     const struct store_receivers spread = { .ids = receivers->ids,
@@ -356,7 +356,7 @@ static void *alerts_main(void *context)
     struct alerts *alerts = context;
     int wait_ms = PAUSE_MS;
     while (alerts_pause(alerts, wait_ms))
-        wait_ms = tell_once(alerts);
+        wait_ms = alerts_step(alerts);
     return NULL;
 }
 

@@ -136,6 +136,57 @@ class Everywhere(unittest.TestCase):
             self.assertEqual([target["state"] for target in states], ["sent"] * 3)
 
 
+class Telemetry(unittest.TestCase):
+    """What a program is to OpenTelemetry is in its report, whoever sends that."""
+
+    TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+    def bodies_of(self, **variables):
+        with harness.Scene() as scene:
+            ended = scene.run([harness.example("null_write")], **variables)
+            self.assertEqual(ended.signal, 11, ended.stderr)
+            report, = scene.reports()
+            sent = [scene.command("export", "--format", kind, report["id"],
+                                  OTEL_SERVICE_NAME="of-who-sends") for kind in
+                    ("otlp", "sentry")]
+            for done in sent:
+                self.assertEqual(done.returncode, 0, done.stderr)
+        event, _ = bodies.read_event(sent[1].stdout.encode())
+        return bodies.read_logs(sent[0].stdout), event
+
+    def test_the_resource_and_the_trace_are_those_of_the_program_that_crashed(self):
+        (resource, found, record), event = self.bodies_of(
+            OTEL_SERVICE_NAME="checkout", OTEL_RESOURCE_ATTRIBUTES=(
+                "service.name=other,service.namespace=shop,team=a%2Cb%20c,host.name=h7,"
+                "process.pid=1"),
+            TRACEPARENT=f"00-{self.TRACE}-{self.SPAN}-01")
+        self.assertEqual([resource[key] for key in (
+            "service.name", "service.namespace", "team", "host.name")],
+            ["checkout", "shop", "a,b c", "h7"])
+        self.assertNotEqual(resource["process.pid"], "1")
+        self.assertEqual((record["traceId"], record["spanId"]), (self.TRACE, self.SPAN))
+        self.assertEqual(record["eventName"], "app.crash")
+        self.assertEqual(found["app.crash.id"], found["crashhook.report.id"])
+        self.assertEqual(found["exception.type"], "null-dereference")
+        self.assertEqual(event["contexts"]["trace"],
+                         {"trace_id": self.TRACE, "span_id": self.SPAN})
+        thrown = event["exception"]["values"][-1]
+        self.assertEqual(thrown["type"], "null-dereference")
+        self.assertRegex(event["user"]["id"], r"^\d+@\S+$")
+
+    def test_what_is_wrong_there_is_left_out_and_tags_say_the_trace_of_the_moment(self):
+        for parent, tags, expected in (
+                ("00-" + "0" * 32 + "-00f067aa0ba902b7-01", "", None),
+                ("not a trace", "", None),
+                (f"00-{self.TRACE}-{self.SPAN}-01", "trace_id=" + "ab" * 16, "ab" * 16)):
+            (resource, _, record), _ = self.bodies_of(
+                TRACEPARENT=parent, CRASHHOOK_TAGS=tags,
+                OTEL_RESOURCE_ATTRIBUTES="a=1,b=%zz")
+            self.assertEqual(record.get("traceId"), expected)
+            self.assertNotIn("a", resource)
+            self.assertEqual(resource["service.name"], "null_write")
+
+
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 SECRET = "s3cr3t-42"
 

@@ -161,7 +161,7 @@ class Crashes(unittest.TestCase):
         self.assertEqual([crashed["id"], exception["thread_id"]],
                          [report["crash"]["thread"]] * 2)
         self.assertEqual(len(event["threads"]["values"]), len(report["threads"]))
-        self.assertEqual(exception["type"], report["crash"]["name"])
+        self.assertEqual(exception["type"], report["crash"]["kind"])
         stack = exception["stacktrace"]
         frames = crashed_thread(report)["backtrace"]["frames"]
         # The innermost frame is the last one; what is left out has no address.
@@ -180,7 +180,7 @@ class Crashes(unittest.TestCase):
         encoded.ParseFromString(base64.b64decode(got["bytes"]))
         self.assertEqual(otlp_schema.as_json(encoded), request)
         older = copy.deepcopy(request)
-        self.assertEqual(record_of(older).pop("eventName"), "process.crash")
+        self.assertEqual(record_of(older).pop("eventName"), "app.crash")
         message = otlp_schema.read(json.dumps(older), self.pool,
                                    self.names["ExportLogsServiceRequest"])
         self.assertEqual(otlp_schema.as_json(message), older)

@@ -188,7 +188,10 @@ def check_event(event):
             {"event_id", "timestamp", "platform", "level", "threads", "debug_meta",
              "contexts", "tags", "extra", "sdk", "logger"},
             {"exception", "logentry", "release", "environment", "server_name",
-             "fingerprint", "breadcrumbs"})
+             "fingerprint", "breadcrumbs", "user"})
+    if "user" in event:
+        members(event["user"], "user", {"id"})
+        text(event["user"]["id"], "user.id")
     matches(event["event_id"], EVENT_ID, "event.event_id")
     matches(event["timestamp"], TIME, "event.timestamp")
     need(event["platform"] == "native", "event.platform")
@@ -281,7 +284,8 @@ def read_logs(data):
     need(len(scope["logRecords"]) == 1, "one record")
     record = scope["logRecords"][0]
     members(record, "record", {"timeUnixNano", "observedTimeUnixNano", "severityNumber",
-                               "severityText", "eventName", "body", "attributes"})
+                               "severityText", "eventName", "body", "attributes"},
+            {"traceId", "spanId"})
     for name in ("timeUnixNano", "observedTimeUnixNano"):
         matches(record[name], re.compile(r"\d{1,20}\Z"), name)
     whole(record["severityNumber"], "severityNumber")
