@@ -397,6 +397,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .exception_type = text_or_null(out->exception.type),
         .exception_what = text_or_null(out->exception.what),
     };
+    if (capture->death != NULL && capture->death->message.size != 0)
+        facts->message = capture->death->message.bytes;
     if (!crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER)
         note_sender(capture, out);
     if (facts->signal == SIGSYS)

@@ -123,6 +123,10 @@ static void judge_signal(struct death *death)
 
 void death_judge(struct death *death)
 {
+    if (death->exits) {
+        death->cause = "exit";
+        return;
+    }
     bool logged = kernel_log_oom(death->pid, death->started_ns, death->kernel,
                                  sizeof(death->kernel));
     bool in_cgroup = logged && strncmp(death->kernel, "Memory cgroup", 13) == 0;
@@ -138,6 +142,8 @@ void death_judge(struct death *death)
 void death_deinit(struct death *death)
 {
     text_deinit(&death->summary);
+    text_deinit(&death->message);
+    text_deinit(&death->said);
 }
 
 void death_ask_name(struct death *death)
@@ -168,12 +174,14 @@ static void write_asked(struct json_writer *w, const struct death *death)
     json_write_end(w, '}');
 }
 
-void death_write(struct json_writer *w, const struct death *death)
+void death_write(struct json_writer *w, const struct capture *capture)
 {
+    const struct death *death = capture->death;
     static const char *const keepers[] = {
         [DEATH_NO_KEEPER] = "none", [DEATH_BY_RUN] = "run", [DEATH_BY_TRACE] = "trace"
     };
-    raw_write_string(w, "summary", death->summary.bytes);
+    if (death->summary.size != 0)
+        raw_write_string(w, "summary", death->summary.bytes);
     json_write_key(w, "death");
     json_write_object(w);
     raw_write_string(w, "cause", death->cause);
@@ -187,6 +195,9 @@ void death_write(struct json_writer *w, const struct death *death)
         raw_write_count(w, "cpu_limit_s", death->cpu_limit_s);
         raw_write_count(w, "cpu_used_ms", death->cpu_used_ms);
     }
+    if (death->exits)
+        raw_write_count(w, "exit_status", (uint64_t)death->exit_status);
+    raw_write_words(w, capture, "stderr", death->said.bytes);
     write_asked(w, death);
     json_write_end(w, '}');
 }

@@ -26,7 +26,12 @@ struct death {
     uint64_t oom_kills;   // in its cgroup while it was kept
     uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
     uint64_t cpu_used_ms;
-    char asked_by[16]; // the name of who asked it to end; empty: not known
+    // An exit that is a failure: what the program said of it. kind is set then.
+    bool exits;
+    int exit_status;
+    struct text message; // its last words
+    struct text said;    // the end of its standard error
+    char asked_by[16];   // the name of who asked it to end; empty: not known
     struct context_life life;
 
     // What death_judge makes of them.
@@ -44,7 +49,8 @@ void death_deinit(struct death *death);
 void death_ask_name(struct death *death);
 
 // death_write writes crash.summary and crash.death.
-void death_write(struct json_writer *w, const struct death *death);
+struct capture;
+void death_write(struct json_writer *w, const struct capture *capture);
 
 // death_write_memory writes process.memory: samples of the last minute, oldest first.
 void death_write_memory(struct json_writer *w, const struct death *death);

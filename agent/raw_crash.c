@@ -208,7 +208,7 @@ void raw_crash_write(struct json_writer *w, const struct capture *capture,
     raw_write_count(w, "thread", (uint64_t)capture->crash->tid);
     raw_write_string(w, "kind", crash_kind(facts));
     if (capture->death != NULL)
-        death_write(w, capture->death);
+        death_write(w, capture);
     raw_write_words(w, capture, "message", facts->message);
     write_exception(w, capture, crash);
     write_sender(w, facts);

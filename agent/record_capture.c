@@ -230,11 +230,13 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
     uint64_t end_ms = death->realtime_ns / 1000000;
     if (kept->started_ms != 0 && end_ms > kept->started_ms)
         kept->uptime_ms = end_ms - kept->started_ms;
-    all->death = *death;
+    all->death = *death; // with its texts
     death_judge(&all->death);
     all->crash = (struct target_crash){
         .tid = pid,
-        .info.si_signo = death->signal != 0 ? death->signal : SIGKILL,
+        .info.si_signo = death->exits         ? SIGABRT
+                         : death->signal != 0 ? death->signal
+                                              : SIGKILL,
         .realtime_ns = death->realtime_ns,
         .signal_only = true,
         .dies = true,
@@ -255,6 +257,16 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
     *process = (struct process_facts){ 0 };
 }
 
+// read_nothing is the memory of a process that nothing is left of.
+static size_t read_nothing(void *source, uint64_t address, void *to, size_t length)
+{
+    (void)source;
+    (void)address;
+    (void)to;
+    (void)length;
+    return 0;
+}
+
 void record_capture_bare(struct record_capture *all, pid_t pid,
                          const struct settings *settings)
 {
@@ -263,6 +275,7 @@ void record_capture_bare(struct record_capture *all, pid_t pid,
                      .settings = settings,
                      .tier = "record",
                      .arch = unwind_arch_native(),
+                     .reader = { .read = read_nothing },
                      .stop = { .pid = pid } },
         .problems = { .capture = &all->capture, .stage = "record" },
         .settings = *settings,

@@ -136,6 +136,20 @@ static bool is_another_program(const struct record_header *header)
     return same;
 }
 
+// has_keeper is whether a keeper has seen the process and still is there: it knows
+// more. Numbers come again, in a container that is started again always.
+static bool has_keeper(const struct record_capture *record)
+{
+    const struct context_life *life = &record->context.life;
+    struct process_facts facts;
+    if (life->keeper <= 0 || life->keeper == getpid())
+        return false;
+    facts_read_process(&facts, life->keeper, life->keeper);
+    bool lives = !facts.dead && facts.start_ticks == life->keeper_start;
+    facts_deinit_process(&facts);
+    return lives;
+}
+
 // bury_unkept makes the capture of a life that nobody has kept.
 static void bury_unkept(struct record_capture *record, int fd)
 {
@@ -155,8 +169,11 @@ static void bury_unkept(struct record_capture *record, int fd)
 static enum ch_status take_life(const struct taking *taking,
                                 struct record_capture *record, int fd)
 {
-    if (record_capture_has_ended(record))
+    bool exits = taking->death != NULL && taking->death->exits;
+    if (record_capture_has_ended(record) && !exits)
         return CH_OK;
+    if (taking->death == NULL && has_keeper(record))
+        return CH_ERR_NOT_FOUND;
     if (taking->death != NULL)
         record_capture_bury(record, taking->death, taking->process);
     else if (is_another_program(&record->record.header))
@@ -179,8 +196,8 @@ static bool take_record(void *context, const char *name, int fd)
             status = store_record_report(taking, &record);
         record_capture_close(&record);
     }
-    if (status == CH_OK)
-        return true;
+    if (status == CH_OK || status == CH_ERR_NOT_FOUND)
+        return status == CH_OK;
     (void)command_fail("cannot make a report of record '%s': %s", name,
                        status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
     return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;

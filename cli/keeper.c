@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/crash_records.h"
+#include "cli/last_words.h"
 #include "report/spool_records.h"
 
 // A program that fills its memory at once is looked at often at its start.
@@ -27,6 +28,10 @@ void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pi
                                           .keeper = DEATH_BY_RUN,
                                           .started_ns = clock_now_ns(CLOCK_BOOTTIME),
                                           .life = { .keeper = getpid() } } };
+    struct process_facts own;
+    facts_read_process(&own, getpid(), getpid());
+    keeper->death.life.keeper_start = own.start_ticks;
+    facts_deinit_process(&own);
     usage_open(&keeper->usage, pid);
     keeper->oom_kills = usage_oom_kills(&keeper->usage);
     keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + FIRST_PAUSE_MS;
@@ -66,9 +71,9 @@ static void write_life(struct keeper *keeper)
                               offsetof(struct context_page, life) + from));
 }
 
-// read_process reads what is known of the program, as long as it may not be the one
-// that it becomes.
-static void read_process(struct keeper *keeper)
+// keeper_read_process reads what is known of the program, as long as it may not be the
+// one that it becomes.
+static void keeper_read_process(struct keeper *keeper)
 {
     struct process_facts now;
     if (keeper->pause_ms >= PAUSE_MS && keeper->process.executable.size != 0)
@@ -83,7 +88,7 @@ void keeper_look(struct keeper *keeper)
     uint64_t now = clock_now_ms(CLOCK_MONOTONIC);
     if (now < keeper->next_ms)
         return;
-    read_process(keeper);
+    keeper_read_process(keeper);
     usage_sample(&keeper->usage, 0, &keeper->death.life);
     write_life(keeper);
     keeper->pause_ms = keeper->pause_ms < PAUSE_MS ? 2 * keeper->pause_ms : PAUSE_MS;
@@ -123,14 +128,39 @@ static uint64_t time_ms(const struct timeval *time)
     return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
 }
 
-void keeper_end(struct keeper *keeper, int status, const struct rusage *used)
+// keep_last_words notes how a runtime ended the program. False: it was none, or the
+// exit was no failure.
+static bool keep_last_words(struct death *death, int status, const struct text *said)
+{
+    enum { SAID_BYTES = 8 << 10 };
+    struct last_words words;
+    if (said->size == 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 0)
+        return false;
+    last_words_find(said->bytes, WEXITSTATUS(status), &words);
+    if (words.kind == NULL)
+        return false;
+    size_t from = said->size > SAID_BYTES ? said->size - SAID_BYTES : 0;
+    death->exits = true;
+    death->exit_status = WEXITSTATUS(status);
+    death->kind = words.kind;
+    text_append(&death->message, words.text, words.size);
+    text_append(&death->said, said->bytes + from, said->size - from);
+    return text_ok(&death->message) && text_ok(&death->said);
+}
+
+void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
+                const struct text *said)
 {
     struct death *death = &keeper->death;
     uint64_t kills = usage_oom_kills(&keeper->usage);
     bool killed = WIFSIGNALED(status) &&
                   (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
     file_close(&keeper->life_fd);
-    if (killed) {
+    if (keep_last_words(death, status, said)) {
+        death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        // It said that it ended, and is reported all the same.
+        crash_records_bury(keeper->session, death, &keeper->process);
+    } else if (killed) {
         death->signal = WTERMSIG(status);
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
         death->oom_kills = kills > keeper->oom_kills ? kills - keeper->oom_kills : 0;

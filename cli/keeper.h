@@ -46,5 +46,7 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 void keeper_look_last(struct keeper *keeper);
 
 // keeper_end reports the end of the program if it was killed, and frees the keeper.
-// status is as waitpid returns it.
-void keeper_end(struct keeper *keeper, int status, const struct rusage *used);
+// status is as waitpid returns it; said is the end of its standard error, where that
+// was kept, and empty otherwise.
+void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
+                const struct text *said);

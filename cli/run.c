@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/live/facts.h"
 #include "cli/command.h"
+#include "cli/crash_records.h"
 #include "cli/installed.h"
 #include "cli/preload_path.h"
 #include "cli/program_kind.h"
@@ -17,7 +19,7 @@
 #include "cli/session_spool.h"
 
 enum {
-    OPTIONS_MAX = 32,
+    OPTIONS_MAX = 40,
     HELP_SIZE = 256,
     VALUE_SIZE = 64,
 };
@@ -50,6 +52,12 @@ static const struct option *run_options(void)
         .value = "auto|preload|trace",
         .help = "Whether the program is watched from inside, from outside, or as suits "
                 "its file",
+    };
+    rows[used++] = (struct option){
+        .name = "stderr-tail",
+        .help =
+            "Keep the end of standard error, and report panics and failed checks that "
+            "exit",
     };
     for (size_t i = 0; i < count && used + 1 < OPTIONS_MAX; i++) {
         if (variables[i].option == NULL)
@@ -210,6 +218,8 @@ static char **tracer_environment(void)
 static int run_by_trace(const struct options *options)
 {
     char agent[PATH_MAX];
+    if (options_given(options, "stderr-tail"))
+        (void)command_fail("standard error of a traced program is not kept");
     ask_for_kills();
     char **kept = tracer_environment();
     const char *chosen = getenv("CRASHHOOK_AGENT");
@@ -244,6 +254,11 @@ static int run_by_auto(const struct options *options, const struct session *sess
     struct program program;
     program_look(options->arguments[0], &program);
     enum run_way way = run_way_of(&program);
+    // A Go program's runtime says of any fault what a tracer would find.
+    if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
+        forget_preload();
+        return run_preloaded(options->arguments, session, true);
+    }
     if (way == RUN_WAY_TRACE)
         return run_by_trace(options);
     if (way == RUN_WAY_UNWATCHED) {
@@ -255,7 +270,9 @@ static int run_by_auto(const struct options *options, const struct session *sess
     }
     int result =
         preload_library(program.runtime, session->settings.throws == SETTING_YES);
-    return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
+    return result == COMMAND_DONE ? run_preloaded(options->arguments, session,
+                                                  options_given(options, "stderr-tail"))
+                                  : result;
 }
 
 static int run_by_preload(const struct options *options, const struct session *session)
@@ -264,7 +281,19 @@ static int run_by_preload(const struct options *options, const struct session *s
     program_look(options->arguments[0], &program);
     int result =
         preload_library(program.runtime, session->settings.throws == SETTING_YES);
-    return result == COMMAND_DONE ? run_preloaded(options->arguments, session) : result;
+    return result == COMMAND_DONE ? run_preloaded(options->arguments, session,
+                                                  options_given(options, "stderr-tail"))
+                                  : result;
+}
+
+// forget_own_life removes the life of this process, which is about to become a program
+// that makes none.
+static void forget_own_life(const struct session *session)
+{
+    struct process_facts facts;
+    facts_read_process(&facts, getpid(), getpid());
+    crash_records_forget(session, getpid(), facts.start_ticks);
+    facts_deinit_process(&facts);
 }
 
 static int run_run(const struct options *options)
@@ -275,6 +304,7 @@ static int run_run(const struct options *options)
         return COMMAND_FAILED;
     if (!open_run_spool(&session))
         return run_unwatched(options->arguments);
+    forget_own_life(&session);
     if (via == NULL || strcmp(via, "auto") == 0)
         return run_by_auto(options, &session);
     if (strcmp(via, "trace") == 0) {

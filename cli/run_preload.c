@@ -25,6 +25,7 @@
 #include "cli/keeper.h"
 #include "cli/run_program.h"
 #include "cli/session.h"
+#include "cli/stderr_tail.h"
 #include "cli/unreported.h"
 
 // wrapped is the program that we stand in for.
@@ -34,6 +35,7 @@ struct wrapped {
     int status;     // as waitpid returns it
     struct rusage used;
     struct keeper keeper;
+    struct stderr_tail tail;
     sigset_t mask; // that we were started with
     struct sigaction child_action;
 };
@@ -72,6 +74,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
+    stderr_tail_use(&program->tail);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);
     (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
     int why = errno;
@@ -79,7 +82,8 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     _exit(RUN_NO_COMMAND);
 }
 
-static enum ch_status start_program(const char **arguments, struct wrapped *program)
+static enum ch_status start_program(const char **arguments, struct wrapped *program,
+                                    bool keep_stderr)
 {
     int failure[2];
     pid_t parent = getpid();
@@ -89,11 +93,14 @@ static enum ch_status start_program(const char **arguments, struct wrapped *prog
     (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
                     &program->child_action);
     mask_signals(UINT64_MAX, &program->mask);
+    if (keep_stderr && stderr_tail_begin(&program->tail) != CH_OK)
+        (void)command_fail("cannot keep standard error: %s", strerror(errno));
     program->failure_fd = failure[0];
     program->pid = fork();
     if (program->pid == 0)
         exec_program(arguments, program, failure[1], parent);
     (void)close(failure[1]);
+    stderr_tail_started(&program->tail);
     return program->pid > 0 ? CH_OK : CH_ERR_IO;
 }
 
@@ -236,12 +243,15 @@ int run_failed(const char *command, int error)
     return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
 }
 
-int run_preloaded(const char **arguments, const struct session *session)
+int run_preloaded(const char **arguments, const struct session *session,
+                  bool keep_stderr)
 {
-    struct wrapped program = { .failure_fd = -1 };
+    struct wrapped program = { .failure_fd = -1,
+                               .tail = { .program_fd = -1, .relay_fd = -1 } };
+    struct text CH_CLEANUP(text_deinit) said = { 0 };
     uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
     int why = 0;
-    if (start_program(arguments, &program) != CH_OK)
+    if (start_program(arguments, &program, keep_stderr) != CH_OK)
         return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
     keeper_begin(&program.keeper, session, program.pid, arguments);
     await_program(&program);
@@ -250,8 +260,9 @@ int run_preloaded(const char **arguments, const struct session *session)
     if (failed)
         return run_failed(arguments[0], why);
     await_reports(session, since_ms);
+    stderr_tail_read(&program.tail, &said);
     if (session->spool.folder_fd >= 0)
-        keeper_end(&program.keeper, program.status, &program.used);
+        keeper_end(&program.keeper, program.status, &program.used, &said);
     if (session->spool.folder_fd >= 0)
         crash_records_take(session);
     unreported_tell(session, arguments[0], program.status, since_ms);

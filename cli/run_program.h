@@ -25,7 +25,9 @@ int run_failed(const char *command, int error);
 // run_preloaded starts the program, passes signals on to it, and waits for its end and
 // for the reports that were begun in the meantime. It dies of what the program died of,
 // or returns its exit status. session has the spool, if it can be opened.
-int run_preloaded(const char **arguments, const struct session *session);
+// keep_stderr: the end of its standard error is kept (stderr_tail.h).
+int run_preloaded(const char **arguments, const struct session *session,
+                  bool keep_stderr);
 
 // run_traced makes agent trace this process, which then becomes the program. It returns
 // only if the program cannot be executed. kept is the environment of the tracer; the

@@ -70,8 +70,9 @@ struct context_life {
     int32_t asked_by;     // pid of who sent that
     int32_t keeper;       // the keeper's pid; 0: none
     uint64_t asked_realtime_ns;
-    uint64_t limit_bytes; // of memory, of its cgroup; 0: not known
-    uint64_t samples;     // written so far; the last LIFE_SAMPLES are kept
+    uint64_t keeper_start; // when that began, in clock ticks as in a life's name
+    uint64_t limit_bytes;  // of memory, of its cgroup; 0: not known
+    uint64_t samples;      // written so far; the last LIFE_SAMPLES are kept
     struct life_sample sample[LIFE_SAMPLES];
 };
 

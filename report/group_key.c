@@ -343,16 +343,6 @@ static void choose_others(struct keying *keying)
         key->why = "no frame is known that says where";
 }
 
-// choose_program is for a process that was killed: where it was then says nothing.
-static void choose_program(struct keying *keying, const char *cause)
-{
-    const json_t *process = json_object_get(keying->report, "process");
-    const char *program = file_name(report_string(process, "executable"));
-    keying->key->why = "it was killed: the program and why";
-    text_appendf(&keying->key->material, "killed %s\nprogram %s\n", cause,
-                 program != NULL ? program : "");
-}
-
 static const char *ending_of(int64_t signal)
 {
     switch (signal) {
@@ -406,6 +396,23 @@ static void append_panicked(const char *message, struct text *out)
                 at++;
         else
             text_append(out, at, 1);
+    }
+}
+
+// choose_program is for a process that was killed: where it was then says nothing.
+static void choose_program(struct keying *keying, const char *cause)
+{
+    const json_t *process = json_object_get(keying->report, "process");
+    const char *program = file_name(report_string(process, "executable"));
+    keying->key->why = "it was killed: the program and why";
+    text_appendf(&keying->key->material, "killed %s\nprogram %s\n", cause,
+                 program != NULL ? program : "");
+    // Rust's panics have what they say in the second line.
+    const char *message = report_string(keying->crash, "message");
+    const char *second = message != NULL ? strchr(message, '\n') : NULL;
+    if (second != NULL) {
+        append_panicked(second + 1, &keying->key->material);
+        text_append_string(&keying->key->material, "\n");
     }
 }
 

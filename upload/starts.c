@@ -37,8 +37,8 @@ static bool has_ending(const char *name, const char *ending)
     return length > size && strcmp(name + length - size, ending) == 0;
 }
 
-// read_release decodes the digits at text; false: they are none.
-static bool read_release(const char *text, size_t digits, char *out, size_t size)
+// starts_read_release decodes the digits at text; false: they are none.
+static bool starts_read_release(const char *text, size_t digits, char *out, size_t size)
 {
     if (digits % 2 != 0 || digits / 2 >= size)
         return false;
@@ -65,7 +65,7 @@ bool starts_read_name(const char *name, int64_t *out_day, char *out_release,
     size_t digits = strspn(end + 1, "0123456789abcdef");
     char after = end[1 + digits];
     if ((after != '.' && after != '-') ||
-        !read_release(end + 1, digits, release, sizeof(release)) ||
+        !starts_read_release(end + 1, digits, release, sizeof(release)) ||
         strlen(release) >= size)
         return false;
     *out_day = day;
