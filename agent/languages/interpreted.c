@@ -28,8 +28,10 @@ enum ch_status interpreted_add(struct interpreted *table,
 
 static uint32_t run_begin(const struct interpreted *table)
 {
+    if (table->run_count == 0)
+        return 0;
     const struct interpreted_run *last = &table->runs[table->run_count - 1];
-    return table->run_count != 0 ? last->first + last->count : 0;
+    return last->first + last->count;
 }
 
 // leave_middle_out keeps the inner frames and the outermost of a long run.

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.request
+
+import jsonschema
 
 import harness
 import python_versions
@@ -23,7 +26,7 @@ from harness import Scene
 
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or random.randrange(1, 1 << 30)
-STOPS = 200 if FULL else 3
+STOPS = 200 if FULL else 2
 SIGNALS = 100 if FULL else 1
 RUINS = 10000 if FULL else 12
 KINDS = ("calls", "generators", "coroutines", "threads", "recursion")
@@ -34,6 +37,11 @@ FOUND = python_versions.Found()
 
 def tearDownModule():
     FOUND.write("Python", "version")
+
+
+def schema(name):
+    with open(os.path.join(harness.SOURCE, "docs", name), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def script(name):
@@ -102,6 +110,9 @@ def crash(scene, python, name, *arguments, **variables):
     ended = scene.run([python, script(name), *arguments], **variables)
     reports = scene.reports()
     assert len(reports) == 1, (len(reports), ended.stderr)
+    jsonschema.validate(reports[0], schema("report-1.schema.json"))
+    with open(scene.report_paths()[0], encoding="utf-8") as file:
+        jsonschema.validate(json.load(file), schema("report.schema.json"))
     return ended, reports[0]
 
 
@@ -120,6 +131,7 @@ class Crashes(unittest.TestCase):
                 check(version, python, scene)
 
     def crash_here(self, scene, python, how, **variables):
+        variables.setdefault("CRASHHOOK_SYMBOLIZE", "fast")
         ended, report = crash(scene, python, "crashes.py", how, **variables)
         self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
         self.assertLess(ended.seconds, 20)
@@ -222,6 +234,27 @@ class Crashes(unittest.TestCase):
         self.assertNotIn("instruction_addr", mine[0])
         self.assertTrue(mine[0]["in_app"])
         self.assertTrue(any("instruction_addr" in f and "platform" not in f for f in frames))
+
+    def test_the_page_of_a_report_shows_both_languages(self):
+        with Scene() as scene:
+            self.crash_here(scene, sys.executable, "shop")
+            collector = subprocess.Popen(
+                [harness.COLLECTOR, "--listen", "127.0.0.1:0", "--store",
+                 f"sqlite:{scene.folder}/store.db"], stderr=subprocess.PIPE, text=True)
+            try:
+                url = re.search(r"http://127\.0\.0\.1:\d+", collector.stderr.readline()).group()
+                done = scene.command("upload", "--url", url)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                name = os.path.basename(scene.report_paths()[0])[:-5]
+                with urllib.request.urlopen(f"{url}/reports/{name}", timeout=60) as answer:
+                    page = answer.read().decode()
+            finally:
+                collector.kill()
+                collector.communicate()
+        self.assertIn('title="Run by the interpreter&#39;s function below">Python</span>', page)
+        self.assertIn("Python exception being handled: KeyError: no such article", page)
+        self.assertIn("Shop.total", page)
+        self.assertIn("strlen", page)
 
     def test_a_core_has_the_same_frames(self):
         if not harness.cores_land_in_folder():
