@@ -117,8 +117,8 @@ static size_t group_end(const struct offline_groups *groups, size_t start)
     return end;
 }
 
-// near_json lists the other groups that are near the one that begins at start.
-static json_t *near_json(const struct offline_groups *groups, size_t start)
+// group_near_json lists the other groups that are near the one that begins at start.
+static json_t *group_near_json(const struct offline_groups *groups, size_t start)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < groups->count; i = group_end(groups, i)) {
@@ -169,12 +169,12 @@ static json_t *local_group_json(const struct offline_groups *groups, size_t star
         (void)json_array_append_new(keys, json_string(key));
     }
     json_decref(old);
-    return json_pack("{s:s, s:o, s:s?, s:s?, s:s, s:o, s:O, s:o, s:o, s:o}",
-                     "fingerprint2", first->key.fingerprint, "fingerprints", keys,
-                     "title", first->title.bytes, "place", first->key.place.bytes,
-                     "why", first->key.why, "reports", reports, "frames", first->frames,
-                     "material", lines_json(&first->key.material), "stack",
-                     lines_json(&first->key.stack), "near", near_json(groups, start));
+    return json_pack(
+        "{s:s, s:o, s:s?, s:s?, s:s, s:o, s:O, s:o, s:o, s:o}", "fingerprint2",
+        first->key.fingerprint, "fingerprints", keys, "title", first->title.bytes,
+        "place", first->key.place.bytes, "why", first->key.why, "reports", reports,
+        "frames", first->frames, "material", lines_json(&first->key.material), "stack",
+        lines_json(&first->key.stack), "near", group_near_json(groups, start));
 }
 
 static json_t *groups_json(const struct offline_groups *groups)

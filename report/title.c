@@ -81,8 +81,8 @@ static void append_quoted(const char *text, struct text *out)
     text_append_string(out, "\"");
 }
 
-// append_panic quotes what a panic says; what it says nothing of is not quoted.
-static void append_panic(const char *message, struct text *out)
+// title_append_panic quotes what a panic says; what it says nothing of is not quoted.
+static void title_append_panic(const char *message, struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) said = { 0 };
     size_t size;
@@ -134,7 +134,7 @@ static void append_message(const char *kind, const char *message, struct text *o
     if (strncmp(message, terminate, sizeof(terminate) - 1) == 0)
         message += sizeof(terminate) - 1;
     if (kind != NULL && strcmp(kind, "panic") == 0) {
-        append_panic(message, out);
+        title_append_panic(message, out);
         return;
     }
     if (kind == NULL || strcmp(kind, "assertion") != 0 ||

@@ -73,8 +73,9 @@ static json_t *place_report(const struct batch_naming *naming)
                      "frames", frames, "images", images);
 }
 
-// keep_name gives a place its frames. Without a name they are none.
-static void keep_name(struct batch_naming *naming, const json_t *report, json_t *place)
+// batch_keep_name gives a place its frames. Without a name they are none.
+static void batch_keep_name(struct batch_naming *naming, const json_t *report,
+                            json_t *place)
 {
     char key[PLACE_NAMES_SIZE];
     const json_t *frame = json_array_get(place, json_array_size(place) - 1);
@@ -102,7 +103,7 @@ static void split_names(struct batch_naming *naming, const json_t *report)
         (void)json_array_append(place, frame);
         if (report_flag(frame, "inline"))
             continue;
-        keep_name(naming, report, place);
+        batch_keep_name(naming, report, place);
         json_decref(place);
         place = json_array();
     }

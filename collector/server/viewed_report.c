@@ -65,8 +65,9 @@ static void take_place(void *context, const struct store_place *place)
         (void)json_object_set_new(context, place->place, frames);
 }
 
-// find_places finds the names of the places that are wanted of a build.
-static json_t *find_places(struct store *store, const char *build, const json_t *wanted)
+// viewed_find_places finds the names of the places that are wanted of a build.
+static json_t *viewed_find_places(struct store *store, const char *build,
+                                  const json_t *wanted)
 {
     json_t *found = json_object();
     json_t *list = json_array();
@@ -97,9 +98,9 @@ static void ask_for_names(struct collector *collector, struct viewed_report *out
         out->names = names;
 }
 
-// add_names gives nameless frames the names that jobs found out. Names from the sender
-// are kept: it had files that are not here.
-static void add_names(struct collector *collector, struct viewed_report *out)
+// viewed_add_names gives nameless frames the names that jobs found out. Names from the
+// sender are kept: it had files that are not here.
+static void viewed_add_names(struct collector *collector, struct viewed_report *out)
 {
     json_t *report = out->opened.json;
     json_t *wanted = json_object();
@@ -113,7 +114,7 @@ static void add_names(struct collector *collector, struct viewed_report *out)
     {
         if (json_object_size(known) == BUILDS_NAMED)
             break;
-        json_t *found = find_places(collector->store, build, places);
+        json_t *found = viewed_find_places(collector->store, build, places);
         unknown = unknown ||
                   (json_object_size(found) < json_object_size(places) &&
                    symbol_folder_has(collector->symbols, SYMBOL_DEBUG_FILE, build));
@@ -150,7 +151,7 @@ bool viewed_report_open(struct http_request *request, const char *id,
         http_fail(request, refused, "%s", reason.text);
         return false;
     }
-    add_names(collector, out);
+    viewed_add_names(collector, out);
     return true;
 }
 
@@ -182,7 +183,7 @@ bool viewed_report_open_newest(struct http_request *request, const char *group,
     struct opened_report_error reason;
     if (opened_report_open(&out->opened, &body, &collector->large, &reason) != 0)
         return false;
-    add_names(collector, out);
+    viewed_add_names(collector, out);
     return true;
 }
 
