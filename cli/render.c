@@ -14,6 +14,7 @@
 #include "cli/render_threads.h"
 #include "cli/render_values.h"
 #include "cli/render_waits.h"
+#include "report/memory_words.h"
 #include "report/report.h"
 #include "report/report_waits.h"
 
@@ -209,12 +210,24 @@ static void render_host(const struct render *render)
         report_string(json_object_get(render->report, "process"), "working_directory"));
 }
 
+// render_death shows what a process that was killed used, and the kernel's word.
+static void render_death(const struct render *render)
+{
+    const json_t *death =
+        json_object_get(json_object_get(render->report, "crash"), "death");
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    if (memory_words_append(render->report, &memory) && text_ok(&memory))
+        render_field(&render->pen, "Memory", memory.bytes);
+    render_field(&render->pen, "Kernel", report_string(death, "kernel"));
+}
+
 static void render_header(const struct render *render)
 {
     pen_plain(&render->pen, "\n");
     write_program(render);
     if (render->preset != PRESET_FRIENDLY)
         render_host(render);
+    render_death(render);
     render_tags(render);
     render_field(&render->pen, "Report", report_string(render->report, "id"));
 }

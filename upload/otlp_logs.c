@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "report/json_tree.h"
+#include "report/memory_words.h"
 #include "report/report.h"
 #include "report/report_id.h"
 #include "report/report_waits.h"
@@ -296,6 +297,7 @@ static void add_crash_objects(json_t *to, const json_t *crash)
     static const char *const objects[][2] = {
         { "crashhook.crash.variable", "variable" },
         { "crashhook.crash.provenance", "provenance" },
+        { "crashhook.crash.death", "death" },
     };
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         const json_t *object = json_object_get(crash, objects[i][1]);
@@ -316,6 +318,9 @@ static void add_crash(json_t *to, const json_t *report)
     text_append_string(&message, summary != NULL ? summary : "");
     if (unsaid != NULL)
         text_appendf(&message, "%s%s", message.size != 0 ? ": " : "", unsaid);
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    if (memory_words_append(report, &memory) && text_ok(&memory))
+        otlp_value_add(to, "crashhook.process.memory", otlp_value_string(memory.bytes));
     otlp_value_add_member(to, "app.crash.id", report, "id");
     otlp_value_add(to, "exception.type", otlp_value_string(crash_type(crash)));
     otlp_value_add(to, "exception.message",

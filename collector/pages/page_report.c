@@ -10,6 +10,7 @@
 #include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
 #include "collector/store/moment.h"
+#include "report/memory_words.h"
 #include "report/readable_name.h"
 #include "report/report_waits.h"
 
@@ -198,6 +199,25 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
         text_ok(&url) ? url.bytes : "");
 }
 
+// write_death writes what is known of a process that was killed, or exited with a
+// panic.
+static void write_death(struct text *out, const json_t *report)
+{
+    const json_t *death = json_object_get(json_object_get(report, "crash"), "death");
+    const char *kernel = report_string(death, "kernel");
+    const char *said = report_string(death, "stderr");
+    struct text CH_CLEANUP(text_deinit) memory = { 0 };
+    if (memory_words_append(report, &memory) && text_ok(&memory))
+        html_write(out, "<p>Memory: %s</p>", memory.bytes);
+    if (kernel != NULL)
+        html_write(out, "<p>Kernel: %s</p>", kernel);
+    if (said != NULL)
+        html_write(out,
+                   "<details class=\"inner\"><summary>Standard error</summary>"
+                   "<pre>%s</pre></details>",
+                   said);
+}
+
 static void write_hero(struct text *out, const struct viewed_report *viewed,
                        const char *id, const char *address)
 {
@@ -218,6 +238,7 @@ static void write_hero(struct text *out, const struct viewed_report *viewed,
     report_then(crash, &then);
     if (then.size != 0)
         html_write(out, "<p>%s.</p>", then.bytes);
+    write_death(out, report);
     write_report_facts(out, report);
     write_links(out, viewed, id, address);
     if (viewed->names == STORE_NAMES_PENDING)

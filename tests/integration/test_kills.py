@@ -11,10 +11,12 @@ import signal
 import subprocess
 import time
 import unittest
+import urllib.request
 
 import harness
 from harness import FULL, Scene, program
 from place import needs_root
+from test_delivery import Collector
 
 LIVES = program("lives")
 MEMORY = "/sys/fs/cgroup/memory"
@@ -204,6 +206,20 @@ class Kills(unittest.TestCase):
             self.assertTrue(report["crash"]["summary"].startswith("Killed by SIGKILL"))
             self.assertEqual(report["title"], "killed · lives")
 
+    def test_a_page_shows_the_cause_and_the_memory(self):
+        with Scene() as scene:
+            collector = Collector(scene.folder)
+            self.addCleanup(collector.kill)
+            process = run(scene, "waits")
+            os.kill(child_of(process), signal.SIGKILL)
+            end(process)
+            self.assertEqual(scene.command("upload", "--url", collector.url).returncode, 0)
+            identity = collector.get("/api/v1/reports")["reports"][0]["id"]
+            with urllib.request.urlopen(f"{collector.url}/reports/{identity}") as answer:
+                page = answer.read().decode()
+            self.assertIn("Killed by SIGKILL, which a process sent", page)
+            self.assertRegex(page, r"Memory: \d+ to \d+ MB")
+
     def report_of_a_full_cgroup(self, *options, keeper_too=True):
         group = os.path.join(MEMORY, f"crashhook-test.{os.getpid()}")
         os.mkdir(group)
@@ -218,6 +234,7 @@ class Kills(unittest.TestCase):
                 process = start(scene, *command, LIVES, "fills", LD_PRELOAD="")
                 self.assertEqual(end(process), -signal.SIGKILL)
                 report = self.only_report(scene)
+                self.shown = scene.command("show").stdout
         finally:
             while True:  # until the last process has left
                 try:
@@ -238,6 +255,8 @@ class Kills(unittest.TestCase):
         report = self.report_of_a_full_cgroup()
         self.assert_told(report)
         self.assertEqual(report["crash"]["death"]["oom_kills"], 1)
+        self.assertRegex(self.shown, r"Memory +\d+ to \d+ MB, at most \d+ MB, its cgroup \d+ MB, "
+                                     r"in the last \d+\.\d s [\u2581-\u2588]+\u2588")
         memory = report["process"]["memory"]
         self.assertGreater(len(memory), 3)
         self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
