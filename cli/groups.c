@@ -4,6 +4,7 @@
 
 #include "cli/collector_client.h"
 #include "cli/command.h"
+#include "cli/pager.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "report/report.h"
@@ -67,6 +68,7 @@ static int print_groups(const struct options *options, const struct text *body)
     const json_t *groups = json_object_get(answer, "groups");
     if (!json_is_array(groups))
         return command_fail("cannot understand the collector: it sent no groups");
+    pager_begin();
     struct table table = table_begin(columns, stdout);
     size_t i;
     json_t *group;

@@ -7,6 +7,7 @@
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
+#include "cli/pager.h"
 #include "cli/pen.h"
 #include "cli/render_frames.h"
 #include "cli/session.h"
@@ -147,6 +148,7 @@ static void print_listed_row(const struct table *table, const json_t *entry)
 
 static void print_listed(const json_t *rows)
 {
+    pager_begin();
     struct table table = table_begin(columns, stdout);
     size_t i;
     json_t *entry;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/pager.h"
 #include "cli/render_flight.h"
 #include "cli/render_frames.h"
 #include "cli/render_source.h"
@@ -35,7 +36,7 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset)
     const char *no_colour = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     struct winsize size = { 0 };
-    bool terminal = isatty(fileno(to)) != 0;
+    bool terminal = isatty(pager_descriptor(to)) != 0;
     struct render_style style = { .preset = preset };
     if (preset == PRESET_AUTO)
         style.preset = terminal ? PRESET_FRIENDLY : PRESET_MEDIUM;
@@ -43,7 +44,7 @@ struct render_style render_style_for(FILE *to, enum setting_preset preset)
         return style;
     style.colour = (no_colour == NULL || *no_colour == 0) && term != NULL &&
                    strcmp(term, "dumb") != 0;
-    if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= NARROWEST)
+    if (ioctl(pager_descriptor(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= NARROWEST)
         style.width = size.ws_col;
     return style;
 }
@@ -263,9 +264,17 @@ static int register_padding(size_t used)
     return used < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - used) : 1;
 }
 
+// register_columns is how many registers fit a line.
+static size_t register_columns(const struct pen *pen)
+{
+    enum { COLUMN = 27, MOST = 4 };
+    size_t fit = pen->width / COLUMN;
+    return pen->width == 0 || fit >= MOST ? MOST : fit != 0 ? fit : 1;
+}
+
 static void render_registers(const struct render *render)
 {
-    enum { COLUMNS = 4 };
+    const size_t columns = register_columns(&render->pen);
     const char *name;
     json_t *value;
     size_t column = 0;
@@ -286,12 +295,12 @@ static void render_registers(const struct render *render)
         text_clear(&escaped);
         pen_escape(text != NULL ? text : "?", &escaped);
         pen_plain(&render->pen, "%s", escaped.size != 0 ? escaped.bytes : "");
-        if (++column % COLUMNS == 0)
+        if (++column % columns == 0)
             pen_plain(&render->pen, "\n");
         else if (column != count)
             pen_plain(&render->pen, "%*s", register_padding(escaped.size), "");
     }
-    if (column % COLUMNS != 0)
+    if (column % columns != 0)
         pen_plain(&render->pen, "\n");
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/collector_client.h"
 #include "cli/command.h"
+#include "cli/pager.h"
 #include "cli/render.h"
 #include "cli/session.h"
 #include "cli/session_spool.h"
@@ -50,6 +51,7 @@ static int run_show(const struct options *options)
         return print_as_sent(&session, report);
     if (options_given(options, "json"))
         return print_expanded(report);
+    pager_begin();
     struct render_style style = render_style_for(stdout, session.settings.preset);
     // Only the option counts: settings say which threads a crash here would report.
     style.crashed_only = threads != NULL && strcmp(threads, "crashed") == 0;

@@ -104,7 +104,7 @@ class Scene:
                 fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.chdir(self.folder)
             os.execve(CRASHHOOK, [CRASHHOOK, *arguments],
-                      self.environment({"TERM": "xterm", **variables}))
+                      self.environment({"TERM": "xterm", "PAGER": "", **variables}))
         written = b""
         while True:
             try:

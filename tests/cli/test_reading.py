@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -291,6 +292,57 @@ class List(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertEqual(done.stderr, "crashhook: cannot open spool '/nonexistent/x': "
                                           "No such file or directory\n")
+
+
+class Paging(unittest.TestCase):
+    """What goes through a pager, and how wide it is."""
+
+    def test_a_terminal_gets_the_pager_of_the_environment_at_its_own_width(self):
+        with Scene() as scene:
+            for columns in (60, 80, 160):
+                text = scene.on_terminal("show", case("named.json"), "--preset", "full",
+                                         columns=columns,
+                                         PAGER="sed 's/^/P /' # \"quoted\"")
+                lines = text.splitlines()
+                self.assertTrue(all(line.startswith("P ") for line in lines), lines[:3])
+                plain = scene.on_terminal("show", case("named.json"), "--preset", "full",
+                                          columns=columns)
+                self.assertEqual([line[2:] for line in lines], plain.splitlines())
+                self.assertIn("\x1b[", plain)
+
+    def test_without_a_terminal_or_with_an_empty_pager_there_is_none(self):
+        with Scene() as scene:
+            text = scene.run("show", case("named.json"), PAGER="sed 's/^/P /'").stdout
+            self.assertNotIn("P ", text[:2])
+            for pager in ("", "cat"):
+                text = scene.on_terminal("show", case("named.json"), PAGER=pager)
+                self.assertTrue(text)
+            text = scene.on_terminal("show", case("named.json"), TERM="dumb", PAGER="false")
+            self.assertIn("slot_touch", text)
+
+    def test_who_leaves_the_pager_early_is_not_told_of_a_failure(self):
+        with Scene() as scene:
+            text = scene.on_terminal("show", case("named.json"), "--preset", "full",
+                                     PAGER="head -n 1")
+            self.assertEqual(len(text.splitlines()), 1, text)
+
+    def test_less_ends_by_itself_where_the_output_fits(self):
+        less = shutil.which("less")
+        if less is None:
+            self.skipTest("less is not installed")
+        with Scene() as scene:
+            scene.add(1)
+            text = scene.on_terminal("list", columns=80, PAGER=less)
+            self.assertIn("SIGSEGV", text)
+
+    def test_lines_of_a_list_fit_any_terminal_from_60_columns_on(self):
+        with Scene() as scene:
+            scene.add(1)
+            for columns in (60, 72, 80, 200):
+                text = scene.on_terminal("list", columns=columns)
+                plain = re.sub("\x1b\\[[0-9;]*m", "", text)
+                widest = max(plain.splitlines(), key=len)
+                self.assertLessEqual(len(widest), columns, widest)
 
 
 if __name__ == "__main__":

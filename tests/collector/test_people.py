@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import urllib.parse
 
@@ -309,6 +310,26 @@ class Sessions(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "--trusted-proxy"):
             with own:
                 pass
+
+
+class Starts(unittest.TestCase):
+    def test_the_overview_says_which_part_of_sessions_did_not_crash(self):
+        day = int(time.time() // 86400)
+        tokens = ["a name=ann scopes=send,read project=shop", "root"]
+        with Collector(BINARY, tokens=tokens) as own:
+            own.token = None
+            self.assertNotIn("Without a crash",
+                             own.request("GET", "/", None, bearer("root"))[2].decode())
+            send(own, 1, "a", release="1.0")
+            for host, starts, ends in (("h1", 700, 600), ("h2", 300, 300)):
+                status, answer = own.json("POST", "/api/v1/starts", json.dumps(
+                    {"id": sample_reports.report_id(starts), "release": "1.0",
+                     "host": host, "day": day, "starts": starts, "ends": ends}),
+                    bearer("a"))
+                self.assertEqual(status, 201, answer)
+            page = own.request("GET", "/", None, bearer("a"))[2].decode()
+            part = re.search(r'id="starts">.*?</section>', page, re.S).group(0)
+            self.assertRegex(part, "100.0\u2009%</b><span>of 1\u2009000 sessions, 100 unknown")
 
 
 class Deeds(unittest.TestCase):
