@@ -391,6 +391,8 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .general_protection = is_protection(crash),
         .pid = capture->stop.pid,
         .death = capture->death != NULL ? capture->death->kind : NULL,
+        .watchdog = !crash->signal_only && info->si_code == SI_QUEUE &&
+                    (uint64_t)(uintptr_t)info->si_value.sival_ptr == REQUEST_WATCHDOG,
         .deadlock = waits->deadlock,
         .thread_name = out->thread_name,
         .message = text_or_null(out->message),

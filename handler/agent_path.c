@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handler/agent_path.h"
+#include "handler/file_syscalls.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ void agent_path_find(char *path, size_t size)
         if (length > size - (size_t)(slash + 1 - path))
             continue;
         memcpy(slash + 1, places[i], length);
-        if (access(path, X_OK) == 0)
+        if (sys_executes(path))
             return;
     }
     memcpy(path, installed, sizeof(installed));

@@ -4,6 +4,7 @@
 // in syscalls.h are.
 #pragma once
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/file.h>
@@ -18,6 +19,12 @@ static inline size_t sys_length(const char *text)
     while (text[length] != 0)
         length++;
     return length;
+}
+
+// sys_executes is whether the file may be executed by the real user.
+static inline bool sys_executes(const char *path)
+{
+    return machine_call3(SYS_faccessat, AT_FDCWD, (long)path, 1 /* X_OK */) == 0;
 }
 
 // sys_create creates the file name in folder; it must not exist.

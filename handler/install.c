@@ -19,6 +19,7 @@
 #include "handler/context.h"
 #include "handler/crash.h"
 #include "handler/daemon.h"
+#include "handler/file_syscalls.h"
 #include "handler/flight_place.h"
 #include "handler/life.h"
 #include "handler/machine.h"
@@ -136,7 +137,7 @@ static void find_agent(const struct settings *settings, bool first,
 {
     if (settings->agent == NULL || !agent_path_absolute(settings->agent, out, PATH_MAX))
         agent_path_find(out, PATH_MAX);
-    else if (first && access(out, X_OK) != 0)
+    else if (first && !sys_executes(out))
         complain_of_name("crashhook: cannot execute CRASHHOOK_AGENT '", out,
                          strlen(out), "'\n");
 }

@@ -29,6 +29,10 @@ enum { REQUEST_WRITTEN = 'W', REQUEST_RELEASE = 'R', REQUEST_WHY = 'Y' };
 
 enum { REQUEST_WHY_MAX = 512 };
 
+// REQUEST_WATCHDOG is the value of the SIGABRT by which the program's own watchdog ends
+// it.
+#define REQUEST_WATCHDOG UINT64_C(0x676f646863746177) // "watchdog"
+
 // REQUEST_CHANNEL_FD is the agent's descriptor of the channel.
 enum { REQUEST_CHANNEL_FD = 3 };
 

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/machine.h"
 #include "handler/plan.h"
+#include "handler/request_page.h"
 #include "handler/syscalls.h"
 
 enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
@@ -25,6 +27,12 @@ static pid_t owner; // the process that has the thread; 0: none
 static bool stopping;
 static unsigned tick_ms;
 static unsigned fed;
+static unsigned end_after; // timeouts; 0: never
+
+void crashhook_watchdog_end_after(unsigned timeouts)
+{
+    __atomic_store_n(&end_after, timeouts, __ATOMIC_RELAXED);
+}
 
 void crashhook_watchdog_feed(void)
 {
@@ -41,6 +49,17 @@ static bool watchdog_rest(void)
     return stopping;
 }
 
+// watchdog_end_program sends the process SIGABRT. This thread blocks it, so another
+// takes it: the first, if that may, which is most likely the one that hangs.
+static void watchdog_end_program(void)
+{
+    siginfo_t info = { .si_signo = SIGABRT, .si_code = SI_QUEUE };
+    info.si_pid = sys_getpid();
+    info.si_uid = sys_getuid();
+    info.si_value.sival_ptr = (void *)REQUEST_WATCHDOG;
+    machine_call3(SYS_rt_sigqueueinfo, info.si_pid, SIGABRT, (long)&info);
+}
+
 static void *watchdog_watch(void *argument)
 {
     unsigned seen = __atomic_load_n(&fed, __ATOMIC_RELAXED);
@@ -51,11 +70,16 @@ static void *watchdog_watch(void *argument)
         unsigned now = __atomic_load_n(&fed, __ATOMIC_RELAXED);
         missed = now != seen ? 0 : missed + 1;
         seen = now;
-        if (missed != TICKS)
+        unsigned times = missed / TICKS;
+        if (times * TICKS != missed || times == 0)
             continue;
-        (void)pthread_mutex_unlock(&lock);
-        (void)crashhook_report_now("hang: the watchdog has not been fed in time");
-        (void)pthread_mutex_lock(&lock);
+        if (times == __atomic_load_n(&end_after, __ATOMIC_RELAXED))
+            watchdog_end_program();
+        else if ((times & (times - 1)) == 0) { // the first, second, fourth, ... time
+            (void)pthread_mutex_unlock(&lock);
+            (void)crashhook_report_now("hang: the watchdog has not been fed in time");
+            (void)pthread_mutex_lock(&lock);
+        }
     }
     (void)pthread_mutex_unlock(&lock);
     return NULL;

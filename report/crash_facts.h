@@ -86,6 +86,7 @@ struct crash_facts {
     bool general_protection;    // x86-64: not a page fault, so the address is not known
     bool trap;                  // compilers emit it where control must never arrive
     bool sent;                  // by a process, not by a fault; sender is its pid
+    bool watchdog;              // the program's own watchdog sent the signal
     bool deadlock;              // threads wait for one another in a circle
     bool signal_only;           // only the signal is known, neither code nor address
     bool rethrown;              // thrown_in threw an exception that was thrown before

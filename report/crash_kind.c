@@ -159,10 +159,20 @@ static const char *abort_kind(const struct crash_facts *f)
     return "uncaught-exception";
 }
 
+// is_watchdog: systemd sends SIGABRT to a service whose watchdog was not fed.
+static bool is_watchdog(const struct crash_facts *f)
+{
+    bool systemd = f->sent && f->sender == 1 && f->sender_name != NULL &&
+                   strcmp(f->sender_name, "systemd") == 0;
+    return f->signal == SIGABRT && (f->watchdog || systemd);
+}
+
 const char *crash_kind(const struct crash_facts *f)
 {
     if (f->death != NULL)
         return f->death;
+    if (is_watchdog(f))
+        return "watchdog";
     // If a signal was sent, there was no fault. A process that aborts is the exception:
     // it sends the signal to itself.
     if (f->sent && !crash_is_own_abort(f))

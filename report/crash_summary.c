@@ -433,6 +433,17 @@ static bool is_outside(uint64_t address)
     return (uint64_t)((int64_t)(address << 16) >> 16) != address;
 }
 
+// summarize_watchdog says whose watchdog ended the program.
+static void summarize_watchdog(const struct crash_facts *f, const char *kind,
+                               struct text *out)
+{
+    (void)kind;
+    text_append_string(out,
+                       f->sender == f->pid
+                           ? "The program did not feed its watchdog in time"
+                           : "The service did not feed systemd's watchdog in time");
+}
+
 // summarize_crash appends the sentence without what is known about the instruction.
 static void summarize_crash(const struct crash_facts *f, const char *kind,
                             struct text *out)
@@ -451,6 +462,7 @@ static void summarize_crash(const struct crash_facts *f, const char *kind,
         { "divide-by-zero", summarize_division },
         { "protection-key", summarize_protection_key },
         { "deadlock", summarize_deadlock },
+        { "watchdog", summarize_watchdog },
     };
     if (crash_reason_words(f, kind, out))
         return;

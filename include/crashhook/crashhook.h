@@ -157,11 +157,16 @@ CRASHHOOK_API void crashhook_session_end(void);
 // reported or this is called from a callback, EIO when no report was written.
 CRASHHOOK_API int crashhook_report_now(const char *why);
 
-// crashhook_watchdog_start starts a thread that reports the program, once, whenever the
-// watchdog was not fed for timeout_ms, which is at least 100. 0, or an errno value:
-// ECANCELED as above, EINVAL, EALREADY when it is running, or the reason why no thread
-// could be made. A forked child has no watchdog.
+// crashhook_watchdog_start starts a thread that reports the program whenever the
+// watchdog was not fed for timeout_ms, which is at least 100, and again after two,
+// four, eight times that, and so on, while it is not. 0, or an errno value: ECANCELED
+// as above, EINVAL, EALREADY when it is running, or the reason why no thread could be
+// made. A forked child has no watchdog.
 CRASHHOOK_API int crashhook_watchdog_start(unsigned timeout_ms);
+
+// crashhook_watchdog_end_after has the watchdog end the program, by SIGABRT and with a
+// report, when it was not fed for so many times timeout_ms. 0, as at first: never.
+CRASHHOOK_API void crashhook_watchdog_end_after(unsigned timeouts);
 
 // crashhook_watchdog_feed says that the program is alive. It may be called from
 // anywhere, as often as needed.

@@ -168,14 +168,18 @@ class Context(unittest.TestCase):
             self.assertEqual(ended.status, 0)
             self.assertEqual(scene.report_paths(), [])
 
-    def test_a_hang_is_reported_once_and_the_program_goes_on(self):
+    def test_a_hang_is_reported_again_while_it_lasts_and_the_program_goes_on(self):
         with Scene() as scene:
-            report, ended = self.report(scene, "hangs")
+            scene.preload = None
+            ended = scene.run([program("tells"), "hangs"])
             self.assertEqual(ended.stdout, "fed\nwent on\n")
             self.assertEqual(ended.status, 0)
-            self.assertIn("watchdog", report["breadcrumbs"][-1]["message"])
-            names = [name for thread in report["threads"] for name in names_of(thread)]
-            self.assertIn("hangs", names)
+            reports = scene.reports()
+            self.assertEqual(len(reports), 2)  # after two seconds and after four, of six
+            for report in reports:
+                self.assertIn("watchdog", report["breadcrumbs"][-1]["message"])
+                names = [name for thread in report["threads"] for name in names_of(thread)]
+                self.assertIn("hangs", names)
 
     def test_memory_is_in_the_report_only_when_it_is_asked_for(self):
         with Scene() as scene:

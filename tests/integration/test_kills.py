@@ -269,6 +269,17 @@ class Kills(unittest.TestCase):
         report = self.report_of_a_full_cgroup("--via", "trace", keeper_too=False)
         self.assertIn("fill", harness.names_of(harness.crashed_thread(report)))
 
+    def test_a_watchdog_reports_a_hang_twice_and_then_ends_the_program(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "hangs")
+            self.assertEqual(end(process), -signal.SIGABRT)
+            *live, last = scene.reports()
+            self.assertEqual([r.get("crash") for r in live], [None, None])
+            self.assertEqual(last["crash"]["kind"], "watchdog")
+            self.assertEqual(last["crash"]["summary"],
+                             "The program did not feed its watchdog in time")
+            self.assertIn("hang", harness.names_of(harness.crashed_thread(last)))
+
     def test_every_kill_at_a_random_moment_is_one_report(self):
         print(f"{KILLS} kills, seed {SEED}")
         moments = random.Random(SEED)

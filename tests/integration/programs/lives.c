@@ -67,6 +67,16 @@ static void outlive(void)
     (void)waitpid(child, NULL, 0);
 }
 
+// hang feeds its watchdog no more.
+static void hang(void)
+{
+    crashhook_watchdog_end_after(3);
+    if (crashhook_watchdog_start(100) != 0)
+        _exit(97);
+    for (;;)
+        (void)pause();
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -80,6 +90,8 @@ int main(int argc, char **argv)
         fill();
     if (strcmp(how, "spins") == 0)
         use_processor();
+    if (strcmp(how, "hangs") == 0)
+        hang();
     if (strcmp(how, "exits") == 0)
         exit(3);
     if (strcmp(how, "leaves") == 0)
