@@ -67,6 +67,7 @@ bool crash_reason_words(const struct crash_facts *f, const char *kind, struct te
 {
     static const struct reason_words reasons[] = {
         { "deleted-virtual", "A deleted virtual function was called" },
+        { "go-runtime", "Go's runtime gave up, without a panic's text" },
         { "joinable-thread", "A std::thread was destroyed, or assigned to, before its "
                              "thread was joined or detached" },
         { "nothing-to-rethrow",

@@ -173,6 +173,18 @@ static bool name_throw_site(const json_t *report, json_t *exception)
     return true;
 }
 
+// is_of_go is whether Go's runtime is what gave up.
+static bool is_of_go(const json_t *report)
+{
+    const json_t *frames = report_frames(report_crashed_thread(report));
+    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+        const char *function = report_string(json_array_get(frames, i), "function");
+        if (function != NULL && call_of(function) == CALL_PANICS)
+            return words_begins(function, "runtime.");
+    }
+    return false;
+}
+
 // name_runtime distinguishes an abort by a language's or a sanitizer's runtime from
 // others.
 static bool name_runtime(const json_t *report, json_t *crash)
@@ -186,6 +198,8 @@ static bool name_runtime(const json_t *report, json_t *crash)
         if (frame == NULL)
             continue;
         (void)json_object_set_new(crash, "kind", json_string(runtimes[i].kind));
+        if (runtimes[i].call == CALL_PANICS && is_of_go(report))
+            (void)json_object_set_new(crash, "reason", json_string("go-runtime"));
         note_function(crash, "raised_in", frame);
         return true;
     }

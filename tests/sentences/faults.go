@@ -50,10 +50,10 @@ func bounds(items []int, at int) {
 }
 
 // case wild
-//   kind: unknown|abort
+//   kind: unknown|panic
 //   live: (Read from|Write to) 0x123456789000, where nothing is mapped
 //   core: (?!.*)
-//   true: The program aborted$
+//   true: Go's runtime gave up, without a panic's text, in main\.
 //
 //go:noinline
 func wild(address uintptr) {
