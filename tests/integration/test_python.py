@@ -26,7 +26,7 @@ from harness import Scene
 
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "0")) or random.randrange(1, 1 << 30)
-STOPS = 200 if FULL else 2
+STOPS = int(os.environ.get("CRASHHOOK_STOPS", "200" if FULL else "2"))
 SIGNALS = 100 if FULL else 1
 RUINS = 10000 if FULL else 12
 KINDS = ("calls", "generators", "coroutines", "threads", "recursion")
