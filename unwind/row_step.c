@@ -138,8 +138,66 @@ static void row_put(struct unwind_state *state, unsigned reg, struct recovered f
         unwind_state_forget(state, reg);
 }
 
+// row_is_plain says whether all that a row recovers lies at offsets from the CFA, which
+// is a register plus an offset: nearly every row on x86. Then no rule needs a register
+// that another one replaces.
+static bool row_is_plain(const struct row_step *step)
+{
+    const struct unwind_row *row = step->row;
+    if (row->flags != 0 || step->only_tracks || step->arch->link != UNWIND_NO_LINK ||
+        row->cfa.kind != UNWIND_REGISTER_PLUS || row->ra.kind != UNWIND_AT_CFA ||
+        (row->fp.kind != UNWIND_SAME && row->fp.kind != UNWIND_AT_CFA))
+        return false;
+    for (uint32_t i = 0; i < row->other_count; i++)
+        if (row->others[i].rule.kind != UNWIND_AT_CFA)
+            return false;
+    return true;
+}
+
+// row_take reads a register's value from the stack; it becomes unknown where that
+// cannot be read.
+static void row_take(const struct row_step *step, struct unwind_state *state,
+                     unsigned reg, uint64_t address)
+{
+    uint64_t value;
+    if (memory_read_word(step->memory, address, &value) == CH_OK)
+        unwind_state_set(state, reg, value);
+    else
+        unwind_state_forget(state, reg);
+}
+
+// row_step_plain is row_step for a plain row, in half the time.
+static enum ch_status row_step_plain(const struct row_step *step,
+                                     struct unwind_state *state)
+{
+    const struct unwind_row *row = step->row;
+    const struct unwind_arch *arch = step->arch;
+    uint64_t cfa;
+    uint64_t pc;
+    enum ch_status status = read_register(state, row->cfa.reg, &cfa);
+    if (status != CH_OK)
+        return status;
+    cfa += (uint64_t)row->cfa.offset;
+    status = memory_read_word(step->memory, cfa + (uint64_t)row->ra.offset, &pc);
+    if (status != CH_OK)
+        return status;
+    state->kept &= arch->kept;
+    if (row->fp.kind == UNWIND_AT_CFA)
+        row_take(step, state, arch->fp, cfa + (uint64_t)row->fp.offset);
+    else if (unwind_state_knows(state, arch->fp))
+        state->kept |= UINT64_C(1) << arch->fp;
+    unwind_state_set(state, arch->sp, cfa - arch->stack_below);
+    unwind_state_set(state, arch->pc, unwind_arch_address(arch, pc));
+    for (uint32_t i = 0; i < row->other_count; i++)
+        row_take(step, state, row->others[i].reg,
+                 cfa + (uint64_t)row->others[i].rule.offset);
+    return CH_OK;
+}
+
 enum ch_status row_step(const struct row_step *step, struct unwind_state *state)
 {
+    if (row_is_plain(step))
+        return row_step_plain(step, state);
     const struct unwind_row *row = step->row;
     const struct unwind_arch *arch = step->arch;
     struct recovered others[UNWIND_OTHERS_MAX];

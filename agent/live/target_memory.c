@@ -254,18 +254,15 @@ static size_t copy_from(const struct target_piece *piece, uint64_t address, void
     if (skip >= piece->size)
         return 0;
     size_t count = piece->size - skip < length ? piece->size - skip : length;
-    if (count == sizeof(uint64_t)) // nearly all are words of stacks
-        memcpy(to, piece->bytes + skip, sizeof(uint64_t));
-    else
-        memcpy(to, piece->bytes + skip, count);
+    memcpy(to, piece->bytes + skip, count);
     return count;
 }
 
-static size_t read_stopped_target(void *source, uint64_t address, void *to,
-                                  size_t length)
+// read_outside_window reads what the window does not hold yet, or never will.
+static __attribute__((noinline)) size_t
+read_outside_window(struct target_memory *memory, uint64_t address, void *to,
+                    size_t length)
 {
-    struct target_memory *memory = source;
-
     if (address >= memory->stack_start && address < memory->stack_end) {
         if (address - memory->window.address >= memory->window.size)
             fill_window(memory, address);
@@ -282,6 +279,21 @@ static size_t read_stopped_target(void *source, uint64_t address, void *to,
     }
     const struct target_piece piece = { bytes, page, memory->page_size[slot] };
     return copy_from(&piece, address, to, length);
+}
+
+// read_stopped_target is a memory_read_fn. Nearly all reads are of words of the stack
+// that is being walked.
+static size_t read_stopped_target(void *source, uint64_t address, void *to,
+                                  size_t length)
+{
+    struct target_memory *memory = source;
+    const struct target_piece *window = &memory->window;
+    uint64_t skip = address - window->address;
+    if (length != sizeof(uint64_t) || window->size < sizeof(uint64_t) ||
+        skip > window->size - sizeof(uint64_t))
+        return read_outside_window(memory, address, to, length);
+    memcpy(to, window->bytes + skip, sizeof(uint64_t));
+    return sizeof(uint64_t);
 }
 
 struct memory_reader target_memory_reader(struct target_memory *memory)
