@@ -23,7 +23,8 @@ COPIES = 0
 CIRCLES = 0
 
 STATIC = re.compile(
-    r"^(?:__attribute__\(\([^)]*\)\) |CH_CHECKED )*static\s[^;={}()#]*?\b(\w+)\(", re.M)
+    r"^(?:__attribute__\(\([^)]*\)\) |CH_CHECKED )*static\s"
+    r"(?:__attribute__\(\([^()]*\)\)\s)?[^;={}()#]*?\b(\w+)\(", re.M)
 BODY = re.compile(r"^\{\n(.*?)^\}", re.M | re.S)
 
 
