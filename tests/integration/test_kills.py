@@ -280,6 +280,24 @@ class Kills(unittest.TestCase):
                              "The program did not feed its watchdog in time")
             self.assertIn("hang", harness.names_of(harness.crashed_thread(last)))
 
+    def test_samples_of_a_live_program_say_what_they_have_in_common(self):
+        with Scene() as scene:
+            process = start(scene, LIVES, "waits")
+            done = scene.command("attach", "--samples", "3", "--every", "10", "--json",
+                                 str(process.pid))
+            text = scene.command("attach", "--samples", "2", str(process.pid))
+            process.kill()
+            end(process)
+            sampled = json.loads(done.stdout)
+            self.assertEqual(sampled["samples"], 3)
+            thread = sampled["threads"][0]
+            self.assertEqual((thread["tid"], thread["samples"]), (process.pid, 3))
+            self.assertIn("main", thread["common"])
+            self.assertLessEqual(sum(thread["then"].values()), 3)
+            self.assertRegex(text.stdout, r"Thread \d+ \"lives\", state S, 2 samples:\n")
+            self.assertIn("   all  main\n", text.stdout)
+            self.assertEqual(scene.command("attach", "--samples", "0", "1").returncode, 2)
+
     def test_every_kill_at_a_random_moment_is_one_report(self):
         print(f"{KILLS} kills, seed {SEED}")
         moments = random.Random(SEED)
