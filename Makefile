@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON)
 
-.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages install clean \
+.PHONY: all everything build-needs deps runtimes demo check check-full bench packages site check-packages check-adoption install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
 
 # Says in one line what is missing, and the command that gets it.
@@ -95,6 +95,11 @@ site:
 # Installs them in a clean Debian 12 and uses them there.
 check-packages: packages
 	packaging/smoke-test build/packages
+
+# Each way to a first report in fresh roots of Debian 12, 13 and sid, as a table.
+check-adoption: deps
+	packaging/install-packages packaging/more-packages.txt
+	tests/check-adoption
 
 install: all
 	cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"

@@ -203,6 +203,109 @@ class Adopting(unittest.TestCase):
                     sidecar.terminate()
                     sidecar.wait()
 
+    def copy_product(self, folder):
+        """What an image holds, where every user may enter; the path of its commands."""
+        for part in ("bin/crashhook", "bin/crashhook-collector", "lib/libcrashhook.so.1",
+                     "libexec/crashhook/crashhook-agent"):
+            copy = os.path.join(folder, "product", part)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, part), copy)
+        return os.path.join(folder, "product", "bin")
+
+    def in_read_only_root(self, folder, *command):
+        """A command as that of a container: the root read-only, nobody's rights, folder alone
+        writable."""
+        script = ('mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec setpriv '
+                  '--reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set -all '
+                  '--inh-caps -all "$@"')
+        return ["unshare", "--mount", "--propagation", "private", "--fork", "--pid",
+                "--mount-proc", "--kill-child", "sh", "-c", script, "sh", folder, *command]
+
+    @needs_namespaces
+    def test_nobody_in_a_read_only_root_reports_sends_and_collects(self):
+        folder = tempfile.mkdtemp(prefix="crashhook-image.", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chmod(folder, 0o755)
+        commands = self.copy_product(folder)
+        data = os.path.join(folder, "data")
+        os.mkdir(data)
+        shutil.copy(self.plain_service(), os.path.join(folder, "service"))
+        for name in ("", "tokens"):
+            if name:
+                with open(os.path.join(data, name), "w", encoding="ascii") as file:
+                    file.write("a-token-of-the-image-1\n")
+            os.chown(os.path.join(data, name), 10001, 10001)
+        os.chmod(os.path.join(data, "tokens"), 0o600)
+        environment = {"PATH": commands + ":/usr/bin:/bin:/usr/sbin:/sbin", "HOME": data,
+                       "CRASHHOOK_SPOOL": os.path.join(data, "spool"), "TMPDIR": data,
+                       "CRASHHOOK_TOKEN_FILE": os.path.join(data, "tokens")}
+        said = open(data + "/said", "wb")
+        self.addCleanup(said.close)
+        collector = subprocess.Popen(
+            self.in_read_only_root(folder, "crashhook-collector", "--listen", "127.0.0.1:0",
+                                   "--store", f"sqlite:{data}/reports.db", "--symbols",
+                                   data + "/symbols", "--token-file", data + "/tokens"),
+            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=said, start_new_session=True)
+        try:
+            environment["CRASHHOOK_URL"] = self.await_address(data + "/said")
+            crashed = subprocess.run(
+                self.in_read_only_root(folder, "crashhook", "run", "--", folder + "/service"),
+                env=environment, input=ORDERS, text=True, check=False, timeout=60,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(crashed.returncode, 128 + signal.SIGSEGV, crashed.stderr)
+            sent = subprocess.run(self.in_read_only_root(folder, "crashhook", "upload"),
+                                  env=environment, check=False, text=True, timeout=60,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(sent.returncode, 0, sent.stdout)
+            groups = subprocess.run(self.in_read_only_root(folder, "crashhook", "groups", "--json"),
+                                    env=environment, check=False, text=True, timeout=60,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+            self.assertIn("total_in_cents", groups)
+        finally:
+            # All of it: what has become another user survives the end of unshare.
+            os.killpg(collector.pid, signal.SIGKILL)
+            collector.wait()
+
+    def await_address(self, path):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with open(path, encoding="utf-8") as file:
+                found = re.search(r"http://\S+", file.read())
+            if found:
+                return found.group().rstrip("/")
+            time.sleep(0.05)
+        self.fail("the collector does not listen")
+
+    def example(self, name):
+        with open(os.path.join(ADOPTING, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_volumes_have_room_for_more_than_the_spool_takes(self):
+        pod = self.example("kubernetes.yaml")
+        cap = int(re.search(r'SPOOL_MAX\n +value: "\d+,(\d+)M', pod).group(1))
+        self.assertGreaterEqual(int(re.search(r"sizeLimit: (\d+)Mi", pod).group(1)), 1.5 * cap)
+        for name in ("compose.yaml", "kubernetes-daemonset.yaml"):
+            self.assertRegex(self.example(name), r"CRASHHOOK_SPOOL_MAX(: |\n +value: \")\d+,\d+M")
+
+    def test_containers_start_commands_that_there_are_with_options_that_they_have(self):
+        for name in ("compose.yaml", "kubernetes.yaml", "kubernetes-daemonset.yaml"):
+            lines = re.findall(r"(?:command|entrypoint): \[ ?(crashhook), (\w+), ([^\]]*?) ?\]",
+                               self.example(name))
+            self.assertEqual(len(lines), 1, name)
+            shown = subprocess.run([CRASHHOOK, lines[0][1], "--help"], check=True, text=True,
+                                   stdout=subprocess.PIPE).stdout
+            for option in re.findall(r"--\w+", lines[0][2]):
+                self.assertIn(option, shown)
+
+    def test_containers_of_ours_have_no_rights(self):
+        compose = self.example("compose.yaml")
+        self.assertEqual(compose.count("read_only: true"), 3)
+        self.assertEqual(compose.count('user: "10001:10001"'), 3)
+        for name in ("kubernetes.yaml", "kubernetes-daemonset.yaml"):
+            self.assertIn("readOnlyRootFilesystem: true", self.example(name))
+            self.assertIn("allowPrivilegeEscalation: false", self.example(name))
+
     def await_sent(self, scene):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
