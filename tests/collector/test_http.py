@@ -153,7 +153,7 @@ class Requests(unittest.TestCase):
     def test_unknown_addresses_and_methods_are_refused(self):
         for method, path, wanted in (
                 ("GET", "/api/v1/nothing", 404), ("GET", "/api/v1/reports/x/y", 404),
-                ("GET", "/api/v1/reports/", 404), ("DELETE", "/api/v1/reports", 405),
+                ("GET", "/api/v1/reports/", 404), ("PATCH", "/api/v1/reports", 405),
                 ("POST", "/api/v1/groups", 405), ("BREW", "/api/v1/groups", 405),
                 ("GET", "/api/v1/groups/0123456789", 404),
                 ("GET", "/api/v1/reports/" + "0" * 36, 404),
