@@ -29,6 +29,8 @@ void large_heap_expect(size_t bytes)
     // remove the pair.
     void *volatile first = malloc(HUGE_PAGE);
     free(first);
+    // Should the heap have to grow again, it is by little: there may be a limit.
+    (void)mallopt(M_TOP_PAD, HUGE_PAGE);
     if ((uintptr_t)sbrk(0) > begin)
         (void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE);
 }

@@ -3,8 +3,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/test.h"
@@ -64,11 +67,36 @@ static void what_is_allocated_before_and_after_is_whole(void **state)
     assert_true(whole);
 }
 
+static void under_a_limit_as_much_is_allocated_as_fits(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit limit = { 0 };
+        unsigned long pages = 0;
+        FILE *file = fopen("/proc/self/statm", "r");
+        if (file == NULL || fscanf(file, "%lu", &pages) != 1)
+            _exit(2);
+        limit.rlim_cur = limit.rlim_max = (rlim_t)pages * 4096 + (32 << 20);
+        if (!CRASHHOOK_SANITIZED && setrlimit(RLIMIT_AS, &limit) != 0)
+            _exit(2);
+        large_heap_expect((size_t)200 << 20);
+        bool filled = true;
+        for (int i = 0; i < 20000 && filled; i++)
+            filled = malloc(1000) != NULL;
+        _exit(filled ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_that_is_small_stays_as_it_is),
         cmocka_unit_test(what_is_allocated_before_and_after_is_whole),
+        cmocka_unit_test(under_a_limit_as_much_is_allocated_as_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
