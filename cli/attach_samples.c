@@ -45,7 +45,7 @@ static json_t *stack_outward(const json_t *thread)
 }
 
 // kernel_stack is what the kernel does for a thread, the innermost function first:
-// "[<0>] futex_wait+0x8f/0x1c0" in a line; NULL: it is not told, and only root is.
+// "[<0>] FUNCTION+0x8f/0x1c0" in a line; NULL: it is not told, and only root is.
 static json_t *kernel_stack(int64_t process, int64_t tid)
 {
     char path[64];

@@ -69,16 +69,18 @@ static json_t *entry_json(const json_t *report, const struct spool_state *state)
     const json_t *process = json_object_get(report, "process");
     const json_t *crash = json_object_get(report, "crash");
     struct text CH_CLEANUP(text_deinit) function = { 0 };
+    const char *group = report_string(report, "fingerprint2");
     append_listed_function(report, &function);
-    return json_pack("{s:s, s:s, s:s?, s:O?, s:s?, s:s?, s:s?, s:I, s:o}", "id",
+    return json_pack("{s:s, s:s, s:s?, s:O?, s:s?, s:s?, s:s?, s:I, s:s*, s:o}", "id",
                      report_string(report, "id"), "time", report_string(report, "time"),
                      "executable", report_string(process, "executable"), "signal",
                      json_object_get(crash, "signal"), "signal_name",
                      report_string(crash, "name"), "function",
                      function.size != 0 && text_ok(&function) ? function.bytes : NULL,
                      "summary", report_string(crash, "summary"), "revision",
-                     (json_int_t)report_integer(report, "revision", 0), "targets",
-                     targets_json(state));
+                     (json_int_t)report_integer(report, "revision", 0), "group",
+                     group != NULL ? group : report_string(report, "fingerprint"),
+                     "targets", targets_json(state));
 }
 
 static const struct table_column columns[] = {
@@ -127,8 +129,35 @@ static void print_listed_plain(const struct pen *pen, const json_t *entry)
     pen_plain(pen, "\n");
 }
 
-// print_listed_row prints a report as two lines of a table.
-static void print_listed_row(const struct table *table, const json_t *entry)
+// is_same_death is whether the two reports are of one program that died in one way.
+static bool is_same_death(const json_t *a, const json_t *b)
+{
+    const char *key = report_string(a, "group");
+    return key != NULL &&
+           json_equal(json_object_get(a, "group"), json_object_get(b, "group")) &&
+           json_equal(json_object_get(a, "executable"),
+                      json_object_get(b, "executable"));
+}
+
+// note_listed writes the summary, and of a program that dies in this way again and
+// again how often and since when.
+static void note_listed(const struct table *table, const json_t *entry, size_t count,
+                        const json_t *first)
+{
+    char age[TABLE_AGE_SIZE];
+    struct text CH_CLEANUP(text_deinit) note = { 0 };
+    const char *summary = report_string(entry, "summary");
+    if (count > 1)
+        text_appendf(&note, "%zu times, since %s: ", count,
+                     table_age(report_string(first, "time"), age));
+    text_append_string(&note, summary != NULL ? summary : "");
+    table_note(table, note.bytes);
+}
+
+// print_listed_row prints the last of count reports of one death as two lines of a
+// table.
+static void print_listed_row(const struct table *table, const json_t *entry,
+                             size_t count, const json_t *first)
 {
     char id[14];
     char age[TABLE_AGE_SIZE];
@@ -143,21 +172,22 @@ static void print_listed_row(const struct table *table, const json_t *entry)
                             listed_state(entry),
                             report_string(entry, "function") };
     table_row(table, cells);
-    table_note(table, report_string(entry, "summary"));
+    note_listed(table, entry, count, first);
 }
 
 static void print_listed(const json_t *rows)
 {
     pager_begin();
     struct table table = table_begin(columns, stdout);
-    size_t i;
-    json_t *entry;
-    json_array_foreach(rows, i, entry)
-    {
-        if (table.pen.width == 0)
+    size_t first = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *entry = json_array_get(rows, i);
+        if (table.pen.width == 0) {
             print_listed_plain(&table.pen, entry);
-        else
-            print_listed_row(&table, entry);
+        } else if (!is_same_death(entry, json_array_get(rows, i + 1))) {
+            print_listed_row(&table, entry, i + 1 - first, json_array_get(rows, first));
+            first = i + 1;
+        }
     }
 }
 

@@ -237,6 +237,15 @@ class List(unittest.TestCase):
                 self.assertIn("server", lines[1])
                 self.assertLessEqual(max(len(line) for line in lines), width)
 
+    def test_a_program_that_dies_again_in_the_same_way_is_one_row_with_a_count(self):
+        with Scene() as scene:
+            for number in (1, 2, 3):
+                scene.add(number)
+            text = scene.on_terminal("list", columns=80, NO_COLOR="1")
+            self.assertEqual(text.count("SIGSEGV"), 1, text)
+            self.assertRegex(text, "3 times, since 2 y: ")
+            self.assertEqual(len(scene.run("list").stdout.splitlines()), 3)
+
     def test_lists_are_narrowed_and_the_newest_is_found(self):
         with Scene() as scene:
             first, second = scene.add(1), scene.add(2, "raw.json")
