@@ -48,17 +48,13 @@ static void write_session(void *context, const struct store_login *login)
     if (!is_own_session(list->request, login))
         return;
     if (list->count++ == 0)
-        html_write(out, "<table><thead><tr><th scope=\"col\">Who</th><th"
-                        " scope=\"col\">From</th><th scope=\"col\">Signed in</th><th"
-                        " scope=\"col\">Used</th><td></td></tr></thead><tbody>\n");
-    html_write(out, "<tr><td>%s</td><td>%s</td><td>", login->name, login->address);
-    page_write_age(out, "", login->created_ms, list->now_ms);
-    html_write(out, "</td><td>");
-    page_write_age(out, "", login->seen_ms, list->now_ms);
+        html_write(out, "<ol class=\"entries\">\n");
+    html_write(out, "<li><b>%s</b><span>from %s</span>", login->name, login->address);
+    page_write_age(out, "signed in ", login->created_ms, list->now_ms);
+    page_write_age(out, "used ", login->seen_ms, list->now_ms);
     html_write(out,
-               "</td><td><form method=\"post\" action=\"/access\"><button"
-               " class=\"quiet\" name=\"end\" value=\"%s\">End this session</button>"
-               "</form></td></tr>\n",
+               "<form method=\"post\" action=\"/access\"><button class=\"quiet\""
+               " name=\"end\" value=\"%s\">End this session</button></form></li>\n",
                id);
 }
 
@@ -82,7 +78,7 @@ void page_access(struct http_request *request)
     page_begin(out, "Access", "Access");
     html_write(out, "<h1>Access</h1><section class=\"card\"><h2>Sessions</h2>");
     enum ch_status status = store_list_logins(store, write_session, &sessions);
-    html_write(out, sessions.count != 0 ? "</tbody></table></section>"
+    html_write(out, sessions.count != 0 ? "</ol></section>"
                                         : "<p>Nobody is signed in.</p></section>");
     if (status == CH_OK && (request->who.scopes & ACCESS_ADMIN) != 0) {
         html_write(out, "<section class=\"card\"><h2>Who did what</h2>");

@@ -40,17 +40,21 @@ static void write_receiver(struct text *out, const struct receiver *receiver,
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     receiver_write_name(receiver, &name);
-    html_write(out, "<tr><td>%s</td><td>%s%s%s%s%s</td><td>%lld</td><td>%.*s</td><td>",
+    html_write(out, "<li><b>%s</b><span>%s%s%s%s%s</span>",
                text_ok(&name) ? name.bytes : "",
                (receiver->kinds & RECEIVER_NEW) != 0 ? "new " : "",
                (receiver->kinds & RECEIVER_REGRESSED) != 0 ? "regressed " : "",
                (receiver->kinds & RECEIVER_RISING) != 0 ? "rising " : "",
-               receiver->rule, receiver->digest_minute >= 0 ? " digest" : "",
-               (long long)state->waiting, PAGE_SHORT, state->error);
+               receiver->rule, receiver->digest_minute >= 0 ? " digest" : "");
+    if (state->waiting != 0)
+        html_write(out, "<span>%lld waiting</span>", (long long)state->waiting);
     html_write(out,
                "<form method=\"post\" action=\"/alerts\"><button class=\"quiet\""
-               " name=\"test\" value=\"%s\">Send a test</button></form></td></tr>\n",
+               " name=\"test\" value=\"%s\">Send a test</button></form>",
                receiver->id);
+    if (state->error[0] != 0)
+        html_write(out, "<p class=\"cut\">%.*s</p>", PAGE_SHORT, state->error);
+    html_write(out, "</li>\n");
 }
 
 void page_alerts(struct http_request *request)
@@ -66,10 +70,7 @@ void page_alerts(struct http_request *request)
                    "<p>Nobody is told of crashes: start the collector with"
                    " <code>--webhook-file</code> or <code>--mail-file</code>.</p>");
     else
-        html_write(out, "<table><thead><tr><th scope=\"col\">Receiver</th><th"
-                        " scope=\"col\">Told of</th><th scope=\"col\">Waiting</th><th"
-                        " scope=\"col\">Last failure</th><td></td></tr></thead>"
-                        "<tbody>\n");
+        html_write(out, "<ol class=\"entries\">\n");
     for (size_t i = 0; i < receivers->count && status == CH_OK; i++) {
         struct store_alert_state state;
         const char *project = receivers->list[i].project;
@@ -80,7 +81,7 @@ void page_alerts(struct http_request *request)
             write_receiver(out, &receivers->list[i], &state);
     }
     if (receivers->count != 0)
-        html_write(out, "</tbody></table>");
+        html_write(out, "</ol>");
     html_write(out, "</section><section class=\"card\"><h2>What happened</h2>");
     struct alert_list list = { out, moment_now(), 0 };
     if (status == CH_OK)

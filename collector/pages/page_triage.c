@@ -62,7 +62,7 @@ void page_triage_write(struct text *out, struct store *store,
         " maxlength=\"1000\">%.*s</textarea></label>",
         group->id, (long long)group->version, STORE_ASSIGNEE_SIZE, group->assignee,
         STORE_NOTE_SIZE, group->note);
-    html_write(out, "<label class=\"note\"><span>Comment</span><textarea"
+    html_write(out, "<label class=\"comment\"><span>Comment</span><textarea"
                     " name=\"comment\" rows=\"2\" maxlength=\"1000\"></textarea>"
                     "</label>");
     html_write(out, "<label><span>Resolved in release</span><input name=\"release\""

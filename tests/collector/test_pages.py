@@ -348,6 +348,39 @@ class Pages(unittest.TestCase):
             self.assertIn("regressed",
                           self.browser.evaluate("document.querySelector('.status').innerText"))
 
+    def press_tab(self):
+        for kind in ("keyDown", "keyUp"):
+            self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab",
+                              windowsVirtualKeyCode=9)
+        return self.browser.evaluate(
+            "(() => { const e = document.activeElement; if (e === document.body) return '';"
+            " const s = getComputedStyle(e);"
+            " return [...document.querySelectorAll('*')].indexOf(e) + ' ' +"
+            " (s.outlineStyle !== 'none' || s.boxShadow !== 'none'); })()")
+
+    def test_the_keyboard_alone_reaches_all_and_shows_where_it_is(self):
+        with Collector(BINARY) as own:
+            report = sample_reports.recorded(77)
+            group = own.post(report)[1]["group"]
+            self.browser.look(1280, 900, False)
+            for path in ("/", "/groups", f"/groups/{group}", f"/reports/{report['id']}",
+                         "/alerts", "/access"):
+                self.browser.go(own.url + path)
+                there = self.browser.evaluate(
+                    "[...document.querySelectorAll('a[href], button, select, textarea,"
+                    " input:not([type=hidden]), summary')].filter(e => { const d ="
+                    " (e.matches('summary') ? e.parentElement.parentElement : e).closest("
+                    "'details:not([open])'); return e.offsetParent !== null && !d;"
+                    " }).length")
+                reached = []
+                while len(reached) < 400:
+                    at = self.press_tab()
+                    if at == "" or at in reached:
+                        break
+                    reached.append(at)
+                self.assertEqual([at for at in reached if at.endswith("false")], [], path)
+                self.assertGreaterEqual(len(reached), there, path)
+
     def test_logging_in_leads_to_the_page_that_was_asked_for(self):
         with Collector(BINARY, tokens=["s3cret"]) as other:
             group = other.post(sample_reports.null_write(1))[1]["group"]
