@@ -21,6 +21,19 @@ static void write_sent(struct text *out, const char *folder, const char *build_i
                         " collector\">sources</span>");
 }
 
+// write_image_package says what the package note of the image's file says.
+static void write_image_package(struct text *out, const json_t *image)
+{
+    const json_t *package = json_object_get(image, "package");
+    const char *name = report_string(package, "name");
+    const char *version = report_string(package, "version");
+    if (name != NULL)
+        html_write(out,
+                   "<span class=\"mark\" title=\"The package that its file names\">"
+                   "%.*s %.*s</span>",
+                   PAGE_SHORT, name, PAGE_SHORT, version != NULL ? version : "");
+}
+
 static void write_image_row(struct text *out, const char *folder, const json_t *image)
 {
     const char *build_id = report_string(image, "build_id");
@@ -29,6 +42,7 @@ static void write_image_row(struct text *out, const char *folder, const json_t *
     if (report_flag(image, "has_sframe"))
         html_write(out, "<span class=\"mark\" title=\"Has unwind rows in SFrame form\">"
                         "SFrame</span>");
+    write_image_package(out, image);
     write_sent(out, folder, build_id);
     html_write(out, "<span class=\"path\">%.*s</span></td><td class=\"id\">",
                PAGE_SHORT, path);

@@ -165,6 +165,7 @@ class Symbols(unittest.TestCase):
             frames = thread["backtrace"]["frames"]
             own = next(frame for frame in frames if not frame["system"])
             frames.insert(0, dict(own, function="std::vector<int>::at(unsigned long)"))
+            report["images"][0]["package"] = {"name": "led<ger>", "version": "2.14-1"}
             collector.post(report)
             thread = [t for t in self.view(collector, report)["threads"]
                       if t.get("crashed")][0]
@@ -173,6 +174,7 @@ class Symbols(unittest.TestCase):
             page = collector.request("GET", "/reports/" + report["id"])[2].decode()
             fold = page.split('<li class="fold">')[1].split("</li>")[0]
             self.assertIn("std::vector&lt;int&gt;::at", fold)
+            self.assertIn("led&lt;ger&gt; 2.14-1</span>", page)
 
     def test_a_view_queues_what_a_debug_file_put_by_hand_names(self):
         with tempfile.TemporaryDirectory() as folder, Collector(BINARY) as collector:
