@@ -2,7 +2,9 @@
 #include "cli/keeper.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -148,6 +150,37 @@ static bool keep_last_words(struct death *death, int status, const struct text *
     return text_ok(&death->message) && text_ok(&death->said);
 }
 
+// become_upload becomes `crashhook upload` of this spool, which prints nothing.
+static void become_upload(const struct session *session)
+{
+    sigset_t none;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+        (void)dup2(null, fd);
+    (void)setsid();
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)unsetenv("LD_PRELOAD"); // what the program was to load
+    (void)setenv("CRASHHOOK_ENABLE", "no", 1);
+    (void)execl("/proc/self/exe", "crashhook", "upload", "--spool", session->spool_path,
+                (char *)NULL);
+}
+
+// send_report has the report sent: a kill has no free phase that would. The first
+// process of a container takes all others with it, and waits.
+static void send_report(const struct session *session)
+{
+    if (session->settings.url == NULL)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_upload(session);
+        _exit(EXIT_FAILURE);
+    }
+    if (pid > 0 && getpid() == 1)
+        (void)waitpid(pid, NULL, 0);
+}
+
 void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
                 const struct text *said)
 {
@@ -160,6 +193,7 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
         // It said that it ended, and is reported all the same.
         crash_records_bury(keeper->session, death, &keeper->process);
+        send_report(keeper->session);
     } else if (killed) {
         death->signal = WTERMSIG(status);
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
@@ -167,6 +201,7 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
         death->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
         usage_sample(&keeper->usage, (uint64_t)used->ru_maxrss * 1024, &death->life);
         crash_records_bury(keeper->session, death, &keeper->process);
+        send_report(keeper->session);
     } else {
         crash_records_forget(keeper->session, death->pid, keeper->process.start_ticks);
     }
