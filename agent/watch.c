@@ -197,14 +197,11 @@ static void copy_watch(struct copier *copier, const struct watch_slot *slot)
     held_file_add_watch(copier->out, &watch);
 }
 
-static void copy_table(struct capture *capture, uint64_t address, struct text *out)
+// copy_table_watches copies what the ready slots of a table tell of.
+static void copy_table_watches(struct capture *capture, struct text *out,
+                               struct watch_slot slots[static WATCH_COUNT])
 {
-    static struct watch_slot slots[WATCH_COUNT];
     struct copier copier = { .capture = capture, .out = out };
-    if (memory_read(&capture->reader, address, slots, sizeof(slots)) != CH_OK) {
-        capture_problem(capture, "watch", "its table cannot be read", address);
-        return;
-    }
     for (size_t i = 0; i < WATCH_COUNT; i++) {
         struct watch_slot *slot = &slots[i];
         uint32_t state = slot->state & WATCH_STATE_MASK;
@@ -218,6 +215,24 @@ static void copy_table(struct capture *capture, uint64_t address, struct text *o
             copy_watch(&copier, slot);
     }
     free(copier.pieces);
+}
+
+// copy_table reads the table at address, unless it was never used: slots are taken from
+// the first on, and the state of one that was used is never 0 again.
+static void copy_table(struct capture *capture, uint64_t address, struct text *out)
+{
+    static struct watch_slot slots[WATCH_COUNT];
+    uint32_t first = 0;
+    enum ch_status status =
+        memory_read(&capture->reader, address, &first, sizeof(first));
+    if (status == CH_OK && first == 0)
+        return;
+    if (status == CH_OK)
+        status = memory_read(&capture->reader, address, slots, sizeof(slots));
+    if (status == CH_OK)
+        copy_table_watches(capture, out, slots);
+    else
+        capture_problem(capture, "watch", "its table cannot be read", address);
 }
 
 void watch_copy(struct capture *capture, struct text *out)

@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     struct session *pointer = &session;
     (void)argc;
     fill(argv[0]);
+    crashhook_watch("forgotten", &local, "int"); // in the first slot
     crashhook_watch("session", &session, "struct session");
     crashhook_watch("counter", &counter, "int");
     crashhook_watch("local", &local, "const int");
@@ -126,7 +127,6 @@ int main(int argc, char **argv)
     crashhook_watch_object("stale", &session, "struct session", sizeof(session) - 8);
     crashhook_watch_object("no such", &session, "struct nobody", 4);
     crashhook_watch_object("gone", (void *)(uintptr_t)0x1000, "int", 4);
-    crashhook_watch("forgotten", &local, "int");
     crashhook_unwatch("forgotten");
     callback(1);
     abort();
