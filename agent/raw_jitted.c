@@ -85,6 +85,11 @@ void raw_jitted_read(struct raw_jitted *jitted, struct capture *capture,
     }
     if (jitted->jitted.count == 0)
         return;
+    for (size_t i = 0; i < capture->images.count; i++) {
+        const struct target_image *image = &capture->images.images[i];
+        if (memmem(image->path, image->path_size, "/libjvm.so", 10) != NULL)
+            jitted->hotspot = true;
+    }
     jitted_sort(&jitted->jitted);
     jit_descriptor_read(&capture->reader, &capture->images, &jitted->jitted);
     if (!capture_is_process(capture))
@@ -114,7 +119,7 @@ void raw_jitted_write(const struct raw_jitted *jitted, struct json_writer *w,
     if (code == NULL)
         return;
     const struct jitted_place name =
-        jitted_name_split(code->name.bytes, code->name.size);
+        jitted_name_split(code->name.bytes, code->name.size, jitted->hotspot);
     write_jitted_part(w, "function", name.function, name.function_size);
     if (name.language != NULL) {
         write_jitted_part(w, "raw_name", code->name.bytes, code->name.size);

@@ -12,6 +12,7 @@
 struct raw_jitted {
     struct capture *capture;
     struct jitted jitted;
+    bool hotspot; // the process is a Java virtual machine of that kind
 };
 
 // raw_jitted_read looks for the names of stacks' places; capture must outlive it.

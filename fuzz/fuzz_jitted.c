@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < jitted.count; i++)
         if (jitted.codes[i].source != NULL)
             (void)jitted_name_split(jitted.codes[i].name.bytes,
-                                    jitted.codes[i].name.size);
+                                    jitted.codes[i].name.size, i % 2 != 0);
     jitted_deinit(&jitted);
     return 0;
 }

@@ -88,6 +88,12 @@ const struct own_rule own_rules[] = {
     { OWN_RUST, "tokio::" },
     { OWN_RUST, "rayon_core::" },
 
+    // Java's own packages: there is no file to tell by.
+    { OWN_FUNCTION, "java.*" },
+    { OWN_FUNCTION, "javax.*" },
+    { OWN_FUNCTION, "jdk.*" },
+    { OWN_FUNCTION, "sun.*" },
+
     // Raising the signal.
     { OWN_REPORTS, "abort" },
     { OWN_REPORTS, "raise" },

@@ -54,7 +54,8 @@ void report_own_judge(const json_t *report, const json_t *frame,
     own_judge(runs ? &interpreted : &facts, out);
     // Without a name or a file it may be a part of the runtime.
     if ((runs && facts.function == NULL) ||
-        (report_string(frame, "source") != NULL && facts.file == NULL))
+        (report_string(frame, "source") != NULL && facts.file == NULL &&
+         report_string(frame, "language") == NULL))
         out->own = false;
     if (rule == NULL || out->by_user)
         return;

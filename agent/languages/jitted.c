@@ -193,7 +193,16 @@ static struct jitted_place split_javascript(const char *name, size_t size)
     return place;
 }
 
-struct jitted_place jitted_name_split(const char *name, size_t size)
+// is_method is true for the name of a method of Java, `long shop.Cart.total(int)`, as
+// opposed to a part of the virtual machine.
+static bool is_method(const char *name, size_t size)
+{
+    const char *open = memchr(name, '(', size);
+    return open != NULL && name[size - 1] == ')' &&
+           memchr(name, '.', (size_t)(open - name)) != NULL;
+}
+
+struct jitted_place jitted_name_split(const char *name, size_t size, bool hotspot)
 {
     static const char *const scripts[] = { "JS:", "LazyCompile:", "Function:",
                                            "Script:", "Eval:" };
@@ -203,6 +212,8 @@ struct jitted_place jitted_name_split(const char *name, size_t size)
             return split_javascript(name + length, size - length);
     }
     struct jitted_place place = { .function = name, .function_size = size };
+    if (hotspot && is_method(name, size))
+        place.language = "java";
     const char *colon = size > 4 ? memrchr(name + 4, ':', size - 4) : NULL;
     if (size > 4 && memcmp(name, "py::", 4) == 0 && colon != NULL) {
         place.language = "python";

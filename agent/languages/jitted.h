@@ -54,7 +54,7 @@ void jitted_read_dump(struct jitted *jitted, const void *bytes, size_t size);
 const struct jitted_code *jitted_find(const struct jitted *jitted, uint64_t address);
 
 // A jitted_place is a name taken apart: V8's names of JavaScript and those of Python's
-// perf trampolines have a language and a file.
+// perf trampolines have a language and a file, HotSpot's of methods have a language.
 struct jitted_place {
     const char *language; // NULL: not known
     const char *function; // function_size bytes
@@ -63,5 +63,6 @@ struct jitted_place {
     size_t file_size;
 };
 
-// jitted_name_split takes a name of size bytes apart; the parts point into it.
-struct jitted_place jitted_name_split(const char *name, size_t size);
+// jitted_name_split takes a name of size bytes apart; the parts point into it. hotspot:
+// the process is a Java virtual machine of that kind.
+struct jitted_place jitted_name_split(const char *name, size_t size, bool hotspot);

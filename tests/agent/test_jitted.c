@@ -89,10 +89,15 @@ static void names_are_taken_apart(void **state)
         { "Builtin:ArrayMap", NULL, "Builtin:ArrayMap", NULL },
         { "JS:", NULL, "JS:", NULL },
         { "Lshop/Cart;::total", NULL, "Lshop/Cart;::total", NULL },
+        { "long shop.Cart.total(int)", NULL, "long shop.Cart.total(int)", NULL },
+        { "long shop.Cart.total(int)", "java", "long shop.Cart.total(int)", NULL },
+        { "StubRoutines (1)", NULL, "StubRoutines (1)", NULL },
+        { "Interpreter", NULL, "Interpreter", NULL },
     };
+    enum { HOTSPOT = 9 }; // the first that is one's
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct jitted_place place =
-            jitted_name_split(cases[i].name, strlen(cases[i].name));
+            jitted_name_split(cases[i].name, strlen(cases[i].name), i >= HOTSPOT);
         assert_int_equal(place.function_size, strlen(cases[i].function));
         assert_memory_equal(place.function, cases[i].function, place.function_size);
         assert_int_equal(place.file_size,
