@@ -320,8 +320,7 @@ static int read_access_options(const struct options *options, struct access *out
     char why[ACCESS_WHY_SIZE];
     bool trusts = options->user_header != NULL;
     *out = (struct access){ 0 };
-    if (trusts != (options->trusted_proxy != NULL) ||
-        (trusts && options->token_file == NULL))
+    if (trusts && (options->trusted_proxy == NULL || options->token_file == NULL))
         return say_collector_line(
             EXIT_USAGE, "--trusted-user-header needs --trusted-proxy, and users in"
                         " --token-file");

@@ -23,7 +23,7 @@ static const struct row {
     { "--trusted-user-header", "NAME", NULL, offsetof(struct options, user_header),
       "a header in which the proxy names the user that it has signed in" },
     { "--trusted-proxy", "ADDRESS", NULL, offsetof(struct options, trusted_proxy),
-      "the only address whose headers name users" },
+      "the only address whose headers name users, and where requests came from" },
     { "--keep", "TIME", NULL, offsetof(struct options, keep),
       "remove reports this long after they came: 90d, 12w; default: never" },
     { "--keep-per-group", "COUNT", NULL, offsetof(struct options, keep_per_group),

@@ -226,6 +226,32 @@ class What(Alerting):
             self.assertEqual(status, 404)
             self.assertEqual(own.json("GET", "/api/v1/groups/" + group)[0], 200)
 
+    def test_a_receiver_of_a_project_is_told_of_that_alone(self):
+        shop, every = self.hook(), self.hook()
+        own = self.collector(f"{shop.url} project=shop\n{every.url}\n")
+        with open(own.path("tokens"), "w", encoding="utf-8") as file:
+            file.write("root\na name=ann scopes=send,admin,read project=shop\n"
+                       "b name=bob scopes=send,admin,read project=bank\n")
+        own.extra += ["--token-file", own.path("tokens")]
+        with own:
+            groups = []
+            for token in ("b", "a"):
+                Alerting.made += 1
+                status, answer = own.post(report(Alerting.made, self.fingerprint()),
+                                          {"Authorization": "Bearer " + token})
+                self.assertEqual(status, 201, answer)
+                groups.append(answer["group"])
+            self.assertEqual([every.next()[1]["group"]["id"] for _ in groups], groups)
+            self.assertEqual(shop.next()[1]["group"]["id"], groups[1])
+            self.assertTrue(shop.came.empty())
+            bank = {"Authorization": "Bearer b"}
+            listed = own.json("GET", "/api/v1/alerts", None, bank)[1]
+            self.assertEqual(listed["receivers"], [])
+            receiver = own.json("GET", "/api/v1/alerts", None,
+                                {"Authorization": "Bearer a"})[1]["receivers"][0]["id"]
+            status, _ = own.json("POST", "/api/v1/alerts/test/" + receiver, "", bank)
+            self.assertEqual(status, 404)
+
     def test_files_that_are_wrong_refuse_the_start_and_say_the_line(self):
         for hooks, mail, words in (
                 ("# none\nftp://x on=new\n", "", "line 2: the line does not begin"),

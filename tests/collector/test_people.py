@@ -292,6 +292,12 @@ class Sessions(unittest.TestCase):
             self.assertEqual([status for status, _ in answers].count(401), 30)
             self.assertEqual(answers[-1][0], 429)
             self.assertGreater(int(answers[-1][1]["Retry-After"]), 0)
+        with Collector(BINARY, tokens=["kim-token name=kim"],
+                       extra=["--trusted-proxy", "127.0.0.1"]) as own:
+            own.token = None
+            answers = [self.sign_in(own, "guess", {"X-Forwarded-For": f"{i}, 192.0.2.{i % 2}"})
+                       for i in range(70)]
+            self.assertEqual([status for status, _ in answers].count(401), 60)
 
     def test_a_proxy_names_users_and_nobody_else_does(self):
         tokens = ["user name=kim@example.org scopes=read", "t name=ci scopes=send"]
