@@ -152,11 +152,11 @@ static bool read_error(const struct memory_reader *reader, uint64_t object,
            read_words(reader, text, out);
 }
 
-// read_what searches the bases of a class for those that have a text.
-static void read_what(const struct memory_reader *reader,
-                      const struct thrown_code *code,
-                      const struct thrown_object *thrown,
-                      char out[static EXCEPTION_WHAT_MAX])
+// read_thrown_what searches the bases of a class for those that have a text.
+static void read_thrown_what(const struct memory_reader *reader,
+                             const struct thrown_code *code,
+                             const struct thrown_object *thrown,
+                             char out[static EXCEPTION_WHAT_MAX])
 {
     char of_error[EXCEPTION_WHAT_MAX] = "";
     struct walk walk = { .types = { *thrown }, .count = 1 };
@@ -318,5 +318,5 @@ void thrown_text_read(const struct memory_reader *reader,
         texts[i].read(reader, thrown->object, out);
         return;
     }
-    read_what(reader, code, thrown, out);
+    read_thrown_what(reader, code, thrown, out);
 }

@@ -175,8 +175,8 @@ static enum ch_status read_records(struct held_file *file, struct cursor c)
     return CH_OK;
 }
 
-// count_records is an upper bound of the number of records.
-static size_t count_records(struct cursor c)
+// count_held_records is an upper bound of the number of records.
+static size_t count_held_records(struct cursor c)
 {
     size_t count = 0;
     for (; cursor_left(&c) > 0; count++) {
@@ -190,7 +190,7 @@ enum ch_status held_file_init(struct held_file *file, const void *bytes, size_t 
 {
     *file = (struct held_file){ 0 };
     struct cursor c = cursor_over(bytes, size);
-    size_t count = count_records(c);
+    size_t count = count_held_records(c);
     file->pieces = calloc(count + 1, sizeof(file->pieces[0]));
     file->watches = calloc(count + 1, sizeof(file->watches[0]));
     file->threads = calloc(count + 1, sizeof(file->threads[0]));

@@ -25,7 +25,7 @@ _Static_assert(sizeof(members) / sizeof(members[0]) * sizeof(void *) ==
                    sizeof(struct libcurl),
                "every function has its name");
 
-static bool find_functions(void *library, struct libcurl *out)
+static bool find_curl_functions(void *library, struct libcurl *out)
 {
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         void *function = dlsym(library, members[i].name);
@@ -44,7 +44,7 @@ enum ch_status libcurl_load(const struct libcurl **out, char *why, size_t size)
     static bool loaded;
     if (!loaded) {
         void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-        loaded = library != NULL && find_functions(library, &functions);
+        loaded = library != NULL && find_curl_functions(library, &functions);
     }
     if (!loaded) {
         const char *reason = dlerror();

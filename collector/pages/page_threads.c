@@ -54,7 +54,7 @@ static bool thread_frames_alike(const json_t *a, const json_t *b)
     return true;
 }
 
-static uint64_t hash_frames(const json_t *frames)
+static uint64_t hash_thread_frames(const json_t *frames)
 {
     uint64_t hash = 0xcbf29ce484222325;
     size_t i;
@@ -80,7 +80,7 @@ static void add_thread_name(struct stack *stack, const json_t *thread)
 static void add_listed_thread(struct stacks *stacks, const json_t *thread)
 {
     const json_t *frames = report_frames(thread);
-    uint64_t hash = hash_frames(frames);
+    uint64_t hash = hash_thread_frames(frames);
     for (size_t i = 0; i < stacks->count; i++) {
         struct stack *stack = &stacks->stacks[i];
         if (stack->hash != hash ||

@@ -19,8 +19,8 @@ static const char *frame_function(const json_t *frames, size_t index)
     return function != NULL ? function : "";
 }
 
-// is_named is whether function is name, whatever its parameters.
-static bool is_named(const char *function, const char *name)
+// is_function_named is whether function is name, whatever its parameters.
+static bool is_function_named(const char *function, const char *name)
 {
     size_t size = strlen(name);
     return strncmp(function, name, size) == 0 &&
@@ -32,7 +32,7 @@ static size_t find_named(const json_t *frames, const char *name)
 {
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++)
-        if (is_named(frame_function(frames, i), name))
+        if (is_function_named(frame_function(frames, i), name))
             found = i;
     return found;
 }
@@ -84,12 +84,13 @@ static bool name_terminate(const json_t *report, json_t *crash)
     if (at == SIZE_MAX)
         return false;
     set_word(crash, "kind", "terminate");
-    if (is_named(frame_function(frames, at + 1), "std::__terminate")) // libstdc++'s own
+    // libstdc++'s own
+    if (is_function_named(frame_function(frames, at + 1), "std::__terminate"))
         at++;
     if (find_named(frames, "__cxa_rethrow") == at + 1)
         set_word(crash, "reason", "nothing-to-rethrow");
     for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
-        if (is_named(frame_function(frames, at + 1), threads[i]))
+        if (is_function_named(frame_function(frames, at + 1), threads[i]))
             set_word(crash, "reason", "joinable-thread");
     note_raiser(report, crash, at + 1);
     return true;
@@ -172,7 +173,7 @@ static const struct allocator_call {
 static const struct allocator_call *allocator_call(const char *function)
 {
     for (size_t i = 0; i < sizeof(allocator_calls) / sizeof(allocator_calls[0]); i++)
-        if (is_named(function, allocator_calls[i].function))
+        if (is_function_named(function, allocator_calls[i].function))
             return &allocator_calls[i];
     return NULL;
 }

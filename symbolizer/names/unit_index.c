@@ -439,8 +439,8 @@ const struct line_row *unit_line(struct unit_index *index, struct unit *unit,
     return line_table_find(&unit->lines, vaddr);
 }
 
-static enum ch_status add_starts(const struct address_map *map,
-                                 struct address_list *out)
+static enum ch_status add_unit_starts(const struct address_map *map,
+                                      struct address_list *out)
 {
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < map->segment_count; i++)
@@ -455,9 +455,9 @@ static enum ch_status unit_edges(struct unit_index *index, struct unit *unit,
     need_lines(index, unit);
     if (unit->halved)
         return CH_ERR_UNSUPPORTED;
-    enum ch_status status = add_starts(&unit->scopes.map, out);
+    enum ch_status status = add_unit_starts(&unit->scopes.map, out);
     if (status == CH_OK)
-        status = add_starts(&unit->lines.map, out);
+        status = add_unit_starts(&unit->lines.map, out);
     for (size_t i = 0; status == CH_OK && i < unit->lines.row_count; i++)
         status = address_list_add(out, unit->lines.rows[i].address);
     return status;
@@ -467,9 +467,9 @@ enum ch_status unit_index_edges(struct unit_index *index, struct address_list *o
 {
     enum ch_status status = need_stated(index);
     if (status == CH_OK)
-        status = add_starts(&index->listed, out);
+        status = add_unit_starts(&index->listed, out);
     if (status == CH_OK)
-        status = add_starts(&index->stated, out);
+        status = add_unit_starts(&index->stated, out);
     for (size_t i = 0; status == CH_OK && i < index->count; i++)
         status = unit_edges(index, &index->units[i], out);
     return status;
