@@ -44,8 +44,7 @@ static void write_pieces(const char *const *pieces, size_t count, size_t last_bu
     for (size_t i = 0; i < count; i++)
         line[i] = (struct iovec){ (void *)(uintptr_t)pieces[i],
                                   i + 2 == count ? last_but_one : strlen(pieces[i]) };
-    if (writev(STDERR_FILENO, line, (int)count) < 0)
-        return; // standard error cannot be written to
+    machine_call3(SYS_writev, STDERR_FILENO, (long)line, (long)count);
 }
 
 static void complain_of_variable(void *context, const char *variable, const char *value,

@@ -85,7 +85,8 @@ static bool is_kept(const struct plan_variable *variable)
                                 "CRASHHOOK_SANITIZE\0"
                                 "CRASHHOOK_SPOOL\0"
                                 "HOME\0";
-    for (const char *name = names; *name != 0; name += strlen(name) + 1) {
+    for (const char *name = names; name < names + sizeof(names) - 1;
+         name += strlen(name) + 1) {
         if (strlen(name) == variable->name_length &&
             memcmp(name, variable->name, variable->name_length) == 0)
             return true;

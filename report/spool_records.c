@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -44,9 +45,11 @@ void spool_life_name(uint64_t start_ticks, int32_t pid,
 // yet closed what it had mapped: that comes a moment after its parent has reaped it.
 static bool life_is_deserted(const char *name)
 {
-    unsigned pid = 0;
-    return spool_is_life(name) && sscanf(name, "life-%*16[0-9a-f]-%8x", &pid) == 1 &&
-           kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    enum { BEFORE_PID = sizeof("life-0123456789abcdef-") - 1 };
+    if (!spool_is_life(name) || strlen(name) <= BEFORE_PID)
+        return false;
+    long pid = strtol(name + BEFORE_PID, NULL, 16);
+    return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
 static bool lock_record(const char *name, int fd)
