@@ -9,8 +9,9 @@
 #include "unwind/image_sframe.h"
 
 enum {
-    PLACES = 8192, // a power of two
-    FULL_PLACES = PLACES / 2,
+    FIRST_PLACES = 128, // a power of two; most walks meet fewer addresses
+    GROWTH = 4,
+    PLACES = FIRST_PLACES * GROWTH * GROWTH * GROWTH,
     POOL_BYTES = 1 << 20,
     NO_ROW = UINT32_MAX,
 };
@@ -31,7 +32,8 @@ struct rule_cache {
     uint16_t epoch; // never 0
     size_t used;
     size_t pool_used;
-    struct place *places;
+    struct place *places; // at most half of them are used
+    size_t place_count;
     uint8_t *pool;         // rows, each truncated after its last rule
     struct unwind_row row; // the last one found, or one that cannot be kept
 };
@@ -47,7 +49,8 @@ enum ch_status rule_cache_create(const struct unwind_arch *arch,
     made->images = images;
     made->count = count;
     made->epoch = 1;
-    made->places = calloc(PLACES, sizeof(*made->places));
+    made->place_count = FIRST_PLACES;
+    made->places = calloc(FIRST_PLACES, sizeof(*made->places));
     made->pool = malloc(POOL_BYTES);
     enum ch_status status =
         made->places != NULL && made->pool != NULL ? CH_OK : CH_ERR_NO_MEMORY;
@@ -87,7 +90,7 @@ static struct place *rule_cache_find_place(const struct rule_cache *cache,
     uint64_t mixed = (pc * 2 + source) * UINT64_C(0x9e3779b97f4a7c15);
     size_t index = (size_t)(mixed >> 32);
     for (;; index++) {
-        struct place *place = &cache->places[index % PLACES];
+        struct place *place = &cache->places[index & (cache->place_count - 1)];
         if (place->epoch != cache->epoch ||
             (place->pc == pc && place->source == source))
             return place;
@@ -103,8 +106,27 @@ static void empty_rule_cache(struct rule_cache *cache)
     cache->epoch++;
     if (cache->epoch != 0)
         return;
-    memset(cache->places, 0, PLACES * sizeof(*cache->places));
+    memset(cache->places, 0, cache->place_count * sizeof(*cache->places));
     cache->epoch = 1;
+}
+
+// rule_cache_grow makes room for more places. False: there are as many as may be.
+static bool rule_cache_grow(struct rule_cache *cache)
+{
+    struct place *before = cache->places;
+    size_t count = cache->place_count;
+    struct place *larger =
+        count < PLACES ? calloc(count * GROWTH, sizeof(*larger)) : NULL;
+    if (larger == NULL)
+        return false;
+    cache->places = larger;
+    cache->place_count = count * GROWTH;
+    for (size_t i = 0; i < count; i++)
+        if (before[i].epoch == cache->epoch)
+            *rule_cache_find_place(cache, (enum rule_source)before[i].source,
+                                   before[i].pc) = before[i];
+    free(before);
+    return true;
 }
 
 // ask_source looks the row up in the image's sections.
@@ -172,7 +194,7 @@ enum ch_status rule_cache_find(struct rule_cache *cache, enum rule_source source
         *out = &cache->row;
     if (status == CH_OK && !may_keep(&cache->row))
         return CH_OK;
-    if (cache->used == FULL_PLACES ||
+    if ((cache->used == cache->place_count / 2 && !rule_cache_grow(cache)) ||
         POOL_BYTES - cache->pool_used < sizeof(struct unwind_row))
         empty_rule_cache(cache);
     struct place *place = rule_cache_find_place(cache, source, pc);
