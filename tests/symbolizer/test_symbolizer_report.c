@@ -123,6 +123,43 @@ static void report_puts_inlined_frames_before_their_caller(void **state)
     assert_true(repeated);
 }
 
+// named_as is what the frames are called, innermost first, as `a b c `.
+static const char *named_as(const json_t *report)
+{
+    static char text[256];
+    const json_t *frames = own_report_frames(report, 0);
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < json_array_size(frames) && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ",
+                                 string_of(json_array_get(frames, i), "function"));
+    return text;
+}
+
+static void report_keeps_what_an_interpreter_ran_before_its_function(void **state)
+{
+    (void)state;
+    caller_of_inlined();
+    json_t *ran = own_report_frame("ra", return_address);
+    json_t *jitted = own_report_frame("ra", 0x10);
+    json_object_set_new(ran, "function", json_string("Shop.total"));
+    json_object_set_new(ran, "inline", json_true());
+    json_object_set_new(ran, "source", json_string("interpreter"));
+    json_object_set_new(jitted, "function", json_string("serve"));
+    json_object_set_new(jitted, "source", json_string("perf-map"));
+    json_t *report = own_report(
+        json_pack("[o, o, o]", ran, own_report_frame("ra", return_address), jitted), 1);
+    enum ch_status status = symbolizer_report(report, &plain);
+    assert_string_equal(named_as(report),
+                        "inlined_note Shop.total caller_of_inlined serve ");
+    enum ch_status again = symbolizer_report(report, &plain);
+    assert_string_equal(named_as(report),
+                        "inlined_note Shop.total caller_of_inlined serve ");
+    json_decref(report);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(again, CH_OK);
+}
+
 static void report_names_functions_alone_when_asked_to_be_fast(void **state)
 {
     (void)state;
@@ -381,6 +418,7 @@ int main(void)
         cmocka_unit_test(report_names_a_return_address_by_the_call_before_it),
         cmocka_unit_test(report_names_a_program_counter_where_it_is),
         cmocka_unit_test(report_puts_inlined_frames_before_their_caller),
+        cmocka_unit_test(report_keeps_what_an_interpreter_ran_before_its_function),
         cmocka_unit_test(report_names_functions_alone_when_asked_to_be_fast),
         cmocka_unit_test(report_names_an_exported_function_of_the_c_library),
         cmocka_unit_test(report_names_every_thread),
