@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "agent/images/read_file.h"
 #include "cli/doctor.h"
 #include "cli/program_kind.h"
 #include "cli/run_program.h"
 
-enum { LIST_MAX_BYTES = 4 << 20, PATH_SIZE = 512, NAMED_MAX = 5 };
+enum { LIST_MAX_BYTES = 4 << 20, NAMED_MAX = 5 };
 
 // package_ways counts a package's programs by how each would be watched.
 struct package_ways {
@@ -17,22 +17,25 @@ struct package_ways {
     size_t named;
 };
 
-// read_package_list reads the files of a package of Debian's: those of one for several
-// architectures are under a name with the architecture.
+// read_package_list asks dpkg for the files of a package.
 static bool read_package_list(const char *package, struct text *out)
 {
-    static const char *const suffixes[] = { "", ":amd64", ":arm64" };
-    char path[PATH_SIZE];
-    if (strchr(package, '/') != NULL)
+    int files[2];
+    if (pipe(files) != 0)
         return false;
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        int length = snprintf(path, sizeof(path), "/var/lib/dpkg/info/%s%s.list",
-                              package, suffixes[i]);
-        if (length > 0 && (size_t)length < sizeof(path) &&
-            read_file(path, LIST_MAX_BYTES, out) == CH_OK)
-            return true;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        dup2(null, STDERR_FILENO);
+        dup2(files[1], STDOUT_FILENO);
+        close(files[0]);
+        execlp("dpkg-query", "dpkg-query", "-L", "--", package, (char *)NULL);
+        _exit(127);
     }
-    return false;
+    (void)close(files[1]);
+    bool whole = text_read(out, files[0], LIST_MAX_BYTES) == CH_OK;
+    (void)close(files[0]);
+    return pid > 0 && doctor_await(pid) == 0 && whole && out->size != 0;
 }
 
 static bool is_program_file(const char *path)

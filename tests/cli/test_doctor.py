@@ -441,7 +441,7 @@ class Processes(Doctor):
 
 
 class Places(Doctor):
-    @unittest.skipUnless(os.path.isdir("/var/lib/dpkg/info"), "there is no dpkg")
+    @unittest.skipUnless(shutil.which("dpkg-query"), "there is no dpkg")
     def test_the_programs_of_a_package_are_counted(self):
         with Scene() as scene:
             verdict, text, _ = self.found(scene, "--package", "coreutils")["package"]
