@@ -183,6 +183,29 @@ class What(Alerting):
             _, after, _, _ = hook.next()
             self.assertEqual((body["group"]["id"], after["group"]["id"]), (first, last))
 
+    def test_a_report_that_turned_out_to_be_of_a_known_group_is_no_news(self):
+        hook = self.hook()
+        known, raw = self.fingerprint(), self.fingerprint()
+        own = self.collector()
+        with own:
+            self.post(own, known, ago_s=3600)
+            sent = report(7002, raw)
+            self.assertEqual(own.post(sent)[0], 201)
+            named = dict(sent, revision=1, fingerprint=known)
+            self.assertEqual(own.post(named)[0], 200)
+            last = self.post(own, self.fingerprint())["group"]
+            self.assertEqual(own.stop()[0], 0)
+            # Until now nobody was to be told.
+            with open(own.path("hooks"), "w", encoding="utf-8") as file:
+                file.write(hook.url + "\n")
+            own.extra += ["--webhook-file", own.path("hooks")]
+            own.start()
+            told = [hook.next()[1]["group"]["id"]]
+            while told[-1] != last:
+                told.append(hook.next()[1]["group"]["id"])
+            self.assertEqual(told.count(known), 1)
+            self.assertNotIn(raw, told)
+
     def test_what_rises_and_what_comes_in_great_number_is_told_once(self):
         rising, burst = self.hook(), self.hook()
         group, many = self.fingerprint(), self.fingerprint()

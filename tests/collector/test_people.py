@@ -73,8 +73,7 @@ def bearer(token):
 
 
 def send(collector, number, token, **more):
-    report = sample_reports.raw(number, **more)
-    report.setdefault("fingerprint", GROUP)
+    report = sample_reports.raw(number, **{"fingerprint": GROUP, **more})
     return report, *collector.post(report, bearer(token))
 
 
