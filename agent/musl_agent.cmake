@@ -2,6 +2,9 @@
 # The agent with musl's libc, and so all that it links once more. A static program of
 # glibc's executes cpuid 68 times before main; a hypervisor traps each of these, and on
 # a virtual machine that was half a millisecond of every crash. musl's has none.
+if(CRASHHOOK_LINK_OPTIONS)
+    set_target_properties(crashhook-agent PROPERTIES LINK_OPTIONS "")
+endif()
 foreach(part ch_agent_program ch_agent ch_report_raw ch_unwind ch_formats ch_base)
     get_target_property(folder ${part} SOURCE_DIR)
     get_target_property(files ${part} SOURCES)

@@ -42,6 +42,10 @@ add_compile_options(
     $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
     -fno-omit-frame-pointer)
 
+# Where another C library is, for the tarball; the agent has musl's.
+set(CRASHHOOK_LINK_OPTIONS "" CACHE STRING "options of every link but that of an agent with musl")
+add_link_options(${CRASHHOOK_LINK_OPTIONS})
+
 if(CRASHHOOK_COVERAGE)
     # Not --coverage: gcc puts what that stands for last, where no -fno- can undo it.
     add_compile_options(-fprofile-arcs -ftest-coverage -fprofile-update=atomic)
