@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,7 +17,7 @@
 
 enum {
     RING_BYTES = 64 << 10,
-    PIECE_BYTES = 64 << 10,
+    PIECE_BYTES = RING_BYTES,
     IDLE_LOOKS = 3, // how often in a row the relay must have nothing to do
     IDLE_MS = 2,
     WAIT_LOOKS = 1000,
@@ -31,10 +32,11 @@ struct stderr_ring {
 
 static void keep_piece(struct stderr_ring *ring, const char *bytes, size_t size)
 {
-    uint64_t at = ring->written;
-    for (size_t i = 0; i < size; i++)
-        ring->bytes[(at + i) % RING_BYTES] = bytes[i];
-    __atomic_store_n(&ring->written, at + size, __ATOMIC_RELEASE);
+    size_t at = (size_t)(ring->written % RING_BYTES);
+    size_t first = size < RING_BYTES - at ? size : RING_BYTES - at;
+    memcpy(ring->bytes + at, bytes, first);
+    memcpy(ring->bytes, bytes + first, size - first);
+    __atomic_store_n(&ring->written, ring->written + size, __ATOMIC_RELEASE);
 }
 
 // relay passes on until nobody can write any more. A terminal's end of file is EIO.
