@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/large_heap.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ void large_heap_expect(size_t bytes)
     if (sbrk((intptr_t)(begin - now)) != (void *)now)
         return;
     (void)mallopt(M_TOP_PAD, (int)size);
-    (void)mallopt(M_TRIM_THRESHOLD, (int)size);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX); // it stays as large as it is
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE);
     // More than is left of the heap, so that it grows; volatile, or the compiler would
     // remove the pair.

@@ -67,6 +67,26 @@ static void what_is_allocated_before_and_after_is_whole(void **state)
     assert_true(whole);
 }
 
+static void a_heap_that_was_prepared_stays_large(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        const char *before = sbrk(0);
+        large_heap_expect(EXPECTED);
+        const char *prepared = sbrk(0);
+        for (int i = 0; i < 4; i++) {
+            void *volatile block = malloc(EXPECTED / 2);
+            free(block);
+        }
+        bool stays = sbrk(0) == prepared && prepared - before >= EXPECTED;
+        _exit(stays || CRASHHOOK_SANITIZED ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void under_a_limit_as_much_is_allocated_as_fits(void **state)
 {
     (void)state;
@@ -94,6 +114,7 @@ static void under_a_limit_as_much_is_allocated_as_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_heap_that_was_prepared_stays_large),
         cmocka_unit_test(a_heap_that_is_small_stays_as_it_is),
         cmocka_unit_test(what_is_allocated_before_and_after_is_whole),
         cmocka_unit_test(under_a_limit_as_much_is_allocated_as_fits),
