@@ -136,8 +136,9 @@ static bool is_another_program(const struct record_header *header)
     return same;
 }
 
-// has_keeper is whether a keeper has seen the process and still is there: it knows
-// more. Numbers come again, in a container that is started again always.
+// has_keeper is whether the process has a keeper that still is there: it knows more.
+// Numbers come again, in a container that is started again always; a keeper that has
+// not noted its start began before the process.
 static bool has_keeper(const struct record_capture *record)
 {
     const struct context_life *life = &record->context.life;
@@ -145,7 +146,11 @@ static bool has_keeper(const struct record_capture *record)
     if (life->keeper <= 0 || life->keeper == getpid())
         return false;
     facts_read_process(&facts, life->keeper, life->keeper);
-    bool lives = !facts.dead && facts.start_ticks == life->keeper_start;
+    bool lives =
+        !facts.dead &&
+        (life->keeper_start != 0
+             ? facts.start_ticks == life->keeper_start
+             : facts.start_ticks <= record->record.header.page.crash_realtime_ns);
     facts_deinit_process(&facts);
     return lives;
 }
@@ -170,10 +175,11 @@ static enum ch_status take_life(const struct taking *taking,
                                 struct record_capture *record, int fd)
 {
     bool exits = taking->death != NULL && taking->death->exits;
-    if (record_capture_has_ended(record) && !exits)
-        return CH_OK;
+    // Without the file its keeper would report a death that is reported already.
     if (taking->death == NULL && has_keeper(record))
         return CH_ERR_NOT_FOUND;
+    if (record_capture_has_ended(record) && !exits)
+        return CH_OK;
     if (taking->death != NULL)
         record_capture_bury(record, taking->death, taking->process);
     else if (is_another_program(&record->record.header))

@@ -42,6 +42,14 @@ static bool tell_first(const struct crash_fault *first, int status,
     return tell_crash(first->info, first->context);
 }
 
+// end_life notes in the program's life that its end is reported, also where the handler
+// of the program that is asked now will end it.
+static void end_life(bool told)
+{
+    if (told && crash_state.ended != NULL)
+        *crash_state.ended = 1;
+}
+
 // claim_crash makes the crash the caller's, waiting a limited time. False: another
 // thread's crash did not end in time, and the process is to die of that one.
 static bool claim_crash(int signal)
@@ -84,9 +92,8 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         crash_record(signal, info, context, verdict == CRASH_DIES);
         told = tell_crash(info, context);
     }
+    end_life(told);
     if (told && verdict == CRASH_DIES) {
-        if (crash_state.ended != NULL)
-            *crash_state.ended = 1;
         crash_die_on_return(signal, crash_dying_siginfo(), context);
     } else {
         give_back();
@@ -168,7 +175,7 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
 {
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
     if (claim_crash(first->signal)) {
-        (void)tell_first(first, status, then, false);
+        end_life(tell_first(first, status, then, false));
         give_back();
     }
     sys_sigmask(mask);

@@ -141,14 +141,16 @@ static void find_agent(const struct settings *settings, bool first,
                          strlen(out), "'\n");
 }
 
-// is_life_wanted is whether a life of the program is wanted. The program that
-// `crashhook run` starts is the one that gets SIGKILL when its parent dies.
-static bool is_life_wanted(const struct settings *settings)
+// begin_life begins a life of the program if one is wanted. The program that `crashhook
+// run` starts is the one that gets SIGKILL when its parent dies.
+static void begin_life(const struct settings *settings)
 {
     int with_parent = 0;
     if (settings->kills == KILLS_RUN)
         sys_prctl(PR_GET_PDEATHSIG, (unsigned long)&with_parent);
-    return settings->kills == KILLS_YES || with_parent == SIGKILL;
+    bool kept = with_parent == SIGKILL;
+    if (kept || settings->kills == KILLS_YES)
+        life_begin(context_map(), kept);
 }
 
 static int install_handler(char *const *environment,
@@ -189,8 +191,7 @@ static int install_handler(char *const *environment,
         (getauxval(AT_HWCAP2) & MACHINE_THREAD_WORD_HWCAP2) != 0;
     sanitizer_end_note();
     put_in_force(plan);
-    if (is_life_wanted(&settings))
-        life_begin(context_map());
+    begin_life(&settings);
     if (settings.starts == SETTING_YES)
         starts_begin();
     if (settings.mode == MODE_DAEMON)

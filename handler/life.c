@@ -5,7 +5,6 @@
 // and no descriptor is in the program's way.
 #include "handler/life.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,7 +56,7 @@ static void leave_to_parent(void)
                  MREMAP_MAYMOVE | MREMAP_FIXED, (long)life_page);
 }
 
-void life_begin(struct context_page *context)
+void life_begin(struct context_page *context, bool kept)
 {
     struct request_page *request = crash_plan->page;
     const size_t page = crash_plan->page_size;
@@ -67,13 +66,15 @@ void life_begin(struct context_page *context)
     request->crash_realtime_ns = read_start();
     request->crashed_tid = sys_getpid();
     crash_state.helper.program_ppid = sys_getppid();
+    if (kept)
+        context->life.keeper = crash_state.helper.program_ppid;
     sys_prctl(PR_GET_NAME, (unsigned long)crash_state.helper.thread_name);
     int fd = crash_create_record(RECORD_ALIVE);
     if (fd < 0)
         return;
     if (mmap(context, life_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
              (off_t)page) == context &&
-        pthread_atfork(NULL, NULL, leave_to_parent) == 0) {
+        life_hear_forks(leave_to_parent)) {
         life_page = context;
         life_process = request->crashed_tid;
         crash_state.ended = &context->life.ended;

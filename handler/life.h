@@ -7,13 +7,20 @@
 // It costs one file at the start and nothing afterwards: no thread, no descriptor.
 // Users: install.c, action_calls.c.
 #pragma once
+#include <stdbool.h>
+
 #include "handler/context_page.h"
 
 #pragma GCC visibility push(hidden)
 
 // life_begin makes the record and moves context, which is mapped, into it. If it
 // cannot, context stays as it is, and the program's end is told only if it is a crash.
-void life_begin(struct context_page *context);
+// kept: the parent is the program's keeper.
+void life_begin(struct context_page *context, bool kept);
+
+// life_hear_forks has in_child called in each child that the program forks. False: it
+// cannot (fork_shared.c, fork_static.c).
+bool life_hear_forks(void (*in_child)(void));
 
 // life_end says that the program ends as it wants to. It does nothing in a child.
 void life_end(void);

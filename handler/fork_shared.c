@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+#include <stddef.h>
+
+#include "handler/life.h"
+
+#if defined(__GLIBC__)
+
+// glibc's pthread_atfork is a part of each library, and calls this. A program with
+// another C library loads the library all the same, so it may be missing.
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                             void (*child)(void), void *library) // glibc's name
+    __attribute__((weak));
+
+bool life_hear_forks(void (*in_child)(void))
+{
+    return __register_atfork != NULL &&
+           __register_atfork(NULL, NULL, in_child, NULL) == 0;
+}
+
+#else
+
+bool life_hear_forks(void (*in_child)(void))
+{
+    return pthread_atfork(NULL, NULL, in_child) == 0;
+}
+
+#endif
