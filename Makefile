@@ -85,6 +85,7 @@ bench: everything
 packages: deps
 	packaging/install-packages packaging/more-packages.txt
 	packaging/build-debian build/packages
+	packaging/build-rpm build/packages
 	packaging/build-tarball build/packages
 
 # The documents as pages, in build/site.
