@@ -9,7 +9,8 @@
 // interrupted registers there, in a signal frame outward of where the thread is now;
 // the search is for a frame with exactly those registers. Go's handler returns at once,
 // but makes the faulting function call runtime.sigpanic: that call's frame is then
-// found by following frame pointers, which Go keeps even across its stack switches.
+// found by following frame pointers, which Go keeps even across its stack switches. The
+// function may end the process on another thread than the one that faulted.
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -80,26 +81,40 @@ static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread
     return false;
 }
 
-// has_injected_call is whether the faulting function was made to call another that has
-// not returned: then frame pointers lead to that call's frame.
-static bool has_injected_call(const struct stopped_thread *now,
-                              const struct unwind_registers *registers)
+static size_t read_caught_memory(void *source, uint64_t address, void *to, size_t size)
+{
+    return read_caught_thread(*(const pid_t *)source, address, to, size);
+}
+
+// is_caught_after_call is whether the instruction before pc is a call: pc is then a
+// return address too.
+static bool is_caught_after_call(pid_t tid, uint64_t pc)
+{
+    const struct memory_reader memory = { .read = read_caught_memory, .source = &tid };
+    return unwind_arch_native()->after_call(&memory, pc);
+}
+
+// find_injected_call looks for a call that the faulting function was made to make, and
+// that has not returned: frame pointers lead to that call's frame, which returns to
+// where the fault was. It gives the frame's address. Go may have moved the stack since;
+// where an ordinary call would return to the same place, only a frame that has not
+// moved counts. 0: there is none.
+static uint64_t find_injected_call(const struct stopped_thread *now,
+                                   const struct unwind_registers *then)
 {
     const struct unwind_arch *arch = unwind_arch_native();
-    uint64_t pushed = registers->value[arch->sp] - WORD;
+    uint64_t pc = then->value[arch->pc];
+    uint64_t unmoved = then->value[arch->sp] - 2 * WORD;
     uint64_t fp = now->registers.value[UNWIND_FP];
     uint64_t frame[2];
-    if (read_caught_thread(now->tid, pushed, frame, WORD) != WORD ||
-        frame[0] != registers->value[arch->pc])
-        return false;
     for (int i = 0; i < FRAMES_MAX && fp != 0; i++) {
-        if (fp == pushed - WORD)
-            return true;
         if (read_caught_thread(now->tid, fp, frame, sizeof(frame)) != sizeof(frame))
-            return false;
+            return 0;
+        if (frame[1] == pc && (fp == unmoved || !is_caught_after_call(now->tid, pc)))
+            return fp;
         fp = frame[0];
     }
-    return false;
+    return 0;
 }
 
 // caught_is_open is whether a handler is running for caught, or could not be called for
@@ -113,7 +128,7 @@ static bool caught_is_open(const struct trace_caught *caught,
     bool same = sp == then->value[arch->sp] &&
                 now->registers.value[arch->pc] == then->value[arch->pc];
     return same || has_signal_frame(now->tid, sp, &caught->thread) ||
-           has_injected_call(now, then);
+           find_injected_call(now, then) != 0;
 }
 
 // caught_is_left is whether the thread is now outward of where it was on the same
@@ -163,14 +178,47 @@ void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info)
     list->items[list->count++] = (struct trace_caught){ *info, thread };
 }
 
-const struct trace_caught *trace_caught_open(const struct trace *trace,
+// follow_moved_stack corrects the registers of a fault in a function whose stack has
+// moved since.
+static void follow_moved_stack(struct trace_caught *caught,
+                               const struct stopped_thread *now)
+{
+    struct unwind_registers *then = &caught->thread.registers;
+    const unsigned sp = unwind_arch_native()->sp;
+    uint64_t call = find_injected_call(now, then);
+    uint64_t moved = call != 0 ? call + 2 * WORD - then->value[sp] : 0;
+    then->value[sp] += moved;
+    then->value[UNWIND_FP] += moved;
+}
+
+// caught_elsewhere is the signal whose injected call thread is in, although another
+// thread received it: Go's functions move between threads.
+static struct trace_caught *caught_elsewhere(struct trace *trace,
                                              const struct stopped_thread *thread)
 {
-    const struct trace_caught_list *list =
-        &trace->caught[(unsigned)thread->tid % TRACE_CAUGHT];
-    for (size_t i = 0; list->tid == thread->tid && i < list->count; i++) {
-        if (caught_is_open(&list->items[i], thread))
-            return &list->items[i];
+    for (size_t i = 0; i < TRACE_CAUGHT; i++) {
+        struct trace_caught_list *list = &trace->caught[i];
+        for (size_t j = 0; j < list->count; j++) {
+            if (find_injected_call(thread, &list->items[j].thread.registers) != 0)
+                return &list->items[j];
+        }
     }
     return NULL;
+}
+
+const struct trace_caught *trace_caught_open(struct trace *trace,
+                                             const struct stopped_thread *thread)
+{
+    struct trace_caught_list *list =
+        &trace->caught[(unsigned)thread->tid % TRACE_CAUGHT];
+    struct trace_caught *found = NULL;
+    for (size_t i = 0; list->tid == thread->tid && i < list->count && found == NULL;
+         i++)
+        if (caught_is_open(&list->items[i], thread))
+            found = &list->items[i];
+    if (found == NULL)
+        found = caught_elsewhere(trace, thread);
+    if (found != NULL)
+        follow_moved_stack(found, thread);
+    return found;
 }

@@ -64,7 +64,7 @@ static uint64_t guess_held_trap(const siginfo_t *info)
 // find_first_caught is the signal whose handler was running when the process was ended
 // by a raised signal: in the ended thread, or else in another. NULL: none was.
 static const struct trace_caught *
-find_first_caught(const struct trace *trace, const struct trace_crash *crash,
+find_first_caught(struct trace *trace, const struct trace_crash *crash,
                   const struct stopped_thread *crashed, const struct stop *stop)
 {
     const struct trace_caught *first = trace_caught_open(trace, crashed);

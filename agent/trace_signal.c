@@ -207,7 +207,7 @@ static bool is_sending(const struct stopped_thread *thread)
 // fill_exit describes what thread dies of, if that is a crash: a seccomp filter's kill,
 // SIGKILL that its own handler has sent, which is seen here alone, or an exit from a
 // handler with a non-zero status.
-static bool fill_exit(const struct trace *trace, const struct stopped_thread *thread,
+static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
                       unsigned status, struct trace_crash *out)
 {
     const struct trace_caught *caught = NULL;

@@ -122,8 +122,9 @@ void trace_exec_stop(struct trace *trace, pid_t tid);
 void trace_caught_note(struct trace *trace, pid_t tid, const siginfo_t *info);
 
 // trace_caught_open is the oldest signal of the thread whose handler is still running,
-// or could not be called; NULL: none. thread is its present state.
-const struct trace_caught *trace_caught_open(const struct trace *trace,
+// or could not be called; NULL: none. thread is its present state. Where Go has moved
+// the stack since, so have the registers.
+const struct trace_caught *trace_caught_open(struct trace *trace,
                                              const struct stopped_thread *thread);
 
 // trace_death_begin begins to look at what the program uses; trace_death_look looks, if

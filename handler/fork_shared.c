@@ -6,8 +6,8 @@
 
 #if defined(__GLIBC__)
 
-// glibc's pthread_atfork is a part of each library, and calls this. A program with
-// another C library loads the library all the same, so it may be missing.
+// __register_atfork is what glibc's pthread_atfork, which is a part of each library,
+// calls. A program with another C library loads the library all the same, and lacks it.
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
                              void (*child)(void), void *library) // glibc's name
     __attribute__((weak));
