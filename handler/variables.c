@@ -74,7 +74,8 @@ static const unsigned char options_variables[] = {
 };
 _Static_assert(sizeof(struct crashhook_options) ==
                    offsetof(struct crashhook_options, url) +
-                       sizeof(options_variables) * sizeof(const char *),
+                       sizeof(options_variables) / sizeof(options_variables[0]) *
+                           sizeof(const char *),
                "each member has its variable");
 _Static_assert(sizeof(options_variables) + 3 == SETTING_POSITIONS,
                "each variable has a member, or crashhook.h says why not");

@@ -44,6 +44,7 @@ struct walk {
     bool had_rule;     // a method had rules for this frame, and they failed
     unsigned signals;
     uint32_t scan_words;
+    uint64_t called; // the last address that was_called looked at: a call precedes it
 };
 
 // A step_fn moves w->state outward and sets the kind and trust of the new frame.
@@ -465,6 +466,41 @@ static enum unwind_end end_reason(enum ch_status status)
     }
 }
 
+// was_called is whether a call precedes pc, or nobody can tell.
+static bool was_called(struct walk *w, uint64_t pc)
+{
+    const struct memory_reader *memory = w->space->memory;
+    uint8_t last;
+    if (pc == w->called)
+        return true;
+    if (memory_read(memory, pc - 1, &last, 1) == CH_OK &&
+        !w->space->arch->after_call(memory, pc))
+        return false;
+    w->called = pc;
+    return true;
+}
+
+// is_entry is whether the current frame, which was found as a caller, is at the first
+// instruction of its function and no call precedes that. It did not call, then: Go
+// makes a function that faults seem to have called its handler. The rules before that
+// address, and the function, are another's.
+static bool is_entry(struct walk *w)
+{
+    enum { ALIGNMENT = 16 }; // of functions; most return addresses need no more looks
+    struct unwind_space *space = w->space;
+    struct unwind_registers saved;
+    const struct unwind_row *row = NULL;
+    uint64_t pc = pc_of(w);
+    if (w->frame.kind == UNWIND_KIND_PC || pc % ALIGNMENT != 0 || was_called(w, pc))
+        return false;
+    enum ch_status before = rule_cache_find(space->rules, RULE_CFI, pc - 1, &row);
+    if (before == CH_OK ? row->end != pc : before != CH_ERR_NOT_FOUND)
+        return false;
+    return rule_cache_find(space->rules, RULE_CFI, pc, &row) == CH_OK &&
+           (row->flags & UNWIND_SIGNAL_FRAME) == 0 &&
+           !space->arch->read_signal(space->memory, pc, sp_of(w), &saved);
+}
+
 enum unwind_end unwind_walk(struct unwind_space *space,
                             const struct unwind_registers *registers,
                             enum setting_unwind how, unwind_frame_fn *visit,
@@ -486,6 +522,8 @@ enum unwind_end unwind_walk(struct unwind_space *space,
         enum ch_status status = walk_to_caller(&w);
         if (status != CH_OK)
             return end_reason(status);
+        if (is_entry(&w))
+            w.frame.kind = UNWIND_KIND_PC;
         w.first = false;
     }
     return UNWIND_END_LIMIT;

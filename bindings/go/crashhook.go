@@ -37,7 +37,7 @@ type Options struct {
 	URL, TokenFile, Spool, Agent, Timeout, Print, Release, Environment, Tags string
 	Token, SpoolMax, Signals, Unwind, Limit, Top, Threads, Images            string
 	Symbolize, Hold, Mode, Handlers, Preset, Arguments, Sanitize, Memory     string
-	Own, Rate, Log                                                           string
+	Own, Rate, Log, Kills, Starts                                            string
 }
 
 // ErrNoLibrary says that libcrashhook.so.1 cannot be loaded.
@@ -48,7 +48,8 @@ func (options Options) values() []string {
 	return []string{o.URL, o.TokenFile, o.Spool, o.Agent, o.Timeout, o.Print, o.Release,
 		o.Environment, o.Tags, o.Token, o.SpoolMax, o.Signals, o.Unwind, o.Limit, o.Top,
 		o.Threads, o.Images, o.Symbolize, o.Hold, o.Mode, o.Handlers, o.Preset,
-		o.Arguments, o.Sanitize, o.Memory, o.Own, o.Rate, o.Log}
+		o.Arguments, o.Sanitize, o.Memory, o.Own, o.Rate, o.Log,
+		o.Kills, o.Starts}
 }
 
 var textsOnce sync.Once

@@ -14,6 +14,7 @@ import unittest
 
 import harness
 from harness import BUILD, HANDLER, SOURCE, Scene, crashed_thread, names_of
+from place import rust_compiler
 
 BINDINGS = os.path.join(SOURCE, "bindings")
 HEADER = os.path.join(SOURCE, "include", "crashhook", "crashhook.h")
@@ -118,10 +119,9 @@ class Cpp(Bindings):
 
 class Rust(Bindings):
     def build(self, link=False):
-        rustc = next((path for path in ("/usr/bin/rustc", shutil.which("rustc"))
-                      if path and os.path.exists(path)), None)
-        if rustc is None:
-            self.skipTest("rustc is not installed")
+        rustc = rust_compiler()
+        if shutil.which(rustc) is None:
+            self.skipTest(f"there is no {rustc}")
         feature = ["--cfg", 'feature="link"'] if link else []
         # As build.rs tells cargo.
         library = ["-L", os.path.join(BUILD, "lib"), "-l", "dylib=crashhook"] if link else []

@@ -12,6 +12,7 @@ import unittest
 
 import harness
 from harness import FULL, SOURCE, Scene
+from place import rust_compiler
 
 PROGRAMS = os.path.join(SOURCE, "tests", "integration", "programs")
 MEGABYTES = 1024 if FULL else 128
@@ -43,7 +44,7 @@ class Exits(unittest.TestCase):
 
     def rust(self, scene):
         self.sources = [os.path.join(PROGRAMS, "exits.rs")]
-        return self.compiled(scene, "rustc", "-g")
+        return self.compiled(scene, rust_compiler(), "-g")
 
     def test_a_rust_panic_that_unwinds_is_reported_with_its_message(self):
         with Scene() as scene:

@@ -44,22 +44,34 @@ static void walk_goes_out_by_rules_to_the_outermost_frame(void **state)
     assert_int_equal(second, UNWIND_TRUST_CFI);
 }
 
-static void walk_looks_up_the_call_not_what_follows_it(void **state)
+// make_return_to_2 makes a target where function 0 returns to where function 2 begins;
+// its caller is at words 3 and 5 of the stack by the rules of functions 2 and 1.
+static struct target *make_return_to_2(uint8_t before)
 {
-    (void)state;
-    // The call is the last instruction of function 1: it returns to where 2 begins.
     struct target *t = make();
     static const uint8_t wide[] = { 0x0e, 32 };
     target_rule(t, plain, 2);
     target_rule(t, wide, 2);
+    target_rule(t, plain, 2);
     target_rule(t, outermost, 2);
+    t->code[2 * FUNCTION_BYTES - 5] = before;
     t->stack[1] = CODE + 2 * FUNCTION_BYTES;
-    t->stack[5] = target_function(2);
-    enum unwind_end end = target_walk(t, SETTING_UNWIND_DWARF);
-    size_t count = t->frame_count;
-    free(t);
-    assert_int_equal(end, UNWIND_END_OF_STACK);
-    assert_int_equal(count, 3);
+    t->stack[3] = target_function(3);
+    t->stack[5] = target_function(3) + 1;
+    assert_int_equal(target_walk(t, SETTING_UNWIND_DWARF), UNWIND_END_OF_STACK);
+    assert_int_equal(t->frame_count, 3);
+    return t;
+}
+
+static void walk_looks_up_the_call_or_if_there_is_none_what_follows(void **state)
+{
+    (void)state;
+    for (unsigned called = 0; called < 2; called++) {
+        struct target *t = make_return_to_2(called ? 0xe8 : 0x90);
+        assert_int_equal(t->kinds[1], called ? UNWIND_KIND_RA : UNWIND_KIND_PC);
+        assert_int_equal(t->frames[2], target_function(3) + called);
+        free(t);
+    }
 }
 
 static void walk_ends_where_rules_do_not_advance(void **state)
@@ -558,7 +570,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walk_goes_out_by_rules_to_the_outermost_frame),
-        cmocka_unit_test(walk_looks_up_the_call_not_what_follows_it),
+        cmocka_unit_test(walk_looks_up_the_call_or_if_there_is_none_what_follows),
         cmocka_unit_test(walk_ends_where_rules_do_not_advance),
         cmocka_unit_test(walk_ends_where_frame_pointers_make_a_cycle),
         cmocka_unit_test(walk_faults_where_the_stack_pointer_points_nowhere),

@@ -21,7 +21,7 @@ mod library;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
-const MEMBERS: usize = 28;
+const MEMBERS: usize = 30;
 
 /// struct crashhook_options.
 #[repr(C)]
@@ -92,6 +92,8 @@ impl Options {
         own = 25;
         rate = 26;
         log = 27;
+        kills = 28;
+        starts = 29;
     }
 
     /// Installs the handler, or applies these settings to it.
