@@ -205,5 +205,10 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
     } else {
         crash_records_forget(keeper->session, death->pid, keeper->process.start_ticks);
     }
+}
+
+void keeper_deinit(struct keeper *keeper)
+{
+    file_close(&keeper->life_fd);
     facts_deinit_process(&keeper->process);
 }

@@ -45,8 +45,11 @@ void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 // keeper_look_last reads what is left of a process that has ended and is not reaped.
 void keeper_look_last(struct keeper *keeper);
 
-// keeper_end reports the end of the program if it was killed, and frees the keeper.
+// keeper_end reports the end of the program if it was killed.
 // status is as waitpid returns it; said is the end of its standard error, where that
 // was kept, and empty otherwise.
 void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
                 const struct text *said);
+
+// keeper_deinit frees what the keeper holds, of one that has not begun as well.
+void keeper_deinit(struct keeper *keeper);

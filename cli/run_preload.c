@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/collect.h"
 #include "cli/command.h"
 #include "cli/crash_records.h"
@@ -243,11 +244,19 @@ int run_failed(const char *command, int error)
     return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
 }
 
+static void wrapped_deinit(struct wrapped *program)
+{
+    file_close(&program->failure_fd);
+    keeper_deinit(&program->keeper);
+}
+
 int run_preloaded(const char **arguments, const struct session *session,
                   bool keep_stderr)
 {
-    struct wrapped program = { .failure_fd = -1,
-                               .tail = { .program_fd = -1, .relay_fd = -1 } };
+    struct wrapped CH_CLEANUP(wrapped_deinit)
+        program = { .failure_fd = -1,
+                    .keeper = { .life_fd = -1 },
+                    .tail = { .program_fd = -1, .relay_fd = -1 } };
     struct text CH_CLEANUP(text_deinit) said = { 0 };
     uint64_t since_ms = clock_now_ms(CLOCK_REALTIME);
     int why = 0;
@@ -256,7 +265,6 @@ int run_preloaded(const char **arguments, const struct session *session,
     keeper_begin(&program.keeper, session, program.pid, arguments);
     await_program(&program);
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
-    (void)close(program.failure_fd);
     if (failed)
         return run_failed(arguments[0], why);
     await_reports(session, since_ms);
