@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/md5.h"
 
-#include <string.h>
-
-enum { BLOCK = 64, LENGTH_AT = 56 };
-
 // The integer part of 2^32 times the sine of 1 to 64 (RFC 1321, section 3.4).
 static const uint32_t sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613,
@@ -49,12 +45,12 @@ static uint32_t mix_md5(unsigned i, uint32_t b, uint32_t c, uint32_t d, unsigned
     }
 }
 
-static void add_md5_block(struct md5 *md5, const uint8_t *block)
+static void add_md5_block(uint32_t *state, const uint8_t *block)
 {
-    uint32_t a = md5->state[0];
-    uint32_t b = md5->state[1];
-    uint32_t c = md5->state[2];
-    uint32_t d = md5->state[3];
+    uint32_t a = state[0];
+    uint32_t b = state[1];
+    uint32_t c = state[2];
+    uint32_t d = state[3];
     for (unsigned i = 0; i < 64; i++) {
         unsigned word;
         unsigned turn = rotations[i / 16][i % 4];
@@ -65,10 +61,10 @@ static void add_md5_block(struct md5 *md5, const uint8_t *block)
         c = b;
         b += sum << turn | sum >> (32 - turn);
     }
-    md5->state[0] += a;
-    md5->state[1] += b;
-    md5->state[2] += c;
-    md5->state[3] += d;
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
 }
 
 void md5_init(struct md5 *md5)
@@ -78,30 +74,12 @@ void md5_init(struct md5 *md5)
 
 void md5_add(struct md5 *md5, const void *bytes, size_t size)
 {
-    const uint8_t *from = bytes;
-    while (size != 0) {
-        size_t used = md5->bytes % BLOCK;
-        size_t part = size < BLOCK - used ? size : BLOCK - used;
-        memcpy(md5->block + used, from, part);
-        md5->bytes += part;
-        from += part;
-        size -= part;
-        if (md5->bytes % BLOCK == 0)
-            add_md5_block(md5, md5->block);
-    }
+    digest_block_add(&md5->message, bytes, size, add_md5_block, md5->state);
 }
 
 void md5_finish(struct md5 *md5, uint8_t out[static MD5_SIZE])
 {
-    static const uint8_t padding[BLOCK] = { 0x80 };
-    uint64_t bits = md5->bytes * 8;
-    uint8_t length[8];
-    size_t used = md5->bytes % BLOCK;
-    for (size_t i = 0; i < sizeof(length); i++)
-        length[i] = (uint8_t)(bits >> 8 * i);
-    md5_add(md5, padding,
-            used < LENGTH_AT ? LENGTH_AT - used : BLOCK + LENGTH_AT - used);
-    md5_add(md5, length, sizeof(length));
+    digest_block_finish(&md5->message, false, add_md5_block, md5->state);
     for (size_t i = 0; i < MD5_SIZE; i++)
         out[i] = (uint8_t)(md5->state[i / 4] >> 8 * (i % 4));
 }

@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest_block.h"
+
 enum { MD5_SIZE = 16 };
 
 // An md5 is a sum under way.
 struct md5 {
     uint32_t state[4];
-    uint64_t bytes;
-    uint8_t block[64];
+    struct digest_block message;
 };
 
 void md5_init(struct md5 *md5);

@@ -5,7 +5,7 @@
 
 #include "base/hex.h"
 
-enum { BLOCK = 64, LENGTH_AT = 56, ROUNDS = 64 };
+enum { BLOCK = DIGEST_BLOCK, ROUNDS = 64 };
 
 // FIPS 180-4, section 4.2.2: the fractional parts of the cube roots of the first
 // primes.
@@ -42,11 +42,11 @@ static void expand_block(const uint8_t block[BLOCK], uint32_t out[ROUNDS])
     }
 }
 
-static void add_sha256_block(struct sha256 *sha, const uint8_t block[BLOCK])
+static void add_sha256_block(uint32_t *state, const uint8_t block[BLOCK])
 {
     uint32_t schedule[ROUNDS];
     uint32_t s[8];
-    memcpy(s, sha->state, sizeof(s));
+    memcpy(s, state, sizeof(s));
     expand_block(block, schedule);
     for (size_t i = 0; i < ROUNDS; i++) {
         uint32_t one =
@@ -61,7 +61,7 @@ static void add_sha256_block(struct sha256 *sha, const uint8_t block[BLOCK])
         s[0] = first + zero + majority;
     }
     for (size_t i = 0; i < 8; i++)
-        sha->state[i] += s[i];
+        state[i] += s[i];
 }
 
 void sha256_init(struct sha256 *sha)
@@ -73,29 +73,12 @@ void sha256_init(struct sha256 *sha)
 
 void sha256_add(struct sha256 *sha, const void *bytes, size_t size)
 {
-    const uint8_t *from = bytes;
-    while (size > 0) {
-        size_t at = sha->bytes % BLOCK;
-        size_t part = size < BLOCK - at ? size : BLOCK - at;
-        memcpy(sha->block + at, from, part);
-        sha->bytes += part;
-        from += part;
-        size -= part;
-        if (at + part == BLOCK)
-            add_sha256_block(sha, sha->block);
-    }
+    digest_block_add(&sha->message, bytes, size, add_sha256_block, sha->state);
 }
 
 void sha256_finish(struct sha256 *sha, uint8_t out[static SHA256_SIZE])
 {
-    static const uint8_t padding[BLOCK] = { 0x80 };
-    uint64_t bits = sha->bytes * 8;
-    uint8_t length[8];
-    size_t at = sha->bytes % BLOCK;
-    for (size_t i = 0; i < sizeof(length); i++)
-        length[i] = (uint8_t)(bits >> (56 - 8 * i));
-    sha256_add(sha, padding, at < LENGTH_AT ? LENGTH_AT - at : BLOCK + LENGTH_AT - at);
-    sha256_add(sha, length, sizeof(length));
+    digest_block_finish(&sha->message, true, add_sha256_block, sha->state);
     for (size_t i = 0; i < SHA256_SIZE; i++)
         out[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }

@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest_block.h"
+
 enum { SHA256_SIZE = 32, SHA256_HEX_SIZE = 2 * SHA256_SIZE + 1 };
 
 // A sha256 is a sum under way.
 struct sha256 {
     uint32_t state[8];
-    uint64_t bytes;
-    uint8_t block[64];
+    struct digest_block message;
 };
 
 void sha256_init(struct sha256 *sha);
