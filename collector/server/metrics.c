@@ -33,6 +33,36 @@ static void write_plain(struct text *out, const char *name, const char *type,
     text_appendf(out, "%s %llu\n", name, value);
 }
 
+// write_counters writes the counters that have no label.
+static void write_counters(struct metrics *metrics, struct text *out)
+{
+    const struct {
+        const char *name;
+        const char *help;
+        atomic_uint_least64_t *counter;
+    } counters[] = {
+        { "crashhook_report_bytes_total", "Bytes of reports received, as sent.",
+          &metrics->body_bytes },
+        { "crashhook_store_failures_total", "Reports that the store could not keep.",
+          &metrics->store_failures },
+        { "crashhook_debug_files_total", "Debug files received.",
+          &metrics->debug_files },
+        { "crashhook_source_bundles_total", "Source bundles received.",
+          &metrics->source_bundles },
+        { "crashhook_reports_named_total", "Reports that naming jobs finished.",
+          &metrics->named },
+        { "crashhook_naming_failures_total", "Reports that naming jobs gave up.",
+          &metrics->naming_failures },
+        { "crashhook_alerts_sent_total", "Alerts that a receiver took.",
+          &metrics->alerts_sent },
+        { "crashhook_alert_failures_total", "Attempts to tell a receiver that failed.",
+          &metrics->alert_failures },
+    };
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+        write_plain(out, counters[i].name, "counter", counters[i].help,
+                    read_store_counter(counters[i].counter));
+}
+
 void metrics_write(struct metrics *metrics, const struct store_totals *totals,
                    struct text *out)
 {
@@ -50,29 +80,7 @@ void metrics_write(struct metrics *metrics, const struct store_totals *totals,
     for (unsigned i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
         text_appendf(out, "crashhook_reports_received_total{outcome=\"%s\"} %llu\n",
                      outcomes[i], read_store_counter(&metrics->outcomes[i]));
-    write_plain(out, "crashhook_report_bytes_total", "counter",
-                "Bytes of reports received, as sent.",
-                read_store_counter(&metrics->body_bytes));
-    write_plain(out, "crashhook_store_failures_total", "counter",
-                "Reports that the store could not keep.",
-                read_store_counter(&metrics->store_failures));
-    write_plain(out, "crashhook_debug_files_total", "counter", "Debug files received.",
-                read_store_counter(&metrics->debug_files));
-    write_plain(out, "crashhook_source_bundles_total", "counter",
-                "Source bundles received.",
-                read_store_counter(&metrics->source_bundles));
-    write_plain(out, "crashhook_reports_named_total", "counter",
-                "Reports that naming jobs finished.",
-                read_store_counter(&metrics->named));
-    write_plain(out, "crashhook_naming_failures_total", "counter",
-                "Reports that naming jobs gave up.",
-                read_store_counter(&metrics->naming_failures));
-    write_plain(out, "crashhook_alerts_sent_total", "counter",
-                "Alerts that a receiver took.",
-                read_store_counter(&metrics->alerts_sent));
-    write_plain(out, "crashhook_alert_failures_total", "counter",
-                "Attempts to tell a receiver that failed.",
-                read_store_counter(&metrics->alert_failures));
+    write_counters(metrics, out);
     if (totals == NULL)
         return;
     write_plain(out, "crashhook_reports", "gauge", "Reports in the store.",
