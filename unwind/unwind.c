@@ -384,11 +384,26 @@ static bool code_begins(const struct walk *w, uint64_t address, const uint8_t *b
            memcmp(code, bytes, size) == 0;
 }
 
+// was_called is whether a call precedes pc, or nobody can tell.
+static bool was_called(struct walk *w, uint64_t pc)
+{
+    const struct memory_reader *memory = w->space->memory;
+    uint8_t last;
+    if (pc == w->called)
+        return true;
+    if (memory_read(memory, pc - 1, &last, 1) == CH_OK &&
+        !w->space->arch->after_call(memory, pc))
+        return false;
+    w->called = pc;
+    return true;
+}
+
 // is_outermost says whether the current frame certainly has no caller: it is in the
-// code where the kernel started the program, or what it called cannot return. On x86
-// a frame pointer of 0 alone does not prove that: code that keeps no frame pointer has
-// its caller's, and the program's start set that to 0.
-static bool is_outermost(const struct walk *w)
+// code where the kernel started the program, what it called cannot return, or nothing
+// was called: who made the stack put the return address there, as Go does with
+// runtime.goexit. On x86 a frame pointer of 0 alone does not prove that: code that
+// keeps no frame pointer has its caller's, and the program's start set that to 0.
+static bool is_outermost(struct walk *w)
 {
     enum { ENTRY_BYTES = 64 };
     static const uint8_t halt[] = { 0xf4 };
@@ -404,7 +419,8 @@ static bool is_outermost(const struct walk *w)
         return !w->first;
     return (image != NULL && image->entry != 0 && pc - image->entry < ENTRY_BYTES) ||
            code_begins(w, pc, halt, sizeof(halt)) ||
-           code_begins(w, pc, exit_thread, sizeof(exit_thread));
+           code_begins(w, pc, exit_thread, sizeof(exit_thread)) ||
+           (w->frame.kind == UNWIND_KIND_RA && !was_called(w, pc));
 }
 
 // skips_sframe is whether SFrame need not be tried, because no image has any: DWARF is
@@ -464,20 +480,6 @@ static enum unwind_end end_reason(enum ch_status status)
     default:
         return UNWIND_END_NO_RULE;
     }
-}
-
-// was_called is whether a call precedes pc, or nobody can tell.
-static bool was_called(struct walk *w, uint64_t pc)
-{
-    const struct memory_reader *memory = w->space->memory;
-    uint8_t last;
-    if (pc == w->called)
-        return true;
-    if (memory_read(memory, pc - 1, &last, 1) == CH_OK &&
-        !w->space->arch->after_call(memory, pc))
-        return false;
-    w->called = pc;
-    return true;
 }
 
 // is_entry is whether the current frame, which was found as a caller, is at the first
