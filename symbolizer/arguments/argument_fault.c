@@ -345,7 +345,7 @@ static bool fault_name_passed(struct fault *f)
     static const uint8_t registers[] = { 5, 4 }; // rdi, rsi
     const struct argument_stack *stack = f->trace.stack;
     const json_t *frame = json_array_get(f->trace.frames, f->innermost->index);
-    uint64_t address;
+    uint64_t address = 0;
     if (stack->count < 2 || !report_flag(frame, "system") ||
         stack->calls[1].image == NULL || stack->calls[1].image == f->innermost->image ||
         !report_address(f->crash, "address", &address))
