@@ -266,6 +266,7 @@ static bool fault_name_target(struct fault *f)
 
 // A text_function is one of the C library that only reads or writes at the pointers
 // that it is passed, without calling anything else.
+enum { TEXT_POINTERS = 2 };
 struct text_function {
     const char *name;
     int pointers; // how many of its first arguments
@@ -342,10 +343,10 @@ static bool fault_is_shown(const struct fault *f, uint64_t value)
 // which failed right at it.
 static bool fault_name_passed(struct fault *f)
 {
-    static const uint8_t registers[] = { 5, 4 }; // rdi, rsi
+    static const uint8_t registers[TEXT_POINTERS] = { 5, 4 }; // rdi, rsi
     const struct argument_stack *stack = f->trace.stack;
     const json_t *frame = json_array_get(f->trace.frames, f->innermost->index);
-    uint64_t address = 0;
+    uint64_t address;
     if (stack->count < 2 || !report_flag(frame, "system") ||
         stack->calls[1].image == NULL || stack->calls[1].image == f->innermost->image ||
         !report_address(f->crash, "address", &address))
@@ -355,7 +356,8 @@ static bool fault_name_passed(struct fault *f)
         step != NULL && step->effects.flow == INSTRUCTION_CALLS
             ? fault_text_function(&stack->calls[1], step)
             : NULL;
-    for (int i = 0; function != NULL && i < function->pointers; i++)
+    for (int i = 0; function != NULL && i < function->pointers && i < TEXT_POINTERS;
+         i++)
         if (fault_name_register(f, 1, registers[i], address) &&
             (f->named.has_value || (f->named.variable && fault_is_shown(f, address))))
             return true;
