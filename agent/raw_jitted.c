@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/languages/jit_descriptor.h"
 #include "agent/live/process_file.h"
 #include "agent/raw_write.h"
 
@@ -69,10 +68,26 @@ static void read_perf_map(struct raw_jitted *jitted)
         jitted_read_map(&jitted->jitted, bytes.bytes, bytes.size);
 }
 
-void raw_jitted_read(struct raw_jitted *jitted, struct capture *capture,
-                     const struct raw_stacks *stacks)
+// find_jitted_sections is an unwind_sections_fn over struct raw_jitted.
+static size_t find_jitted_sections(void *context, const struct unwind_section **out)
+{
+    struct raw_jitted *jitted = context;
+    const struct capture *capture = jitted->capture;
+    jit_descriptor_read(&jitted->debuggers, &capture->reader, &capture->images);
+    return jit_descriptor_sections(&jitted->debuggers, out);
+}
+
+void raw_jitted_init(struct raw_jitted *jitted, struct capture *capture,
+                     struct unwind_space *space)
 {
     *jitted = (struct raw_jitted){ .capture = capture };
+    if (!capture->narrow && !capture->reader.big_endian)
+        unwind_space_set_sections(space, find_jitted_sections, jitted);
+}
+
+void raw_jitted_read(struct raw_jitted *jitted, const struct raw_stacks *stacks)
+{
+    struct capture *capture = jitted->capture;
     if (capture->narrow)
         return;
     for (size_t i = 0; i < stacks->place_count; i++) {
@@ -91,7 +106,8 @@ void raw_jitted_read(struct raw_jitted *jitted, struct capture *capture,
             jitted->hotspot = true;
     }
     jitted_sort(&jitted->jitted);
-    jit_descriptor_read(&capture->reader, &capture->images, &jitted->jitted);
+    jit_descriptor_read(&jitted->debuggers, &capture->reader, &capture->images);
+    jit_descriptor_name(&jitted->debuggers, &jitted->jitted);
     if (!capture_is_process(capture))
         return; // its files may be another process's by now
     read_jitdumps(jitted);
@@ -100,6 +116,7 @@ void raw_jitted_read(struct raw_jitted *jitted, struct capture *capture,
 
 void raw_jitted_deinit(struct raw_jitted *jitted)
 {
+    jit_descriptor_deinit(&jitted->debuggers);
     jitted_deinit(&jitted->jitted);
 }
 

@@ -113,6 +113,7 @@ enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
     }
     unwind_space_set_code(t->space, images_is_code, &capture->images);
     image_frames_serve(&capture->images, t->space);
+    raw_jitted_init(&t->jitted, capture, t->space);
     uint64_t begin = capture_clock_us();
     raw_languages_init(&t->languages, capture);
     t->capture_us += capture_clock_us() - begin;
@@ -520,7 +521,7 @@ void raw_threads_write(struct raw_threads *t, struct json_writer *w)
     json_write_end(w, ']');
     write_goroutines(t, w);
     uint64_t begin = capture_clock_us();
-    raw_jitted_read(&t->jitted, t->capture, &t->stacks);
+    raw_jitted_read(&t->jitted, &t->stacks);
     t->capture_us += capture_clock_us() - begin;
     if (raw_stacks_write(&t->stacks, w) != CH_OK)
         capture_problem(t->capture, "cbf", "not encoded", 0);

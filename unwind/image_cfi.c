@@ -43,6 +43,13 @@ struct image_cfi {
     struct cfi_cie cie;
 };
 
+struct cfi_processor image_cfi_processor(const struct unwind_arch *arch)
+{
+    return (struct cfi_processor){ .register_count = arch->dwarf_count,
+                                   .fp = arch->fp,
+                                   .signs_returns = arch->id == UNWIND_ARCH_AARCH64 };
+}
+
 enum ch_status image_cfi_create(const struct unwind_arch *arch,
                                 const struct memory_reader *memory,
                                 const struct unwind_image *images, size_t count,
@@ -55,9 +62,7 @@ enum ch_status image_cfi_create(const struct unwind_arch *arch,
         .memory = memory,
         .images = images,
         .count = count,
-        .processor = { .register_count = arch->dwarf_count,
-                       .fp = arch->fp,
-                       .signs_returns = arch->id == UNWIND_ARCH_AARCH64 },
+        .processor = image_cfi_processor(arch),
     };
     made->tables = calloc(count + 1, sizeof(*made->tables));
     if (made->tables == NULL) {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
-#include "formats/unwind_row.h"
+#include "formats/cfi.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_types.h"
 
@@ -33,3 +33,6 @@ void image_cfi_set_debug_frames(struct image_cfi *cfi, unwind_debug_frame_fn *fi
 // them stay valid until the next call. CH_ERR_NOT_FOUND: nothing covers pc.
 CH_CHECKED enum ch_status image_cfi_find(struct image_cfi *cfi, size_t index,
                                          uint64_t pc, struct unwind_row *out);
+
+// image_cfi_processor is what rules have to know of the architecture.
+struct cfi_processor image_cfi_processor(const struct unwind_arch *arch);

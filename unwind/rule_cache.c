@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/compiled_cfi.h"
 #include "unwind/image_cfi.h"
 #include "unwind/image_search.h"
 #include "unwind/image_sframe.h"
@@ -29,6 +30,7 @@ struct rule_cache {
     size_t count;
     struct image_sframe *sframe;
     struct image_cfi *cfi;
+    struct compiled_cfi compiled;
     uint16_t epoch; // never 0
     size_t used;
     size_t pool_used;
@@ -56,6 +58,7 @@ enum ch_status rule_cache_create(const struct unwind_arch *arch,
         made->places != NULL && made->pool != NULL ? CH_OK : CH_ERR_NO_MEMORY;
     if (status == CH_OK)
         status = image_sframe_create(arch, memory, images, count, &made->sframe);
+    compiled_cfi_init(&made->compiled, arch, memory);
     if (status == CH_OK)
         status = image_cfi_create(arch, memory, images, count, &made->cfi);
     if (status != CH_OK) {
@@ -72,6 +75,7 @@ void rule_cache_destroy(struct rule_cache *cache)
         return;
     image_sframe_destroy(cache->sframe);
     image_cfi_destroy(cache->cfi);
+    compiled_cfi_deinit(&cache->compiled);
     free(cache->places);
     free(cache->pool);
     free(cache);
@@ -81,6 +85,12 @@ void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn
                                  void *context)
 {
     image_cfi_set_debug_frames(cache->cfi, find, context);
+}
+
+void rule_cache_set_sections(struct rule_cache *cache, unwind_sections_fn *find,
+                             void *context)
+{
+    compiled_cfi_set_sections(&cache->compiled, find, context);
 }
 
 // rule_cache_find_place gives the entry of pc, or the empty one where it belongs.
@@ -129,13 +139,15 @@ static bool rule_cache_grow(struct rule_cache *cache)
     return true;
 }
 
-// ask_source looks the row up in the image's sections.
+// ask_source looks the row up in the image's sections, or in those of code that lies in
+// no image.
 static enum ch_status ask_source(struct rule_cache *cache, enum rule_source source,
                                  uint64_t pc)
 {
     const struct unwind_image *image = image_search(cache->images, cache->count, pc);
     if (image == NULL)
-        return CH_ERR_NOT_FOUND;
+        return source == RULE_CFI ? compiled_cfi_find(&cache->compiled, pc, &cache->row)
+                                  : CH_ERR_NOT_FOUND;
     size_t index = (size_t)(image - cache->images);
     if (source == RULE_SFRAME)
         return image_sframe_find(cache->sframe, index, pc, &cache->row);

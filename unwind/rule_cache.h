@@ -30,6 +30,11 @@ void rule_cache_destroy(struct rule_cache *cache);
 void rule_cache_set_debug_frames(struct rule_cache *cache, unwind_debug_frame_fn *find,
                                  void *context);
 
+// rule_cache_set_sections sets the function that is asked for the rules of code that
+// lies in no image.
+void rule_cache_set_sections(struct rule_cache *cache, unwind_sections_fn *find,
+                             void *context);
+
 // rule_cache_has_sframe is whether any image has SFrame.
 bool rule_cache_has_sframe(const struct rule_cache *cache);
 

@@ -96,6 +96,12 @@ void unwind_space_set_debug_frames(struct unwind_space *space,
     rule_cache_set_debug_frames(space->rules, find, context);
 }
 
+void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
+                               void *context)
+{
+    rule_cache_set_sections(space->rules, find, context);
+}
+
 // space_is_code is an unwind_code_fn over a space.
 static bool space_is_code(void *context, uint64_t address)
 {

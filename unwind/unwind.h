@@ -45,6 +45,11 @@ void unwind_space_set_code(struct unwind_space *space, unwind_code_fn *code,
 void unwind_space_set_debug_frames(struct unwind_space *space,
                                    unwind_debug_frame_fn *find, void *context);
 
+// unwind_space_set_sections sets the function that is asked for the rules of code that
+// lies in no image.
+void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *find,
+                               void *context);
+
 // unwind_walk passes every frame of the thread with these registers to visit.
 enum unwind_end unwind_walk(struct unwind_space *space,
                             const struct unwind_registers *registers,

@@ -77,3 +77,17 @@ typedef bool unwind_code_fn(void *context, uint64_t address);
 // when the image's other rules do not cover a pc. It may have to read a large file, so
 // it is called at most once for an image, and only when it is needed.
 typedef void unwind_debug_frame_fn(void *context, size_t index);
+
+// An unwind_section is call frame information of code that lies in no image, because
+// the target compiled it while it ran.
+struct unwind_section {
+    const uint8_t *bytes; // the caller owns them
+    size_t size;
+    uint64_t address; // of the section in the target
+    uint64_t text;    // of the code, which some encodings are relative to
+    bool debug_frame; // in the format of .debug_frame, not of .eh_frame
+};
+
+// An unwind_sections_fn gives these sections, which stay until the space's end. Finding
+// them may take long, so it is called at most once, when a walk comes to such code.
+typedef size_t unwind_sections_fn(void *context, const struct unwind_section **out);

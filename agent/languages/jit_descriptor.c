@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/images/image_symbol.h"
+#include "base/array.h"
 
 // Offsets in the descriptor and in an entry of its list, and what the first has.
 enum {
@@ -12,48 +13,32 @@ enum {
     ENTRY_NEXT = 0,
     ENTRY_FILE = 16,
     ENTRY_SIZE = 24,
-    SYMBOL_FUNCTION = 2,
 };
 
-// symbol_address is where a symbol's code is. Of a file that was never linked, the
-// value counts from its section, whose address the program fills in.
-static bool symbol_address(const struct elf_view *view, const struct elf_symbol *symbol,
-                           uint64_t *out)
+void jit_descriptor_deinit(struct jit_descriptor *jit)
 {
-    struct elf_section section = { 0 };
-    if (view->header.type == ELF_REL &&
-        elf_view_section(view, symbol->section, &section) != CH_OK)
-        return false;
-    *out = section.vaddr + symbol->value;
-    return symbol->section != 0;
+    for (size_t i = 0; i < jit->count; i++)
+        free(jit->files[i].bytes);
+    free(jit->files);
+    free(jit->sections);
+    *jit = (struct jit_descriptor){ 0 };
 }
 
-void jit_descriptor_read_file(const void *bytes, size_t size, struct jitted *jitted)
+static void read_jit_file(struct jit_descriptor *jit,
+                          const struct memory_reader *reader, uint64_t address,
+                          size_t size)
 {
-    struct elf_view view;
-    struct elf_section section;
-    struct elf_section names;
-    struct elf_symbol symbol;
-    if (elf_view_init(&view, bytes, size) != CH_OK ||
-        elf_view_find_section(&view, ".symtab", &section, NULL) != CH_OK ||
-        elf_view_section(&view, section.link, &names) != CH_OK)
-        return;
-    struct cursor symbols = elf_section_cursor(&view, &section);
-    for (size_t i = 0; i < JIT_SYMBOLS_MAX; i++) {
-        uint64_t address;
-        if (elf_next_symbol(&view, &symbols, &symbol) != CH_OK)
-            return;
-        struct cursor text = elf_section_cursor(&view, &names);
-        cursor_seek(&text, symbol.name);
-        const char *name = cursor_string(&text);
-        if ((symbol.info & 15) == SYMBOL_FUNCTION && name != NULL &&
-            symbol_address(&view, &symbol, &address))
-            jitted_name(jitted, address, symbol.size, name, "gdb-jit");
-    }
+    uint8_t *bytes = malloc(size);
+    if (bytes != NULL && memory_read(reader, address, bytes, size) == CH_OK &&
+        array_reserve(&jit->files, &jit->capacity, jit->count, sizeof(*jit->files)))
+        jit->files[jit->count++] = (struct jit_descriptor_file){ bytes, size };
+    else
+        free(bytes);
 }
 
-static void read_jit_list(const struct memory_reader *reader, uint64_t entry,
-                          struct jitted *jitted, size_t *left)
+static void read_jit_list(struct jit_descriptor *jit,
+                          const struct memory_reader *reader, uint64_t entry,
+                          size_t *left)
 {
     for (size_t i = 0; entry != 0 && i < JIT_FILES_MAX; i++) {
         uint64_t file;
@@ -65,18 +50,15 @@ static void read_jit_list(const struct memory_reader *reader, uint64_t entry,
         if (size == 0 || size > JIT_FILE_BYTES || size > *left)
             continue;
         *left -= (size_t)size;
-        uint8_t *bytes = malloc((size_t)size);
-        if (bytes != NULL && memory_read(reader, file, bytes, (size_t)size) == CH_OK)
-            jit_descriptor_read_file(bytes, (size_t)size, jitted);
-        free(bytes);
+        read_jit_file(jit, reader, file, (size_t)size);
     }
 }
 
-void jit_descriptor_read(const struct memory_reader *reader,
-                         const struct target_images *images, struct jitted *jitted)
+void jit_descriptor_read(struct jit_descriptor *jit, const struct memory_reader *reader,
+                         const struct target_images *images)
 {
     size_t left = JIT_ALL_BYTES;
-    for (size_t i = 0; i < images->count; i++) {
+    for (size_t i = 0; !jit->read && i < images->count; i++) {
         uint64_t descriptor;
         uint64_t first;
         uint8_t version = 0;
@@ -85,6 +67,26 @@ void jit_descriptor_read(const struct memory_reader *reader,
             memory_read(reader, descriptor, &version, 1) == CH_OK &&
             version == DESCRIPTOR_VERSION &&
             memory_read_word(reader, descriptor + DESCRIPTOR_FIRST, &first) == CH_OK)
-            read_jit_list(reader, first, jitted, &left);
+            read_jit_list(jit, reader, first, &left);
     }
+    jit->read = true;
+}
+
+void jit_descriptor_name(const struct jit_descriptor *jit, struct jitted *jitted)
+{
+    for (size_t i = 0; i < jit->count; i++)
+        jit_file_name(jit->files[i].bytes, jit->files[i].size, jitted);
+}
+
+size_t jit_descriptor_sections(struct jit_descriptor *jit,
+                               const struct unwind_section **out)
+{
+    size_t count = 0;
+    free(jit->sections);
+    jit->sections = calloc(jit->count * JIT_FILE_SECTIONS + 1, sizeof(*jit->sections));
+    for (size_t i = 0; jit->sections != NULL && i < jit->count; i++)
+        count += jit_file_sections(jit->files[i].bytes, jit->files[i].size,
+                                   jit->sections + count);
+    *out = jit->sections;
+    return count;
 }

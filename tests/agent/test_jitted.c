@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "agent/languages/jit_descriptor.h"
+#include "agent/languages/jit_file.h"
 #include "support/jitdump_builder.h"
 #include "support/test.h"
 
@@ -127,9 +127,9 @@ static void a_debuggers_file_that_is_no_elf_names_nothing(void **state)
     (void)state;
     struct jitted jitted;
     wanted(&jitted, 1, 2, 3);
-    jit_descriptor_read_file("\x7f"
-                             "ELF",
-                             4, &jitted);
+    jit_file_name("\x7f"
+                  "ELF",
+                  4, &jitted);
     assert_string_equal(name_at(&jitted, 1), "");
     jitted_deinit(&jitted);
 }

@@ -6,6 +6,7 @@
 #
 # With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
 
+import json
 import os
 import re
 import shutil
@@ -121,6 +122,52 @@ class Jits(unittest.TestCase):
         self.assertIn({"stage": "jit", "status": "a list of its code is too large"},
                       report["problems"])
         self.assertLess(report["agent"]["timings_us"]["capture"], 5000000)
+
+
+class JitFrames(unittest.TestCase):
+    """Code whose frame pointer is an ordinary register, and whose frames lead a scan astray."""
+    WALKED = [("inner", "context"), ("outer", "cfi"), ("main", "cfi")]
+
+    def walked(self, report):
+        return [(frame.get("function"), frame["trust"])
+                for frame in harness.frames_of(harness.crashed_thread(report))][:3]
+
+    def crash(self, scene, how, core=False):
+        ended = scene.run([harness.program("jit_frames"), how], core=core)
+        self.assertEqual(ended.signal, signal.SIGSEGV, ended.stderr)
+        self.assertLess(ended.seconds, 20)
+        return ended, scene.reports()[0]
+
+    def test_the_unwind_rules_of_a_file_in_memory_are_used(self):
+        for how in ("eh-frame", "textrel", "debug-frame"):
+            with self.subTest(how), Scene() as scene:
+                _, report = self.crash(scene, how)
+                self.assertEqual(self.walked(report), self.WALKED)
+                self.assertEqual(harness.crashed_thread(report)["backtrace"]["ended"],
+                                 "end-of-stack")
+                self.assertEqual(report["problems"], [])
+
+    def test_a_list_of_files_without_an_end_ends(self):
+        with Scene() as scene:
+            _, report = self.crash(scene, "loop")
+        self.assertEqual(self.walked(report), self.WALKED)
+        self.assertLess(report["agent"]["timings_us"]["unwind"], 2000000)
+
+    def test_without_them_the_stack_is_another(self):
+        with Scene() as scene:
+            _, report = self.crash(scene, "none")
+        self.assertEqual(self.walked(report)[:2], [("inner", "context"), ("decoy", "scan")])
+
+    def test_a_core_has_the_same_frames(self):
+        if not harness.cores_land_in_folder():
+            self.skipTest("core_pattern cannot be set")
+        with Scene() as scene:
+            ended, _ = self.crash(scene, "eh-frame", core=True)
+            core = scene.core(ended.pid)
+            self.assertIsNotNone(core, ended.stderr)
+            done = scene.command("core", core, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.walked(json.loads(done.stdout)), self.WALKED)
 
 
 @unittest.skipIf(shutil.which("node") is None, "node is not installed")
