@@ -13,25 +13,18 @@
 #include "handler/context_page.h"
 #include "report/json_writer.h"
 
-// A death_keeper is who watched the process to its end.
-enum death_keeper { DEATH_NO_KEEPER, DEATH_BY_RUN, DEATH_BY_TRACE };
-
 struct death {
     // Facts that whoever tells of it sets.
     pid_t pid;
-    enum death_keeper keeper;
+    enum life_keeper keeper;
     int signal;           // by which it ended, as its keeper saw; 0: nobody did
     uint64_t realtime_ns; // when
     uint64_t started_ns;  // of CLOCK_BOOTTIME; 0: not known
-    uint64_t oom_kills;   // in its cgroup while it was kept
-    uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
-    uint64_t cpu_used_ms;
     // An exit that is a failure: what the program said of it. kind is set then.
     bool exits;
     int exit_status;
     struct text message; // its last words
     struct text said;    // the end of its standard error
-    char asked_by[16];   // the name of who asked it to end; empty: not known
     struct context_life life;
 
     // What death_judge makes of them.
@@ -44,9 +37,6 @@ struct death {
 // death_judge determines the rest from the facts, and asks the kernel's log.
 void death_judge(struct death *death);
 void death_deinit(struct death *death);
-
-// death_ask_name looks up the name of who sent the last deadly signal.
-void death_ask_name(struct death *death);
 
 // death_write writes crash.summary and crash.death.
 struct capture;

@@ -2,6 +2,7 @@
 #include "agent/record_capture.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,12 +133,27 @@ static void set_record_process(struct record_capture *all)
     facts_read_host(&all->capture.host, getpid(), NULL);
 }
 
+// bound_life keeps what the life says, which is in a file that others may have written,
+// to what can be said.
+static void bound_life(struct context_life *life)
+{
+    life->asked_by_name[sizeof(life->asked_by_name) - 1] = 0;
+    life->stuck_in[sizeof(life->stuck_in) - 1] = 0;
+    if (life->keeper_is >= LIFE_KEEPERS)
+        life->keeper_is = LIFE_NO_KEEPER;
+    if (life->service > LIFE_OF_KUBERNETES)
+        life->service = LIFE_NO_SERVICE;
+    if (life->end_signal < 0 || life->end_signal > SIGRTMAX)
+        life->end_signal = 0;
+}
+
 static void set_context(struct record_capture *all)
 {
     const struct text *bytes = &all->record.context;
     if (bytes->size != sizeof(all->context))
         return;
     memcpy(&all->context, bytes->bytes, sizeof(all->context));
+    bound_life(&all->context.life);
     if (context_check(&all->context) == CH_OK)
         all->capture.context = &all->context;
 }

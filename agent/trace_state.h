@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "agent/live/keep.h"
 #include "agent/live/stop.h"
-#include "agent/live/usage.h"
 #include "agent/trace.h"
 
 enum {
@@ -86,9 +86,8 @@ struct trace {
     pid_t reported[TRACE_REPORTED]; // the latest reported processes
     size_t reported_count;
     struct trace_report *out;
-    struct usage usage;             // of the root
-    struct death death;             // what would be known of its end
-    uint64_t oom_kills;             // of its cgroup at its start
+    struct keep keep;               // of the root
+    uint64_t started_ns;            // when, of CLOCK_BOOTTIME
     uint64_t tids[TRACE_TIDS / 64]; // bit N: thread N is traced
 };
 

@@ -155,14 +155,20 @@ static bool has_keeper(const struct record_capture *record)
     return lives;
 }
 
-// bury_unkept makes the capture of a life that nobody has kept.
+// bury_unkept makes the capture of a life whose keeper, if it had one, has written all
+// that it saw into it.
 static void bury_unkept(struct record_capture *record, int fd)
 {
     const struct record_header *header = &record->record.header;
     const uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    const struct context_life *life = &record->context.life;
+    bool seen = life->end_signal != 0;
     struct death death = {
         .pid = header->pid,
-        .realtime_ns = last_seen_ns(&record->context, fd),
+        .keeper = seen ? (enum life_keeper)life->keeper_is : LIFE_NO_KEEPER,
+        .signal = life->end_signal,
+        .realtime_ns =
+            seen ? life->end_realtime_ns : last_seen_ns(&record->context, fd),
         .started_ns = header->page.crash_realtime_ns / ticks_per_second * 1000000000,
         .life = record->context.life,
     };

@@ -16,27 +16,22 @@
 #include "cli/last_words.h"
 #include "report/spool_records.h"
 
-// A program that fills its memory at once is looked at often at its start.
-enum { FIRST_PAUSE_MS = 8, PAUSE_MS = 1000 };
+// From this pause on the program is the one that it becomes.
+enum { SETTLED_MS = 1000 };
 
 void keeper_begin(struct keeper *keeper, const struct session *session, pid_t pid,
                   const char *const *arguments)
 {
-    *keeper = (struct keeper){ .session = session,
-                               .arguments = arguments,
-                               .pause_ms = FIRST_PAUSE_MS,
-                               .life_fd = -1,
-                               .death = { .pid = pid,
-                                          .keeper = DEATH_BY_RUN,
-                                          .started_ns = clock_now_ns(CLOCK_BOOTTIME),
-                                          .life = { .keeper = getpid() } } };
-    struct process_facts own;
-    facts_read_process(&own, getpid(), getpid());
-    keeper->death.life.keeper_start = own.start_ticks;
-    facts_deinit_process(&own);
-    usage_open(&keeper->usage, pid);
-    keeper->oom_kills = usage_oom_kills(&keeper->usage);
-    keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + FIRST_PAUSE_MS;
+    *keeper =
+        (struct keeper){ .session = session,
+                         .arguments = arguments,
+                         .pause_ms = keep_pause_ms(0),
+                         .life_fd = -1,
+                         .death = { .pid = pid,
+                                    .keeper = LIFE_BY_RUN,
+                                    .started_ns = clock_now_ns(CLOCK_BOOTTIME) } };
+    keep_begin(&keeper->keep, pid, LIFE_BY_RUN);
+    keeper->next_ms = clock_now_ms(CLOCK_MONOTONIC) + keeper->pause_ms;
 }
 
 struct timespec keeper_left(const struct keeper *keeper)
@@ -65,10 +60,10 @@ static void open_life(struct keeper *keeper)
 static void write_life(struct keeper *keeper)
 {
     const size_t from = offsetof(struct context_life, asked_signal);
-    const char *bytes = (const char *)&keeper->death.life;
+    const char *bytes = (const char *)&keeper->keep.life;
     open_life(keeper);
     if (keeper->life_fd >= 0)
-        (void)!pwrite(keeper->life_fd, bytes + from, sizeof(keeper->death.life) - from,
+        (void)!pwrite(keeper->life_fd, bytes + from, sizeof(keeper->keep.life) - from,
                       (off_t)((size_t)sysconf(_SC_PAGESIZE) +
                               offsetof(struct context_page, life) + from));
 }
@@ -78,7 +73,7 @@ static void write_life(struct keeper *keeper)
 static void keeper_read_process(struct keeper *keeper)
 {
     struct process_facts now;
-    if (keeper->pause_ms >= PAUSE_MS && keeper->process.executable.size != 0)
+    if (keeper->pause_ms >= SETTLED_MS && keeper->process.executable.size != 0)
         return;
     facts_read_process(&now, keeper->death.pid, keeper->death.pid);
     facts_deinit_process(&keeper->process);
@@ -91,30 +86,21 @@ void keeper_look(struct keeper *keeper)
     if (now < keeper->next_ms)
         return;
     keeper_read_process(keeper);
-    usage_sample(&keeper->usage, 0, &keeper->death.life);
+    keep_look(&keeper->keep);
     write_life(keeper);
-    keeper->pause_ms = keeper->pause_ms < PAUSE_MS ? 2 * keeper->pause_ms : PAUSE_MS;
+    keeper->pause_ms = keep_pause_ms(keeper->pause_ms);
     keeper->next_ms = now + keeper->pause_ms;
 }
 
 void keeper_note(struct keeper *keeper, int number, const siginfo_t *info)
 {
-    struct context_life *life = &keeper->death.life;
-    if (number != SIGTERM && number != SIGINT && number != SIGQUIT && number != SIGHUP)
-        return;
-    life->asked_signal = number;
-    life->asked_by = info->si_code <= 0 ? info->si_pid : 0;
-    life->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
-    death_ask_name(&keeper->death);
-    write_life(keeper);
+    if (keep_asked(&keeper->keep, number, info))
+        write_life(keeper);
 }
 
-void keeper_look_last(struct keeper *keeper)
+void keeper_look_last(struct keeper *keeper, int signal)
 {
-    struct rlimit limit;
-    if (prlimit(keeper->death.pid, RLIMIT_CPU, NULL, &limit) == 0 &&
-        limit.rlim_max != RLIM_INFINITY)
-        keeper->death.cpu_limit_s = limit.rlim_max;
+    keep_end(&keeper->keep, signal);
     if (keeper->process.arguments.size != 0)
         return;
     // It ended before it was looked at as the program.
@@ -185,21 +171,22 @@ void keeper_end(struct keeper *keeper, int status, const struct rusage *used,
                 const struct text *said)
 {
     struct death *death = &keeper->death;
-    uint64_t kills = usage_oom_kills(&keeper->usage);
+    struct context_life *life = &keeper->keep.life;
     bool killed = WIFSIGNALED(status) &&
                   (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU);
     file_close(&keeper->life_fd);
     if (keep_last_words(death, status, said)) {
         death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        death->life = *life;
         // It said that it ended, and is reported all the same.
         crash_records_bury(keeper->session, death, &keeper->process);
         send_report(keeper->session);
     } else if (killed) {
         death->signal = WTERMSIG(status);
-        death->realtime_ns = clock_now_ns(CLOCK_REALTIME);
-        death->oom_kills = kills > keeper->oom_kills ? kills - keeper->oom_kills : 0;
-        death->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
-        usage_sample(&keeper->usage, (uint64_t)used->ru_maxrss * 1024, &death->life);
+        death->realtime_ns = life->end_realtime_ns;
+        life->cpu_used_ms = time_ms(&used->ru_utime) + time_ms(&used->ru_stime);
+        usage_sample(&keeper->keep.usage, (uint64_t)used->ru_maxrss * 1024, life);
+        death->life = *life;
         crash_records_bury(keeper->session, death, &keeper->process);
         send_report(keeper->session);
     } else {

@@ -14,19 +14,18 @@
 
 #include "agent/death.h"
 #include "agent/live/facts.h"
-#include "agent/live/usage.h"
+#include "agent/live/keep.h"
 #include "cli/session.h"
 
 struct keeper {
     const struct session *session;
     const char *const *arguments;
-    struct usage usage;
+    struct keep keep;
     struct death death;
     struct process_facts process;
-    uint64_t oom_kills; // of the cgroup when the program started
-    uint64_t pause_ms;  // until the next look
-    uint64_t next_ms;   // when that is, of CLOCK_MONOTONIC
-    int life_fd;        // -1: there is none, or not yet
+    uint64_t pause_ms; // until the next look
+    uint64_t next_ms;  // when that is, of CLOCK_MONOTONIC
+    int life_fd;       // -1: there is none, or not yet
 };
 
 // keeper_begin begins to keep process pid, which becomes the program of these
@@ -42,8 +41,9 @@ void keeper_look(struct keeper *keeper);
 // keeper_note notes a signal that the program is sent.
 void keeper_note(struct keeper *keeper, int number, const siginfo_t *info);
 
-// keeper_look_last reads what is left of a process that has ended and is not reaped.
-void keeper_look_last(struct keeper *keeper);
+// keeper_look_last reads what is left of a process that has ended, by signal unless
+// that is 0, and is not reaped.
+void keeper_look_last(struct keeper *keeper, int signal);
 
 // keeper_end reports the end of the program if it was killed.
 // status is as waitpid returns it; said is the end of its standard error, where that

@@ -139,7 +139,8 @@ static bool reap_children(struct wrapped *program)
     siginfo_t ended = { 0 };
     if (waitid(P_PID, (id_t)program->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
         ended.si_pid != 0)
-        keeper_look_last(&program->keeper);
+        keeper_look_last(&program->keeper,
+                         ended.si_code == CLD_EXITED ? 0 : ended.si_status);
     while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
         if (pid != program->pid)
             continue;

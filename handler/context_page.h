@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CONTEXT_MAGIC UINT64_C(0x74786574746e6f63) // "conttext"
-enum { CONTEXT_VERSION = 2 };
+enum { CONTEXT_VERSION = 3 };
 
 enum {
     CONTEXT_TAGS = 32,
@@ -59,7 +59,32 @@ struct life_sample {
     uint64_t realtime_ns; // 0: none
     uint64_t rss_bytes;
     uint64_t cgroup_bytes; // of all in its cgroup; 0: not known
+    // How much of the last ten seconds some, and all, of the cgroup's tasks, else the
+    // machine's, waited for memory, in hundredths of a percent.
+    uint32_t some_waited;
+    uint32_t all_waited;
 };
+
+// A life_events counts what happened in the process's memory cgroup.
+struct life_events {
+    uint64_t oom_kills;   // of the kernel
+    uint64_t group_kills; // of the whole cgroup at once
+    uint64_t ooms;        // times that a limit on the memory was reached for good
+    uint64_t oomd_kills;  // of systemd-oomd
+};
+
+// A life_keeper is who watches a process to its end.
+enum life_keeper {
+    LIFE_NO_KEEPER,
+    LIFE_BY_RUN,
+    LIFE_BY_TRACE,
+    LIFE_BY_DAEMON,
+    LIFE_KEEPERS
+};
+enum life_service { LIFE_NO_SERVICE, LIFE_OF_SYSTEMD, LIFE_OF_KUBERNETES };
+
+// LIFE_ASKED_OUTSIDE is asked_by of a process that is not in our PID namespace.
+enum { LIFE_ASKED_OUTSIDE = -1 };
 
 // A context_life is what is known of the program's life outside of its crashes. The
 // program itself writes `ended` alone, its keeper, a process that outlives it, the
@@ -67,12 +92,24 @@ struct life_sample {
 struct context_life {
     uint32_t ended;       // 1: by an exit, or a crash that is reported
     int32_t asked_signal; // the last deadly signal that it was sent; 0: none
-    int32_t asked_by;     // pid of who sent that
+    int32_t asked_by;     // pid of who sent that; 0: not known
     int32_t keeper;       // the keeper's pid; 0: none
     uint64_t asked_realtime_ns;
     uint64_t keeper_start; // when that began, in clock ticks as in a life's name
-    uint64_t limit_bytes;  // of memory, of its cgroup; 0: not known
-    uint64_t samples;      // written so far; the last LIFE_SAMPLES are kept
+    char asked_by_name[16];
+    uint64_t limit_bytes; // of memory, of its cgroup; 0: not known
+    uint64_t peak_bytes;  // the most that cgroup has had; 0: not known
+    struct life_events events;
+    uint64_t cpu_limit_s; // RLIMIT_CPU's hard limit; 0: none
+    uint64_t cpu_used_ms;
+    uint64_t stuck_since_ns; // since when its first thread has slept uninterruptibly
+    char stuck_in[48];       // and in which function of the kernel
+    uint32_t keeper_is;      // enum life_keeper
+    uint32_t service;        // enum life_service: what runs the process
+    uint32_t unused;
+    int32_t end_signal; // by which it ended; 0: its keeper has not seen that
+    uint64_t end_realtime_ns;
+    uint64_t samples; // written so far; the last LIFE_SAMPLES are kept
     struct life_sample sample[LIFE_SAMPLES];
 };
 

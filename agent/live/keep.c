@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/live/keep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/images/read_file.h"
+#include "agent/live/facts.h"
+#include "base/clock.h"
+
+enum { KEEP_FILE_BYTES = 16 << 10, PAUSE_FIRST_MS = 8, PAUSE_MAX_MS = 1000 };
+
+// The signals by which a process is asked to end. SIGABRT is how systemd's watchdog
+// asks.
+static const int asking[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT };
+
+static enum life_service find_service(void)
+{
+    if (getenv("KUBERNETES_SERVICE_HOST") != NULL)
+        return LIFE_OF_KUBERNETES;
+    return getenv("INVOCATION_ID") != NULL ? LIFE_OF_SYSTEMD : LIFE_NO_SERVICE;
+}
+
+void keep_begin(struct keep *keep, pid_t pid, enum life_keeper as)
+{
+    struct process_facts own;
+    facts_read_process(&own, getpid(), getpid());
+    *keep = (struct keep){ .life = { .keeper = getpid(),
+                                     .keeper_start = own.start_ticks,
+                                     .keeper_is = as,
+                                     .service = find_service() } };
+    facts_deinit_process(&own);
+    usage_open(&keep->usage, pid);
+    usage_events(&keep->usage, &keep->before);
+}
+
+uint64_t keep_pause_ms(uint64_t pause_ms)
+{
+    if (pause_ms == 0)
+        return PAUSE_FIRST_MS;
+    return 2 * pause_ms < PAUSE_MAX_MS ? 2 * pause_ms : PAUSE_MAX_MS;
+}
+
+// keep_number_after is the number, in base, after the word in /proc/PID/status.
+static uint64_t keep_number_after(const char *text, const char *word, int base)
+{
+    const char *at = strstr(text, word);
+    return at != NULL ? strtoull(at + strlen(word), NULL, base) : 0;
+}
+
+void keep_parse_status(const char *status, struct context_life *life)
+{
+    uint64_t pending = keep_number_after(status, "\nSigPnd:", 16) |
+                       keep_number_after(status, "\nShdPnd:", 16);
+    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+        if (life->asked_signal != 0 || (pending >> (asking[i] - 1) & 1) == 0)
+            continue;
+        life->asked_signal = asking[i];
+        life->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+    }
+}
+
+static void look_at_pending(pid_t pid, struct context_life *life)
+{
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
+    if (read_process_file(pid, "status", KEEP_FILE_BYTES, &status) == CH_OK &&
+        status.size != 0)
+        keep_parse_status(status.bytes, life);
+}
+
+// read_kernel_function reads the function of the kernel that the process's first thread
+// sleeps in. It is "0" where we may not know.
+static void read_kernel_function(pid_t pid, char *out, size_t size)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    out[0] = 0;
+    if (read_process_file(pid, "wchan", size - 1, &name) != CH_ERR_IO && name.size > 1)
+        (void)snprintf(out, size, "%s", name.bytes);
+}
+
+// keep_state is the state letter of the process's first thread; 0: it has ended.
+static char keep_state(pid_t pid)
+{
+    struct text CH_CLEANUP(text_deinit) stat = { 0 };
+    if (read_process_file(pid, "stat", KEEP_FILE_BYTES, &stat) != CH_OK ||
+        stat.size == 0)
+        return 0;
+    // The command before the bracket may hold brackets of its own.
+    const char *bracket = strrchr(stat.bytes, ')');
+    char state = bracket != NULL && bracket[1] == ' ' ? bracket[2] : 0;
+    return state != 'Z' && state != 'X' ? state : 0;
+}
+
+// note_state notes whether the process's first thread sleeps uninterruptibly.
+static void note_state(pid_t pid, char state, struct context_life *life)
+{
+    if (state != 'D') {
+        life->stuck_since_ns = 0;
+        return;
+    }
+    if (life->stuck_since_ns == 0)
+        life->stuck_since_ns = clock_now_ns(CLOCK_REALTIME);
+    read_kernel_function(pid, life->stuck_in, sizeof(life->stuck_in));
+    look_at_pending(pid, life);
+}
+
+// read_processor_time reads the limit and the use of the processor's time, of a process
+// that has ended and is not reaped as well.
+static void read_processor_time(pid_t pid, struct context_life *life)
+{
+    struct rlimit limit;
+    clockid_t clock;
+    if (prlimit(pid, RLIMIT_CPU, NULL, &limit) != 0)
+        return;
+    life->cpu_limit_s = limit.rlim_max != RLIM_INFINITY ? limit.rlim_max : 0;
+    if (life->cpu_limit_s != 0 && clock_getcpuclockid(pid, &clock) == 0 &&
+        clock_now_ms(clock) > life->cpu_used_ms)
+        life->cpu_used_ms = clock_now_ms(clock);
+}
+
+void keep_follow(struct keep *keep)
+{
+    if (usage_follow(&keep->usage))
+        usage_events(&keep->usage, &keep->before);
+}
+
+void keep_look(struct keep *keep)
+{
+    const pid_t pid = keep->usage.pid;
+    char state = keep_state(pid);
+    if (state == 0)
+        return; // that is its end, and the samples are to say how it was before
+    keep_follow(keep);
+    usage_sample(&keep->usage, 0, &keep->life);
+    note_state(pid, state, &keep->life);
+    read_processor_time(pid, &keep->life);
+}
+
+bool keep_asked(struct keep *keep, int signal, const siginfo_t *info)
+{
+    struct context_life *life = &keep->life;
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    bool asks = false;
+    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++)
+        asks |= asking[i] == signal;
+    bool sent = info->si_code <= 0; // else the kernel itself has
+    if (!asks || (sent && info->si_pid == keep->usage.pid))
+        return false;
+    life->asked_signal = signal;
+    life->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+    life->asked_by = !sent ? 0 : info->si_pid != 0 ? info->si_pid : LIFE_ASKED_OUTSIDE;
+    life->asked_by_name[0] = 0;
+    if (life->asked_by > 0 &&
+        read_process_file(life->asked_by, "comm", sizeof(life->asked_by_name), &name) ==
+            CH_OK &&
+        name.size > 1)
+        (void)snprintf(life->asked_by_name, sizeof(life->asked_by_name), "%.*s",
+                       (int)strcspn(name.bytes, "\n"), name.bytes);
+    return true;
+}
+
+void keep_end(struct keep *keep, int signal)
+{
+    struct context_life *life = &keep->life;
+    usage_events(&keep->usage, &life->events);
+    usage_events_since(&keep->before, &life->events);
+    read_processor_time(keep->usage.pid, life);
+    life->end_signal = signal;
+    life->end_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every keeper of a process does (`crashhook run`, the tracer, the waiting agent):
+// it looks at the process once in a while, notes who asks it to end, and at its end
+// says what it saw. All of it is a context_life, which those that can also write into
+// the process's life in the spool, for the case that they are killed with it.
+//
+// A look reads small files of /proc and the cgroup; the process is not touched.
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "agent/live/usage.h"
+#include "handler/context_page.h"
+
+struct keep {
+    struct usage usage;
+    struct life_events before; // in its cgroup, when it was first looked at
+    struct context_life life;
+};
+
+// keep_begin begins to keep process pid.
+void keep_begin(struct keep *keep, pid_t pid, enum life_keeper as);
+
+// keep_pause_ms is how long to wait until the next look, after one that came pause_ms
+// after the one before: a program that fills its memory at once is looked at often.
+uint64_t keep_pause_ms(uint64_t pause_ms);
+
+// keep_look looks at the process unless it has ended.
+void keep_look(struct keep *keep);
+
+// keep_follow follows the process into another cgroup than it was in; a look does too.
+void keep_follow(struct keep *keep);
+
+// keep_asked notes a signal that the process is sent. False: it asks for no end.
+bool keep_asked(struct keep *keep, int signal, const siginfo_t *info);
+
+// keep_end notes that the process was ended by signal, or is about to. What can still
+// be read of it is read.
+void keep_end(struct keep *keep, int signal);
+
+// keep_parse_status notes what /proc/PID/status tells of a process that cannot take its
+// signals: that it is asked to end by one of them.
+void keep_parse_status(const char *status, struct context_life *life);
