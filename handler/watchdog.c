@@ -19,12 +19,11 @@
 
 enum { TICKS = 8, LEAST_MS = 100, STACK_BYTES = 64 * 1024 };
 
-// The mutex protects starting and stopping; feeding takes none.
+// The mutex is held while the thread is started or stopped; the thread takes none.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ended;
 static pthread_t thread;
-static pid_t owner; // the process that has the thread; 0: none
-static bool stopping;
+static pid_t owner;       // the process that has the thread; 0: none
+static uint32_t stopping; // a futex word; 1: the thread is to end
 static unsigned tick_ms;
 static unsigned fed;
 static unsigned end_after; // timeouts; 0: never
@@ -39,14 +38,15 @@ void crashhook_watchdog_feed(void)
     __atomic_fetch_add(&fed, 1, __ATOMIC_RELAXED);
 }
 
-// watchdog_rest waits one tick, with the lock held; true: the watchdog is to end.
+// watchdog_rest waits one tick. True: the watchdog is to end.
 static bool watchdog_rest(void)
 {
-    const struct timespec until =
-        sys_timespec(sys_clock_ns(CLOCK_MONOTONIC) + tick_ms * UINT64_C(1000000));
-    while (!stopping && pthread_cond_timedwait(&ended, &lock, &until) != ETIMEDOUT)
-        ;
-    return stopping;
+    const uint64_t tick_ns = tick_ms * UINT64_C(1000000);
+    while (__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) == 0) {
+        if (sys_futex_wait(&stopping, 0, tick_ns) == -ETIMEDOUT)
+            return false;
+    }
+    return true;
 }
 
 // watchdog_end_program sends the process SIGABRT. This thread blocks it, so another
@@ -65,7 +65,6 @@ static void *watchdog_watch(void *argument)
     unsigned seen = __atomic_load_n(&fed, __ATOMIC_RELAXED);
     unsigned missed = 0;
     (void)argument;
-    (void)pthread_mutex_lock(&lock);
     while (!watchdog_rest()) {
         unsigned now = __atomic_load_n(&fed, __ATOMIC_RELAXED);
         missed = now != seen ? 0 : missed + 1;
@@ -75,26 +74,17 @@ static void *watchdog_watch(void *argument)
             continue;
         if (times == __atomic_load_n(&end_after, __ATOMIC_RELAXED))
             watchdog_end_program();
-        else if ((times & (times - 1)) == 0) { // the first, second, fourth, ... time
-            (void)pthread_mutex_unlock(&lock);
+        else if ((times & (times - 1)) == 0) // the first, second, fourth, ... time
             (void)crashhook_report_now("hang: the watchdog has not been fed in time");
-            (void)pthread_mutex_lock(&lock);
-        }
     }
-    (void)pthread_mutex_unlock(&lock);
     return NULL;
 }
 
 static int make_thread(void)
 {
     pthread_attr_t attributes;
-    pthread_condattr_t condition;
     sigset_t all;
     sigset_t before;
-    (void)pthread_condattr_init(&condition);
-    (void)pthread_condattr_setclock(&condition, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&ended, &condition);
-    (void)pthread_condattr_destroy(&condition);
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     // The thread must receive none of the program's signals.
@@ -107,7 +97,7 @@ static int make_thread(void)
 }
 
 // renew_after_fork resets the state in a forked child, which has the variables of its
-// parent's watchdog but not the thread, and maybe the lock as that thread held it.
+// parent's watchdog but not the thread, and maybe the lock as another thread held it.
 static void renew_after_fork(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -129,7 +119,7 @@ int crashhook_watchdog_start(unsigned timeout_ms)
     int error = owner == sys_getpid() ? EALREADY : 0;
     if (error == 0) {
         tick_ms = timeout_ms / TICKS;
-        stopping = false;
+        stopping = 0;
         error = make_thread();
         owner = error == 0 ? sys_getpid() : 0;
     }
@@ -141,13 +131,11 @@ void crashhook_watchdog_stop(void)
 {
     renew_after_fork();
     (void)pthread_mutex_lock(&lock);
-    bool runs = owner == sys_getpid();
-    pthread_t ending = thread;
-    owner = 0;
-    stopping = true;
-    if (runs)
-        (void)pthread_cond_signal(&ended);
+    if (owner == sys_getpid()) {
+        __atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
+        sys_futex_wake_all(&stopping);
+        (void)pthread_join(thread, NULL);
+        owner = 0;
+    }
     (void)pthread_mutex_unlock(&lock);
-    if (runs)
-        (void)pthread_join(ending, NULL);
 }
