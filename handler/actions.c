@@ -103,11 +103,28 @@ static void note_status(int status, void *unused)
 // loader loads the shared library too.
 extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 
-// prepare_for does what is needed once the program sets its first handler.
-static void prepare_for(const struct crash_action *theirs)
+// note_runtime notes whether the handler is a Go runtime's, and whether that replaces
+// another, to which it passes faults on that are not in its code.
+static void note_runtime(int signal, uint64_t handler)
+{
+    struct crash_action before;
+    uint64_t own = UINT64_C(1) << signal;
+    go_text_note((uintptr_t)handler);
+    crash_action_read(signal, &before);
+    if (crash_is_in_runtime(before.handler))
+        return;
+    if (crash_action_calls(&before))
+        __atomic_fetch_or(&crash_state.runtime_asks, own, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&crash_state.runtime_asks, ~own, __ATOMIC_RELAXED);
+}
+
+// prepare_for does what is needed before the program's handler is in force, most of it
+// once.
+static void prepare_for(int signal, const struct crash_action *theirs)
 {
     static bool prepared;
-    go_text_note((uintptr_t)theirs->handler);
+    note_runtime(signal, theirs->handler);
     if (__atomic_exchange_n(&prepared, true, __ATOMIC_ACQ_REL))
         return;
     next_call_find();
@@ -132,7 +149,7 @@ void actions_take(int signal)
         return;
     action_from_kernel(&theirs, &before);
     if (crash_action_calls(&theirs))
-        prepare_for(&theirs);
+        prepare_for(signal, &theirs);
     crash_action_exchange(signal, &theirs, &old);
     if (before.handler != (uintptr_t)SIG_DFL)
         tell_kernel(signal, &theirs);
@@ -171,7 +188,7 @@ static int exchange_ours(int signal, const struct sigaction *action,
         // The new action is read before the old one is written: they may be one object.
         action_from_libc(&theirs, action);
         if (crash_action_calls(&theirs))
-            prepare_for(&theirs);
+            prepare_for(signal, &theirs);
         crash_action_exchange(signal, &theirs, &before);
         tell_kernel(signal, &theirs);
     }

@@ -86,11 +86,15 @@ enum life_service { LIFE_NO_SERVICE, LIFE_OF_SYSTEMD, LIFE_OF_KUBERNETES };
 // LIFE_ASKED_OUTSIDE is asked_by of a process that is not in our PID namespace.
 enum { LIFE_ASKED_OUTSIDE = -1 };
 
+// A life_ended is how a life has ended: by an exit or a reported crash, or it goes on
+// if the handler that is asked after the report recovers.
+enum life_ended { LIFE_ENDED = 1, LIFE_TOLD };
+
 // A context_life is what is known of the program's life outside of its crashes. The
 // program itself writes `ended` alone, its keeper, a process that outlives it, the
 // rest.
 struct context_life {
-    uint32_t ended;       // 1: by an exit, or a crash that is reported
+    uint32_t ended;       // enum life_ended; 0: it has not
     int32_t asked_signal; // the last deadly signal that it was sent; 0: none
     int32_t asked_by;     // pid of who sent that; 0: not known
     int32_t keeper;       // the keeper's pid; 0: none

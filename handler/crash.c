@@ -8,6 +8,7 @@
 // here, but is not bound by this.
 #include "handler/crash.h"
 
+#include "handler/context_page.h"
 #include "handler/machine.h"
 #include "handler/machine_context.h"
 #include "handler/syscalls.h"
@@ -44,10 +45,19 @@ static bool tell_first(const struct crash_fault *first, int status,
 
 // end_life notes in the program's life that its end is reported, also where the handler
 // of the program that is asked now will end it.
-static void end_life(bool told)
+static void end_life(bool told, enum life_ended how)
 {
     if (told && crash_state.ended != NULL)
-        *crash_state.ended = 1;
+        *crash_state.ended = how;
+}
+
+// go_on takes that back where the handler has recovered from the fault.
+static void go_on(void)
+{
+    uint32_t told = LIFE_TOLD;
+    if (crash_state.ended != NULL)
+        __atomic_compare_exchange_n(crash_state.ended, &told, 0, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 // claim_crash makes the crash the caller's, waiting a limited time. False: another
@@ -80,7 +90,7 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
 {
     struct crash_fault first;
     bool told;
-    if (verdict == CRASH_NONE)
+    if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
     if (!claim_crash(signal)) {
         crash_die_on_return(signal, info, context);
@@ -90,9 +100,9 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         told = tell_first(&first, -1, info, true);
     } else {
         crash_record(signal, info, context, verdict == CRASH_DIES);
-        told = tell_crash(info, context);
+        told = crash_fault_is_told(context) || tell_crash(info, context);
     }
-    end_life(told);
+    end_life(told, verdict == CRASH_ASKS_LATE ? LIFE_TOLD : LIFE_ENDED);
     if (told && verdict == CRASH_DIES) {
         crash_die_on_return(signal, crash_dying_siginfo(), context);
     } else {
@@ -134,7 +144,7 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
         uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
         conclude_crash(verdict, signal, info, context);
         sys_sigmask(mask);
-        crash_fault_tell(asked->note);
+        crash_fault_tell(asked->note, asked->last);
         return (uintptr_t)asked->action.handler;
     }
     conclude_crash(verdict, signal, info, context);
@@ -144,7 +154,11 @@ uintptr_t crash_begin(int signal, siginfo_t *info, void *context,
 void crash_end(struct crash_asked *asked)
 {
     enum crash_verdict verdict = crash_judge(asked);
-    if (verdict == CRASH_NONE)
+    if (asked->told && verdict == CRASH_NONE)
+        go_on();
+    if (asked->told && verdict != CRASH_NONE)
+        crash_fault_expect(asked->context);
+    if (verdict == CRASH_NONE || verdict == CRASH_COMES_AGAIN)
         return;
     mask_for_report(asked->signal);
     conclude_crash(verdict, asked->signal, asked->info, asked->context);
@@ -175,7 +189,7 @@ void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t
 {
     uint64_t mask = sys_sigmask(~(crash_plan->signals >> 1));
     if (claim_crash(first->signal)) {
-        end_life(tell_first(first, status, then, false));
+        end_life(tell_first(first, status, then, false), LIFE_ENDED);
         give_back();
     }
     sys_sigmask(mask);

@@ -78,9 +78,11 @@ struct crash_state {
     void *callback_argument;
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
-    uint32_t *ended;          // a life's word for that (life.h); NULL: there is none
+    uint32_t *ended;          // enum life_ended, in a life's file; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
+    uint64_t
+        runtime_asks; // bit N: it has replaced a handler of signal N, and asks that
     char why[REQUEST_WHY_MAX]; // the agent's reason for writing no report; empty: none
 };
 

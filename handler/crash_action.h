@@ -32,6 +32,8 @@ struct crash_asked {
     void *context;
     struct crash_action action;
     struct fault_note *note;
+    bool last; // it ends the process, and never recovers
+    bool told; // the fault has been reported, once the handler has returned
     uint64_t registers[REQUEST_REGISTERS]; // before the handler ran
 };
 
@@ -83,17 +85,26 @@ void crash_action_for_kernel(const struct crash_action *theirs, struct sys_actio
 enum { CRASH_POPULATE_READ = 22, CRASH_POPULATE_WRITE = 23 };
 
 // crash_fault_open records that a handler is called for a fault, crash_fault_close that
-// it has returned. NULL: it is not a fault, or it is one within the handler of another.
+// it has returned; true: the fault has been reported. NULL: it is not a fault, or it is
+// one within the handler of another.
 struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
                                     ucontext_t *context);
-void crash_fault_close(struct fault_note *note);
+bool crash_fault_close(struct fault_note *note);
 
 // crash_first_fault is the fault whose handler the caller runs in; depth is an address
 // on the stack that the handler uses. False: there is none.
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out);
 
-// crash_fault_tell records that the fault has been reported. NULL is allowed.
-void crash_fault_tell(struct fault_note *note);
+// crash_fault_tell records that the fault has been reported. last: its handler never
+// recovers, so that whatever signal ends the process now is no other crash.
+void crash_fault_tell(struct fault_note *note, bool last);
+
+// crash_fault_expect records that a reported fault comes again at context.
+void crash_fault_expect(const void *context);
+
+// crash_fault_is_told is whether the signal at context is of a crash that has been
+// reported before its handler was asked.
+bool crash_fault_is_told(const void *context);
 
 // A crash_called is the arguments of our handler when it is called as a function.
 struct crash_called {
@@ -120,13 +131,17 @@ void crash_report_signal(int signal, int code, int32_t process);
 // the signal of then (NULL: none).
 void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then);
 
+// crash_is_in_runtime is whether the address is in the code of a Go runtime.
+bool crash_is_in_runtime(uint64_t address);
+
 // A crash_verdict is what a signal is, once the program's own action is known.
 enum crash_verdict {
-    CRASH_NONE,      // not a crash: the program continues
-    CRASH_DIES,      // report, then the default action
-    CRASH_GOES_ON,   // report, then whatever the actions in force do
-    CRASH_ASKS,      // its handler is to be called first
-    CRASH_ASKS_LATE, // report, then call its handler, which ends the process
+    CRASH_NONE,        // not a crash: the program continues
+    CRASH_COMES_AGAIN, // not yet: another handler is asked when the fault recurs
+    CRASH_DIES,        // report, then the default action
+    CRASH_GOES_ON,     // report, then whatever the actions in force do
+    CRASH_ASKS,        // its handler is to be called first
+    CRASH_ASKS_LATE,   // report, then call its handler, which ends the process
 };
 
 // crash_ask gives the verdict about a signal. CRASH_ASKS, CRASH_ASKS_LATE: asked is

@@ -38,6 +38,12 @@ struct fault_note {
 
 static struct fault_note notes[NOTES];
 static bool noted; // there has been a fault in this process
+static bool ends;  // by a fault that was reported and cannot be recovered from
+
+// Where a fault that was reported is to come again, because its handler has put another
+// in its place, or has given up.
+static uint64_t again_counter;
+static uint64_t again_stack;
 
 // note_home is the index at which the search for thread's note starts.
 static size_t note_home(uint64_t thread)
@@ -131,14 +137,17 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
     note->program_counter = machine_program_counter(context);
     note->stack = machine_context_stack(context);
     note->signal = signal;
-    note->told = false;
+    note->told = ends;
     return note;
 }
 
-void crash_fault_close(struct fault_note *note)
+bool crash_fault_close(struct fault_note *note)
 {
-    if (note != NULL)
-        __atomic_store_n(&note->thread, 0, __ATOMIC_RELAXED);
+    if (note == NULL)
+        return false;
+    bool told = note->told;
+    __atomic_store_n(&note->thread, 0, __ATOMIC_RELAXED);
+    return told;
 }
 
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
@@ -155,8 +164,22 @@ bool crash_first_fault(uintptr_t depth, struct crash_fault *out)
     return true;
 }
 
-void crash_fault_tell(struct fault_note *note)
+void crash_fault_tell(struct fault_note *note, bool last)
 {
-    if (note != NULL)
-        note->told = true;
+    note->told = true;
+    ends |= last;
+}
+
+void crash_fault_expect(const void *context)
+{
+    again_counter = machine_program_counter(context);
+    again_stack = machine_context_stack(context);
+}
+
+bool crash_fault_is_told(const void *context)
+{
+    bool again = again_counter == machine_program_counter(context) &&
+                 again_stack == machine_context_stack(context);
+    again_stack = 0;
+    return again || ends;
 }

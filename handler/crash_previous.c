@@ -68,7 +68,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     int signal = asked->signal;
     const siginfo_t *info = asked->info;
 
-    crash_fault_close(asked->note);
+    asked->told = crash_fault_close(asked->note);
     machine_registers(asked->context, after);
     if (!same_registers(asked->registers, after))
         return CRASH_NONE;
@@ -76,9 +76,8 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
         return CRASH_GOES_ON;
     bool comes_again = info->si_code > 0 && signal != SIGTRAP && signal != SIGSYS;
     crash_action_read(signal, &now);
-    // When the fault recurs, the other handler is asked.
     if (now.handler != asked->action.handler && crash_action_calls(&now))
-        return CRASH_NONE;
+        return CRASH_COMES_AGAIN;
     if (!comes_again)
         return now.handler == (uintptr_t)SIG_DFL && sys_is_pending(signal) ? CRASH_DIES
                                                                            : CRASH_NONE;
@@ -105,14 +104,20 @@ static void reset_first(int signal, const struct crash_action *action)
     sys_sigaction(signal, &ours, NULL);
 }
 
+bool crash_is_in_runtime(uint64_t address)
+{
+    return address - crash_state.runtime_text <
+           crash_state.runtime_text_end - crash_state.runtime_text;
+}
+
 // never_recovers is whether the handler is Go's and the fault is not in Go's code. Then
-// it prints a message and ends the process by a direct system call.
+// it prints a message and ends the process: by a direct system call, or by SIGABRT from
+// any thread (GOTRACEBACK=crash).
 static bool never_recovers(const struct crash_asked *asked)
 {
-    uint64_t text = crash_state.runtime_text;
-    uint64_t bytes = crash_state.runtime_text_end - text;
-    return asked->action.handler - text < bytes && asked->note != NULL &&
-           machine_program_counter(asked->context) - text >= bytes;
+    return crash_is_in_runtime(asked->action.handler) && asked->note != NULL &&
+           !signal_in(crash_state.runtime_asks, asked->signal) &&
+           !crash_is_in_runtime(machine_program_counter(asked->context));
 }
 
 static enum crash_verdict ignored(int signal, const siginfo_t *info)
@@ -150,6 +155,7 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
     machine_registers(context, asked->registers);
     if ((asked->action.flags & SYS_SA_RESETHAND) != 0)
         reset_first(signal, &asked->action);
+    asked->last = never_recovers(asked);
     bool first = crash_plan->reports_first && asked->note != NULL;
-    return first || never_recovers(asked) ? CRASH_ASKS_LATE : CRASH_ASKS;
+    return first || asked->last ? CRASH_ASKS_LATE : CRASH_ASKS;
 }

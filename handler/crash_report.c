@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <sys/prctl.h>
 
+#include "handler/context_page.h"
 #include "handler/machine.h"
 #include "handler/syscalls.h"
 
@@ -25,7 +26,7 @@ static enum outcome hear_agent(int channel, bool died)
             crash_state.record_due = 0;
             // It may be killed before it has died of the crash.
             if (crash_plan->page->dies && crash_state.ended != NULL)
-                *crash_state.ended = 1;
+                *crash_state.ended = LIFE_ENDED;
         }
         if (answer == REQUEST_WHY)
             sys_receive(channel, crash_state.why, sizeof(crash_state.why) - 1);

@@ -131,9 +131,8 @@ static void note_table(const struct image_search *image, uint64_t place)
 void go_text_note(uintptr_t handler)
 {
     struct image_search image = { .address = handler };
-    bool known = handler - crash_state.runtime_text <
-                 crash_state.runtime_text_end - crash_state.runtime_text;
-    if (known || dl_iterate_phdr(look_at_image, &image) == 0 || !image.is_go)
+    if (crash_is_in_runtime(handler) || dl_iterate_phdr(look_at_image, &image) == 0 ||
+        !image.is_go)
         return;
     int fd =
         sys_open(image.path != NULL && *image.path != 0 ? image.path : "/proc/self/exe",

@@ -86,7 +86,7 @@ void life_end(void)
 {
     starts_end();
     if (crash_state.ended != NULL && life_process == sys_getpid())
-        *crash_state.ended = 1;
+        *crash_state.ended = LIFE_ENDED;
 }
 
 __attribute__((destructor)) static void end_at_exit(void)

@@ -7,6 +7,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -25,17 +26,18 @@ class Go(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         environment = dict(os.environ, GO111MODULE="off", GOFLAGS="", CGO_CFLAGS="-O0 -g",
                            GOCACHE="/tmp/go-build-cache")
-        for name, options in (("whole", []), ("plain", ["-ldflags=-compressdwarf=false"]),
-                              ("stripped", ["-ldflags=-s -w"])):
+        for name, source, options in (("whole", "shop", []),
+                                      ("plain", "shop", ["-ldflags=-compressdwarf=false"]),
+                                      ("stripped", "shop", ["-ldflags=-s -w"]),
+                                      ("asks", "asks", [])):
             subprocess.run(["go", "build", *options, "-o", os.path.join(cls.folder, name),
-                            os.path.join(HERE, "languages", "shop.go")],
+                            os.path.join(HERE, "languages", f"{source}.go")],
                            check=True, env=environment, timeout=300)
 
     def crash(self, scene, name, via="trace"):
         scene.preload = None
         done = scene.command("run", "--via", via, "--", os.path.join(self.folder, name))
-        # The runtime's own handler ends the program after ours; that is another event.
-        reports = [report for report in scene.reports() if report["crash"]["signal"] == 11]
+        reports = scene.reports()
         self.assertEqual(len(reports), 1, done.stderr)
         return reports[0]
 
@@ -53,6 +55,27 @@ class Go(unittest.TestCase):
                         ["runtime.cgocall", "main._Cfunc_crash", *["main.(*shop).serve"] * 4,
                          *[n for n in names if n.startswith("main.main")], "runtime.goexit"])
                     self.assertRegex(report["title"], "^null pointer in bug")
+
+    def test_a_death_by_sigabrt_after_the_dump_is_reported_once(self):
+        for via in ("trace", "preload"):
+            with self.subTest(via=via), Scene() as scene:
+                scene.preload = None
+                done = scene.command("run", "--via", via, "--",
+                                     os.path.join(self.folder, "whole"), GOTRACEBACK="crash")
+                self.assertEqual(done.returncode, -signal.SIGABRT)
+                self.assertIn("SIGSEGV: segmentation violation", done.stderr)
+                report, = scene.reports()
+                self.assertEqual(report["crash"]["name"], "SIGSEGV")
+                self.assertEqual(harness.names_of(harness.crashed_thread(report))[0], "bug")
+
+    def test_a_fault_that_go_passes_on_to_a_handler_that_recovers_is_no_crash(self):
+        for via in ("trace", "preload"):
+            with self.subTest(via=via), Scene() as scene:
+                scene.preload = None
+                done = scene.command("run", "--via", via, "--",
+                                     os.path.join(self.folder, "asks"))
+                self.assertEqual((done.returncode, done.stdout), (0, "recovered from 10\n"))
+                self.assertEqual(scene.reports(), [])
 
     def traced(self, text):
         """What Go itself said of each goroutine that waits: its reason and its frames."""

@@ -108,6 +108,21 @@ class Kills(unittest.TestCase):
                 self.assertEqual([each["signal"] for each in listed], crashes)
                 self.assertEqual(lives(scene), [])
 
+    def test_a_program_that_recovered_from_a_reported_fault_is_reported_at_its_end_too(self):
+        for number, kind in ((signal.SIGKILL, "killed"), (signal.SIGSEGV, "sent-by-process")):
+            with self.subTest(number), Scene() as scene:
+                process = start(scene, LIVES, "recovers", CRASHHOOK_KILLS="yes",
+                                CRASHHOOK_HANDLERS="last")
+                process.send_signal(number)
+                self.assertEqual(end(process), -number)
+                self.assertEqual(scene.command("list").stderr, "")
+                self.assertEqual(lives(scene), [])
+                recovered, last = sorted((report["crash"] for report in scene.reports()),
+                                         key=lambda crash: crash["kind"] == kind)
+                self.assertEqual((recovered["name"], recovered["code_name"]),
+                                 ("SIGSEGV", "SEGV_ACCERR"))
+                self.assertEqual((last["signal"], last["kind"]), (number, kind))
+
     def test_a_child_leaves_its_parents_life_alone(self):
         with Scene() as scene:
             process = start(scene, LIVES, "forks", CRASHHOOK_KILLS="yes")

@@ -370,15 +370,20 @@ class Runtimes(unittest.TestCase):
             self.assertEqual({report["crash"]["name"] for report in scene.reports()},
                              {"SIGABRT"})
 
-    def test_where_handlers_come_last_each_fault_is_reported_first(self):
-        with Scene() as scene:
-            ended = scene.run([harness.program("own_handlers"), "sigaction", "_exit"],
-                              CRASHHOOK_HANDLERS="last")
-            self.assertEqual(ended.status, 7)
-            self.assertEqual(ended.stderr, "own handler\n")
-            report, = scene.reports()
-            self.assertEqual(report["crash"]["name"], "SIGSEGV")
-            self.assertNotIn("then", report["crash"])
+    def test_where_handlers_come_last_each_fault_is_reported_first_and_once(self):
+        for end, died in (("_exit", 0), ("abort", 6), ("replace", 6),
+                          ("default-return", 11), ("restore-raise", 11),
+                          ("unblock-raise", 11), ("raise-term", 15), ("chain", 6)):
+            with self.subTest(end=end), Scene() as scene:
+                ended = scene.run([harness.program("own_handlers"), "sigaction", end],
+                                  CRASHHOOK_HANDLERS="last")
+                self.assertEqual((ended.status, ended.signal),
+                                 (None if died else 7, died))
+                self.assertEqual(ended.stderr, "own handler\n")
+                report, = scene.reports()
+                self.assertEqual(report["crash"]["name"], "SIGSEGV")
+                self.assertNotIn("then", report["crash"])
+                self.assertEqual(names_of(crashed_thread(report))[0], "bug")
 
     def test_what_a_handler_did_is_told_after_the_fault(self):
         for end, then in (("abort", {"signal": 6, "name": "SIGABRT", "code": -6}),

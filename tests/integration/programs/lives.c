@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,23 @@ static void hang(void)
         (void)pause();
 }
 
+static char *page;
+
+static void open_page(int number)
+{
+    (void)number;
+    (void)mprotect(page, 1, PROT_READ | PROT_WRITE);
+}
+
+// recover has a fault whose handler lets the program go on.
+static void recover(void)
+{
+    page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)signal(SIGSEGV, open_page);
+    *(volatile char *)page = 1;
+    (void)signal(SIGSEGV, SIG_DFL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -85,6 +103,8 @@ int main(int argc, char **argv)
         outlive();
     if (strcmp(how, "deaf") == 0)
         (void)signal(SIGTERM, SIG_IGN);
+    if (strcmp(how, "recovers") == 0)
+        recover();
     say("ready\n");
     if (strcmp(how, "fills") == 0)
         fill();

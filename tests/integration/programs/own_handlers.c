@@ -58,6 +58,12 @@ static void by_abort(int number)
     abort();
 }
 
+// The fault comes again, and the other handler is asked.
+static void replace(int number)
+{
+    signal(number, by_abort);
+}
+
 static void by_exit(int number)
 {
     (void)number;
@@ -175,6 +181,7 @@ static const struct {
     { "restore-raise", restore_and_raise },
     { "unblock-raise", unblock_and_raise },
     { "abort", by_abort },
+    { "replace", replace },
     { "exit", by_exit },
     { "_exit", by_exit_now },
     { "_Exit", by_exit_iso },
