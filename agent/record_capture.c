@@ -254,6 +254,7 @@ void record_capture_bury(struct record_capture *all, const struct death *death,
                          : death->signal != 0 ? death->signal
                                               : SIGKILL,
         .realtime_ns = death->realtime_ns,
+        .flight_state = all->record.flight_state,
         .signal_only = true,
         .dies = true,
     };

@@ -8,6 +8,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
 import figures
 
@@ -17,6 +18,7 @@ RUNS = 5
 ROWS = (("counter", "reading the counter"), ("plain", "a call, not instrumented"),
         ("idle", "-finstrument-functions, not recording"),
         ("ring", "-finstrument-functions, recording"),
+        ("kept", "-finstrument-functions, recording into the file of CRASHHOOK_KILLS"),
         ("sleds", "-fxray-instrument, not recording"),
         ("handler", "-fxray-instrument, recording"),
         ("own", "-fxray-instrument, XRay's own recorder"))
@@ -36,10 +38,10 @@ def compile_with(compiler, build):
     return None
 
 
-def measure(program):
+def measure(program, **variables):
     """Medians of a few runs, each of which has measured every way in turn."""
     environment = {k: v for k, v in os.environ.items()
-                   if not k.startswith(("CRASHHOOK_", "XRAY_"))}
+                   if not k.startswith(("CRASHHOOK_", "XRAY_"))} | variables
     runs = []
     for _ in range(RUNS):
         words = subprocess.run([program], check=True, env=environment, text=True,
@@ -56,6 +58,9 @@ def main():
         if not program:
             continue
         cost = measure(program)
+        with tempfile.TemporaryDirectory() as spool:
+            cost["kept"] = measure(program, CRASHHOOK_SPOOL=spool, CRASHHOOK_KILLS="yes",
+                                   LD_PRELOAD=os.path.join(build, "lib", "libcrashhook.so"))["ring"]
         print(f"\n| {compiler}: an entry and exit | ns |\n|---|---|")
         for name, what in ROWS:
             print(f"| {what} | {cost[name]:.1f} |")

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "flight/ring_file.h"
+
 // The greatest distance of a function from its first slot.
 enum { STEPS_MAX = 256 };
 
@@ -14,8 +16,11 @@ uint32_t functions_add(uint64_t address)
     for (unsigned i = 0; i < STEPS_MAX; i++) {
         uint64_t found = 0;
         if (__atomic_compare_exchange_n(&functions_table[place], &found, address, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-            found == address)
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            ring_file_note_function(place, address);
+            return FLIGHT_FIRST_ID + place;
+        }
+        if (found == address)
             return FLIGHT_FIRST_ID + place;
         place = (place + 1) % FLIGHT_FUNCTIONS;
     }

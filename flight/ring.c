@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "flight/ring_file.h"
 #include "handler/place_note.h"
 
 enum {
@@ -45,6 +46,12 @@ PLACE_NOTE(PLACE_FLIGHT, FLIGHT_STATE_BYTES, flight_state);
 
 static __thread bool claiming; // or ending: no ring may be claimed
 static __thread unsigned destructor_rounds;
+
+// A ring_forking is what a thread that forks goes on with.
+static __thread struct ring_forking {
+    struct flight_ring *ring;
+    bool claiming;
+} forking;
 
 static uint32_t blocks_per_ring; // 0: nothing is recorded
 static uint32_t ended_count;     // threads that ended and whose rings were not reused
@@ -215,8 +222,11 @@ static struct flight_ring *take_unused(void)
     while (index < FLIGHT_RINGS_MAX) {
         if (__atomic_compare_exchange_n(&flight_state.ring_count, &index, index + 1,
                                         false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            ring_at(index)->state = FLIGHT_CLAIMED;
-            return ring_at(index);
+            struct flight_ring *ring = ring_at(index);
+            if (!ring_file_admits(ring))
+                return NULL;
+            ring->state = FLIGHT_CLAIMED;
+            return ring;
         }
     }
     return NULL;
@@ -255,8 +265,10 @@ static bool map_blocks(struct flight_ring *ring)
     size_t bytes = (size_t)blocks_per_ring * FLIGHT_BLOCK_BYTES;
     if (ring->blocks != 0)
         return true;
-    void *blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *blocks = ring_file_blocks(ring);
+    if (blocks == NULL)
+        blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (blocks == MAP_FAILED)
         return false;
     ring->block_count = blocks_per_ring;
@@ -294,6 +306,7 @@ struct flight_ring *ring_claim(void)
     claiming = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct flight_ring *ring = claim_ring();
+    ring_file_tell();
     if (ring != NULL) {
         ring_of_thread = ring;
         claiming = false;
@@ -314,12 +327,32 @@ static void leave_ring(void *ring)
     end_ring(ring);
 }
 
+// before_fork stops the thread's recording until the child has rings of its own: they
+// may be in a file, which both would write to.
+static void before_fork(void)
+{
+    forking = (struct ring_forking){ ring_of_thread, claiming };
+    ring_of_thread = NULL;
+    claiming = true;
+}
+
+static void after_fork_in_parent(void)
+{
+    ring_of_thread = forking.ring;
+    claiming = forking.claiming;
+}
+
 // after_fork runs in the child of a fork, whose only thread continues with its ring.
 // What other threads recorded does not belong to this process.
 static void after_fork(void)
 {
-    struct flight_ring *own = ring_of_thread;
+    struct flight_ring *own = forking.ring;
     flight_state.pid = getpid();
+    if (!ring_file_leave(own)) {
+        __atomic_store_n(&blocks_per_ring, 0, __ATOMIC_RELEASE);
+        return;
+    }
+    after_fork_in_parent();
     for (uint32_t i = 0; i < rings_used(); i++) {
         struct flight_ring *ring = ring_at(i);
         if (ring == own)
@@ -337,17 +370,21 @@ static void after_fork(void)
 
 bool ring_begin_all(uint32_t block_count)
 {
-    void *rings = mmap(NULL, FLIGHT_RINGS_MAX * sizeof(struct flight_ring),
-                       PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *rings =
+        ring_file_begin(&flight_state, (size_t)block_count * FLIGHT_BLOCK_BYTES);
+    if (rings == NULL)
+        rings = mmap(NULL, FLIGHT_RINGS_MAX * sizeof(struct flight_ring),
+                     PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (rings == MAP_FAILED)
         return false;
     exit_key_made = pthread_key_create(&exit_key, leave_ring) == 0;
-    (void)pthread_atfork(NULL, NULL, after_fork);
+    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork);
     flight_state.rings = (uintptr_t)rings;
     flight_state.pid = getpid();
     flight_state.start_ns = counter_clock_ns();
     flight_state.start_tsc = counter_read();
+    ring_file_tell();
     __atomic_store_n(&blocks_per_ring, block_count, __ATOMIC_RELEASE);
     return true;
 }

@@ -70,10 +70,17 @@ static void list_by_map(uint64_t *functions, size_t count)
     }
 }
 
-// list_functions makes the table in which the agent finds the address of a number.
-static void list_functions(void)
+// xray_is_ours is whether the program has XRay's sleds, and uses them for nothing else.
+static bool xray_is_ours(void)
 {
-    size_t count = __xray_max_function_id();
+    return __xray_set_handler != NULL && __xray_set_handler_arg1 != NULL &&
+           __xray_patch != NULL && __xray_function_address != NULL &&
+           __xray_max_function_id != NULL && getenv("XRAY_OPTIONS") == NULL;
+}
+
+void xray_list(void)
+{
+    size_t count = xray_is_ours() ? __xray_max_function_id() : 0;
     size_t bytes = count * sizeof(uint64_t);
     if (count == 0 || count >= FLIGHT_FIRST_ID)
         return;
@@ -93,11 +100,8 @@ static void list_functions(void)
 
 void xray_start(void)
 {
-    if (__xray_set_handler == NULL || __xray_set_handler_arg1 == NULL ||
-        __xray_patch == NULL || __xray_function_address == NULL ||
-        __xray_max_function_id == NULL || getenv("XRAY_OPTIONS") != NULL)
+    if (!xray_is_ours())
         return;
-    list_functions();
     (void)__xray_set_handler(record_sled);
     (void)__xray_set_handler_arg1(record_argument);
     (void)__xray_patch();

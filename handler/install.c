@@ -253,8 +253,9 @@ static char *const *environment_at_start(void)
 
 // install_at_start installs at load time. The shared library asks to be initialized
 // before all others (-z initfirst), so that a crash in another library's constructor is
-// reported.
-__attribute__((constructor)) static void install_at_start(void)
+// reported. In a static program the priority does so, and the flight recorder comes
+// after us.
+__attribute__((constructor(101))) static void install_at_start(void)
 {
     sanitizer_start();
     (void)install_once(environment_at_start(), NULL);

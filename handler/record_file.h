@@ -13,7 +13,8 @@
 // life-START-PID.record after the clock tick in which its process began. The program
 // has the context page of it mapped, and so holds flock on it, until it is gone; what
 // is left then tells of an end that nobody could report. The context page begins at a
-// multiple of the page size, hence a chunk without a meaning before it.
+// multiple of the page size, hence a chunk without a meaning before it. The flight
+// recorder appends its rings, which it has mapped too (flight/ring_file.h).
 #pragma once
 #include <stdint.h>
 
@@ -55,6 +56,7 @@ enum record_kind {
     RECORD_MEMORY,       // the bytes at address
     RECORD_AUXV,         // /proc/self/auxv
     RECORD_CONTEXT,      // the context page
+    RECORD_FLIGHT,       // memory that begins with the flight recorder's state
 };
 
 struct record_chunk {

@@ -89,7 +89,9 @@ static enum ch_status read_chunk(struct record_file *record, struct reading *rea
     const uint8_t *bytes = cursor_take(left, size);
     if (!cursor_ok(left))
         return CH_END;
-    if (chunk.kind == RECORD_MEMORY)
+    if (chunk.kind == RECORD_FLIGHT)
+        record->flight_state = chunk.address;
+    if (chunk.kind == RECORD_MEMORY || chunk.kind == RECORD_FLIGHT)
         return add_record_segment(record, reading, chunk.address, offset, size);
     struct text *text = record_text_of(record, chunk.kind);
     if (text != NULL && size <= TEXT_LIMIT_BYTES - text->size)

@@ -18,6 +18,7 @@ struct record_file {
     struct text maps;
     struct text auxv;
     struct text context;           // the context page
+    uint64_t flight_state;         // address of the flight recorder's state; 0: none
     struct core_segment *segments; // memory, sorted by start, without overlaps
     size_t segment_count;
 };

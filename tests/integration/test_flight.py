@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import unittest
 
 import harness
 from harness import Scene
+from place import needs_root
 
 PROGRAMS = os.path.join(harness.SOURCE, "tests", "integration", "programs")
 LIB = os.path.join(harness.BUILD, "lib")
@@ -29,6 +31,10 @@ KEPT = ["-Wl,-u,crashhook_flight_start"]
 HOOKS = ["-finstrument-functions"]
 SLEDS = ["-fxray-instrument", "-fxray-instruction-threshold=1"]
 DESCENT = ["descend"] * 6
+LIVES = ["-I", os.path.join(harness.SOURCE, "include"), os.path.join(PROGRAMS, "flight_lives.c")]
+HANDLER = ["-L", LIB, "-lcrashhook"]
+DAMAGED = 60 if harness.FULL else 24
+SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
 LLVM_XRAY = sorted(glob.glob("/usr/lib/llvm-*/bin/llvm-xray"))
 
 
@@ -53,6 +59,11 @@ class Programs:
     @classmethod
     def xray(cls):
         return cls.compile("xray", "clang", *SLEDS, *SOURCES, *KEPT, *STATIC)
+
+
+    @classmethod
+    def lives(cls):
+        return cls.compile("lives", "gcc", *HOOKS, *LIVES, *SHARED, *HANDLER)
 
 
 def setUpModule():
@@ -264,6 +275,100 @@ class Flight(unittest.TestCase):
                 scene.run([program, "worker"], CRASHHOOK_FLIGHT=flight)
                 report = scene.reports()[0]
             self.assertNotIn("flight", report)
+
+    def start_and_kill(self, scene, *command, **variables):
+        """Starts a program that says when it is ready, and kills it then."""
+        process = scene.start([*command], CRASHHOOK_FLIGHT="64K", **{"CRASHHOOK_KILLS": "yes",
+                                                                     **variables})
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+
+    def report_of_killed(self, scene):
+        listed = scene.command("list")
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        reports = scene.reports()
+        self.assertEqual(len(reports), 1)
+        return reports[0]
+
+    def check_killed(self, report, source="finstrument"):
+        """The record of each of the two threads ends in the function that it waited in."""
+        self.assertEqual(report["crash"]["kind"], "killed")
+        self.assertEqual(report["problems"], [])
+        self.readable(report)
+        main, server = report["flight"]["threads"]
+        self.assertEqual(main["tid"], report["process"]["pid"])
+        self.assertEqual(main["open_calls"], ["main", "wait_for_pages"])
+        self.assertEqual(server["open_calls"], ["serve", "serve_pages", "wait_for_pages"])
+        self.assertEqual(functions(server).count("count_page"), 100)
+        self.assertEqual({thread["source"] for thread in (main, server)}, {source})
+        self.assertNotIn("call_in_a_child", json.dumps(report["flight"]))
+
+    def test_a_killed_program_leaves_the_last_calls_of_each_thread(self):
+        for how in ("waits", "forks"):
+            with self.subTest(how=how), Scene() as scene:
+                self.start_and_kill(scene, Programs.lives(), how)
+                report = self.report_of_killed(scene)
+                self.check_killed(report)
+                self.assertEqual(report["breadcrumbs"][-1]["message"], "serving")
+                self.assertIn("wait_for_pages", scene.command("show").stdout)
+
+    def test_a_killed_static_program_leaves_them_too(self):
+        path = Programs.compile("lives_static", "gcc", *HOOKS, *LIVES, "-static", *KEPT,
+                                "-Wl,-u,crashhook_install", *STATIC,
+                                os.path.join(LIB, "libcrashhook.a"))
+        with Scene() as scene:
+            scene.preload = None
+            self.start_and_kill(scene, path, "forks")
+            self.check_killed(self.report_of_killed(scene))
+
+    @unittest.skipUnless(shutil.which("clang"), "there is no clang")
+    def test_a_killed_program_with_xray_leaves_them_by_name(self):
+        path = Programs.compile("lives_xray", "clang", *SLEDS, *LIVES, *KEPT, *STATIC, *HANDLER,
+                                f"-Wl,-rpath,{LIB}")
+        with Scene() as scene:
+            self.start_and_kill(scene, path)
+            self.check_killed(self.report_of_killed(scene), "xray-handler")
+
+    @needs_root
+    def test_a_full_spool_costs_a_program_its_calls_and_not_its_life(self):
+        with Scene() as scene:
+            os.mkdir(scene.spool, 0o700)
+            # Room for the life and for the rings, and for none of their blocks.
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k,mode=700", "none", scene.spool],
+                           check=True)
+            try:
+                self.start_and_kill(scene, Programs.lives(), "counts")
+                life, = os.listdir(scene.spool)
+                shutil.copy(os.path.join(scene.spool, life), scene.folder)
+            finally:
+                subprocess.run(["umount", scene.spool], check=True)
+            shutil.move(os.path.join(scene.folder, life), scene.spool)
+            report = self.report_of_killed(scene)
+            self.assertEqual(report["breadcrumbs"][-1]["message"], "serving")
+
+    def test_a_damaged_life_is_read_within_its_bounds(self):
+        print(f"{DAMAGED} damaged files, seed {SEED}")
+        chance = random.Random(SEED)
+        with Scene() as scene:
+            self.start_and_kill(scene, Programs.lives())
+            life, = (os.path.join(scene.spool, name) for name in os.listdir(scene.spool))
+            with open(life, "rb") as file:
+                good = file.read(1400 << 10)  # the blocks of both threads are in it
+            used = [at for at in range(0, len(good), 4096) if any(good[at:at + 4096])]
+            for i in range(DAMAGED):
+                bad = bytearray(good[:chance.randrange(len(good))] if i % 4 == 0 else good)
+                for _ in range(200):
+                    at = chance.choice(used) + chance.randrange(4096)
+                    if 4096 <= at < len(bad):  # the head of a record decides what it is
+                        bad[at] = chance.randrange(256)
+                with open(life, "wb") as file:
+                    file.write(bad)
+                done = scene.command("list", timeout=20)
+                self.assertIn(done.returncode, (0, 1), (i, done.stderr))
+                for path in scene.report_paths():
+                    os.unlink(path)
 
     def test_report_is_shown_with_its_last_calls(self):
         with Scene() as scene:

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rings in the program's life (handler/life.h), so that a program that is killed
+// leaves its last calls: where the handler has made a life, the recorder's memory is
+// mapped from the end of that file. The kernel keeps what was written there.
+//
+// Every page is made writable before it is used for the first time, so that a full disk
+// is an error here and no signal at a later call. A file system that may have to find
+// room for a page again, or a server for it, is not used.
+//
+// Users: ring.c, functions.c, start.c.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flight/flight_state.h"
+
+#pragma GCC visibility push(hidden)
+
+// ring_file_begin maps room for rings whose blocks have block_bytes each, and returns
+// the rings. NULL: the program has no life, or its file cannot be used. state is that
+// of the recorder, which must stay.
+struct flight_ring *ring_file_begin(const struct flight_state *state,
+                                    size_t block_bytes);
+
+// ring_file_admits makes a ring ready to be written to; false: there is no room for it.
+// It admits every ring that is not in the file.
+bool ring_file_admits(const struct flight_ring *ring);
+
+// ring_file_blocks gives the blocks of a ring in the file. NULL: it has none there.
+void *ring_file_blocks(const struct flight_ring *ring);
+
+// ring_file_tell copies the recorder's state to the file.
+void ring_file_tell(void);
+
+// ring_file_note_function copies a function's slot of the table to the file.
+void ring_file_note_function(uint32_t slot, uint64_t address);
+
+// ring_file_leave gives a forked child memory of its own, with what the rings in use
+// have and the blocks of own, which may be NULL. false: there is none; nothing may be
+// recorded any more.
+bool ring_file_leave(const struct flight_ring *own);
+
+#pragma GCC visibility pop
