@@ -77,7 +77,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     bool comes_again = info->si_code > 0 && signal != SIGTRAP && signal != SIGSYS;
     crash_action_read(signal, &now);
     if (now.handler != asked->action.handler && crash_action_calls(&now))
-        return CRASH_COMES_AGAIN;
+        return comes_again ? CRASH_COMES_AGAIN : CRASH_NONE;
     if (!comes_again)
         return now.handler == (uintptr_t)SIG_DFL && sys_is_pending(signal) ? CRASH_DIES
                                                                            : CRASH_NONE;
