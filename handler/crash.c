@@ -100,7 +100,7 @@ static void conclude_crash(enum crash_verdict verdict, int signal, siginfo_t *in
         told = tell_first(&first, -1, info, true);
     } else {
         crash_record(signal, info, context, verdict == CRASH_DIES);
-        told = crash_fault_is_told(context) || tell_crash(info, context);
+        told = crash_fault_is_told(signal, context) || tell_crash(info, context);
     }
     end_life(told, verdict == CRASH_ASKS_LATE ? LIFE_TOLD : LIFE_ENDED);
     if (told && verdict == CRASH_DIES) {

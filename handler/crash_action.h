@@ -96,7 +96,7 @@ bool crash_fault_close(struct fault_note *note);
 bool crash_first_fault(uintptr_t depth, struct crash_fault *out);
 
 // crash_fault_tell records that the fault has been reported. last: its handler never
-// recovers, so that whatever signal ends the process now is no other crash.
+// recovers, so that SIGABRT, by which it may end the process, is no other crash.
 void crash_fault_tell(struct fault_note *note, bool last);
 
 // crash_fault_expect records that a reported fault comes again at context.
@@ -104,7 +104,7 @@ void crash_fault_expect(const void *context);
 
 // crash_fault_is_told is whether the signal at context is of a crash that has been
 // reported before its handler was asked.
-bool crash_fault_is_told(const void *context);
+bool crash_fault_is_told(int signal, const void *context);
 
 // A crash_called is the arguments of our handler when it is called as a function.
 struct crash_called {

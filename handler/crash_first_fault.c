@@ -38,7 +38,7 @@ struct fault_note {
 
 static struct fault_note notes[NOTES];
 static bool noted; // there has been a fault in this process
-static bool ends;  // by a fault that was reported and cannot be recovered from
+static bool ends;  // by SIGABRT, for a fault that was reported
 
 // Where a fault that was reported is to come again, because its handler has put another
 // in its place, or has given up.
@@ -137,7 +137,7 @@ struct fault_note *crash_fault_open(int signal, const siginfo_t *info,
     note->program_counter = machine_program_counter(context);
     note->stack = machine_context_stack(context);
     note->signal = signal;
-    note->told = ends;
+    note->told = ends && signal == SIGABRT;
     return note;
 }
 
@@ -176,10 +176,10 @@ void crash_fault_expect(const void *context)
     again_stack = machine_context_stack(context);
 }
 
-bool crash_fault_is_told(const void *context)
+bool crash_fault_is_told(int signal, const void *context)
 {
     bool again = again_counter == machine_program_counter(context) &&
                  again_stack == machine_context_stack(context);
     again_stack = 0;
-    return again || ends;
+    return again || (ends && signal == SIGABRT);
 }
