@@ -25,6 +25,7 @@
 #include "collector/server/retention.h"
 #include "collector/server/sessions.h"
 #include "collector/store/moment.h"
+#include "report/json_arena.h"
 #include "report/own.h"
 
 enum {
@@ -336,6 +337,7 @@ int main(int argc, char **argv)
     struct options options;
     char store[PATH_SIZE];
     standard_files_hold();
+    json_arena_install();
     switch (options_parse(argc, argv, &options)) {
     case OPTIONS_DONE:
         return fflush(stdout) == 0

@@ -71,6 +71,13 @@ static void take_key_frame(struct keying *keying, const json_t *frame)
     to->frame = frame;
     // After a jump to where no code is, the stack begins with where it came from.
     to->weak = keying->count > 1 && trust != NULL && strcmp(trust, "scan") == 0;
+    // Calls of a function by itself from one place share their frame.
+    if (keying->count > 1 && to[-1].frame == frame) {
+        to->verdict = to[-1].verdict;
+        to->interpreted = to[-1].interpreted;
+        text_append(&to->name, to[-1].name.bytes, to[-1].name.size);
+        return;
+    }
     report_own_judge(keying->report, frame, &to->verdict);
     to->interpreted = report_frame_is_interpreted(frame);
     if (to->interpreted)

@@ -60,19 +60,24 @@ static const char *const own_kind_words[OWN_KINDS] = {
 
 bool own_matches(const char *pattern, const char *text, size_t length)
 {
-    size_t at = 0;
+    const char *end = text + length;
     const char *star = NULL; // the last '*' that was passed, and where it matched to
-    size_t resume = 0;
-    while (at < length) {
+    const char *resume = text;
+    while (text < end) {
         if (*pattern == '*') {
             star = pattern++;
-            resume = at;
-        } else if (*pattern == text[at]) {
+            resume = text;
+            if (*pattern == 0)
+                return true;
+        } else if (*pattern == *text) {
             pattern++;
-            at++;
+            text++;
         } else if (star != NULL) {
             pattern = star + 1;
-            at = ++resume;
+            text = memchr(resume + 1, *pattern, (size_t)(end - resume) - 1);
+            if (text == NULL)
+                return false;
+            resume = text;
         } else {
             return false;
         }
@@ -82,11 +87,17 @@ bool own_matches(const char *pattern, const char *text, size_t length)
     return *pattern == 0;
 }
 
-// own_facts is a frame with what its rules are compared with.
+// own_subject is a text that patterns are compared with; bytes is NULL if a frame has
+// none.
+struct own_subject {
+    const char *bytes;
+    size_t length;
+};
+
+// own_facts is a frame with what the rules of each kind are compared with.
 struct own_facts {
     const struct own_frame *frame;
-    struct text name; // scoped
-    bool rust;
+    struct own_subject subjects[OWN_KINDS];
 };
 
 static bool is_rust_symbol(const char *raw_name)
@@ -113,53 +124,48 @@ static bool is_of_rust(const struct own_frame *frame)
     return frame->raw_name == NULL || strncmp(frame->raw_name, "_Z", 2) != 0;
 }
 
-static bool own_text_matches(const char *pattern, const char *text)
+static struct own_subject own_subject_of(const char *text)
 {
-    return text != NULL && own_matches(pattern, text, strlen(text));
+    return (struct own_subject){ text, text != NULL ? strlen(text) : 0 };
 }
 
-// own_namespace_matches: a namespace matches itself and all within it.
-static bool own_namespace_matches(const char *pattern, const struct text *name)
+// own_interpreter is the file name of an image, for a frame without a source file.
+static const char *own_interpreter(const struct own_frame *frame)
 {
-    size_t length = strlen(pattern);
-    return name->size > length && memcmp(name->bytes, pattern, length) == 0;
+    return frame->image != NULL && frame->file == NULL ? file_name(frame->image) : NULL;
 }
 
-static bool own_interpreter_matches(const char *pattern, const struct own_frame *frame)
+// own_facts_fill collects what a frame is compared by; name is its scoped name.
+static void own_facts_fill(struct own_facts *facts, const struct own_frame *frame,
+                           const struct text *name)
 {
-    const char *slash = frame->image != NULL ? strrchr(frame->image, '/') : NULL;
-    const char *name = slash != NULL ? slash + 1 : frame->image;
-    return frame->file == NULL && own_text_matches(pattern, name);
+    const struct own_subject called = { name->size != 0 ? name->bytes : NULL,
+                                        name->size };
+    facts->frame = frame;
+    facts->subjects[OWN_IMAGE] = own_subject_of(frame->image);
+    facts->subjects[OWN_PACKAGE] = own_subject_of(frame->package);
+    facts->subjects[OWN_BUILD] = own_subject_of(frame->build_id);
+    facts->subjects[OWN_SOURCE] = own_subject_of(frame->file);
+    facts->subjects[OWN_NAMESPACE] = called;
+    if (called.bytes != NULL && is_of_rust(frame))
+        facts->subjects[OWN_RUST] = called;
+    facts->subjects[OWN_FUNCTION] = called;
+    facts->subjects[OWN_REPORTS] = called;
+    facts->subjects[OWN_STARTS] = called;
+    facts->subjects[OWN_INTERPRETER] = own_subject_of(own_interpreter(frame));
 }
 
 static bool own_rule_matches(const struct own_rule *rule, const struct own_facts *facts)
 {
-    const struct own_frame *frame = facts->frame;
-    switch (rule->kind) {
-    case OWN_IMAGE:
-        return own_text_matches(rule->pattern, frame->image);
-    case OWN_PACKAGE:
-        return own_text_matches(rule->pattern, frame->package);
-    case OWN_BUILD:
-        return own_text_matches(rule->pattern, frame->build_id);
-    case OWN_SOURCE:
-        return own_text_matches(rule->pattern, frame->file);
-    case OWN_NAMESPACE:
-        return own_namespace_matches(rule->pattern, &facts->name);
-    case OWN_RUST:
-        return facts->rust && own_namespace_matches(rule->pattern, &facts->name);
-    case OWN_FUNCTION:
-    case OWN_REPORTS:
-    case OWN_STARTS:
-        return facts->name.size != 0 &&
-               own_matches(rule->pattern, facts->name.bytes, facts->name.size);
-    case OWN_INTERPRETER:
-        return own_interpreter_matches(rule->pattern, frame);
-    case OWN_BUILDS: // of users alone
-    case OWN_KINDS:
-        break;
-    }
-    return false;
+    const struct own_subject *subject = &facts->subjects[rule->kind];
+    char first = rule->pattern[0];
+    if (subject->bytes == NULL || (first != '*' && first != subject->bytes[0]))
+        return false; // as it is with most rules
+    // A namespace matches itself and all within it.
+    if (rule->kind == OWN_NAMESPACE || rule->kind == OWN_RUST)
+        return strncmp(subject->bytes, rule->pattern, strlen(rule->pattern)) == 0 &&
+               subject->length > strlen(rule->pattern);
+    return own_matches(rule->pattern, subject->bytes, subject->length);
 }
 
 static void own_decide(struct own_verdict *out, const struct own_rule *rule, bool own)
@@ -255,10 +261,12 @@ static const struct own_rule *own_find_rule(const struct own_facts *facts,
 
 void own_judge(const struct own_frame *frame, struct own_verdict *out)
 {
-    struct own_facts facts = { .frame = frame, .rust = is_of_rust(frame) };
+    struct own_facts facts = { 0 };
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
     *out = (struct own_verdict){ .own = true };
     if (frame->function != NULL)
-        scoped_name(frame->function, &facts.name);
+        scoped_name(frame->function, &name);
+    own_facts_fill(&facts, frame, &name);
     const struct own_rule package = { OWN_PACKAGE, frame->package };
     const struct own_rule *rule = NULL;
     if (frame->package != NULL && !own_same_package(frame))
@@ -269,7 +277,6 @@ void own_judge(const struct own_frame *frame, struct own_verdict *out)
         rule = own_find_rule(&facts, rule);
     if (rule != NULL)
         own_decide(out, rule, false);
-    text_deinit(&facts.name);
 }
 
 // own_word_is compares a word of a name, whose first letter may be a capital.

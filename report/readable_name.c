@@ -70,6 +70,9 @@ static size_t match_alias(const char *text, const char **out)
         { "(anonymous namespace)::", "" },
     };
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+        // Most characters begin none, and every one of a name is asked.
+        if (text[0] != aliases[i].spelled[0])
+            continue;
         size_t length = strlen(aliases[i].spelled);
         if (strncmp(text, aliases[i].spelled, length) == 0) {
             *out = aliases[i].said;

@@ -6,19 +6,31 @@
 #include <string.h>
 
 #include "report/report_table.h"
+#include "report/report_tree.h"
+
+// open_report_variable is a variable of a place, looked at once for all its values.
+struct open_report_variable {
+    const json_t *object; // NULL: the table has something else there
+    const json_t *varies;
+    const char *list; // the member of its frame that it belongs to; NULL: none such
+    size_t call;      // the inlined call that it is of, or how many there are
+    bool named;       // varies holds names alone
+};
 
 // open_report_place is a place, ready to be put into stacks.
 struct open_report_place {
     json_t *frame;     // of the function itself; borrowed from the table
     json_t *inlined;   // frames of the calls inlined there, innermost first; NULL: none
     json_t *variables; // variables that the values of frames here refer to; NULL: none
+    struct open_report_variable *prepared; // the same
 };
 
 struct opening {
     struct open_report_place *places;
     size_t place_count;
     json_t *stacks; // each of them turned into a backtrace
-    bool brief;     // values are checked and left out
+    bool brief;     // values are checked, those of the crashed thread alone are kept
+    bool keeping;   // the values of the thread that is opened
     size_t frames;  // in all threads, so far
     size_t members; // of objects that were copied, so far
     struct report_error *error;
@@ -86,6 +98,47 @@ static enum ch_status open_inlined_calls(struct opening *opening, const json_t *
     return CH_OK;
 }
 
+// open_list_key names the list of a frame that variable belongs to; NULL: there is no
+// such list.
+static const char *open_list_key(const json_t *variable)
+{
+    const char *key = json_string_value(json_object_get(variable, "list"));
+    size_t index = key != NULL
+                       ? report_table_find(report_table_lists, REPORT_TABLE_LISTS, key)
+                       : 0;
+    return index < REPORT_TABLE_LISTS ? report_table_lists[index] : NULL;
+}
+
+static struct open_report_variable prepared_variable(const json_t *variable,
+                                                     size_t calls)
+{
+    const json_t *inlined = json_object_get(variable, "inlined");
+    struct open_report_variable out = {
+        .object = json_is_object(variable) ? variable : NULL,
+        .varies = json_object_get(variable, "varies"),
+        .list = open_list_key(variable),
+        .call = json_is_integer(inlined) ? (size_t)json_integer_value(inlined) : calls,
+        .named = true,
+    };
+    for (size_t i = 0; i < json_array_size(out.varies); i++)
+        out.named = out.named && json_is_string(json_array_get(out.varies, i));
+    return out;
+}
+
+static enum ch_status prepare_variables(struct open_report_place *place)
+{
+    size_t count = json_array_size(place->variables);
+    if (count == 0)
+        return CH_OK;
+    place->prepared = calloc(count, sizeof(*place->prepared));
+    if (place->prepared == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        place->prepared[i] = prepared_variable(json_array_get(place->variables, i),
+                                               json_array_size(place->inlined));
+    return CH_OK;
+}
+
 static enum ch_status open_report_place(struct opening *opening, json_t *place)
 {
     struct open_report_place *out = &opening->places[opening->place_count];
@@ -98,7 +151,8 @@ static enum ch_status open_report_place(struct opening *opening, json_t *place)
     if ((out->inlined != NULL && !json_is_array(out->inlined)) ||
         (out->variables != NULL && !json_is_array(out->variables)))
         return open_refuse(opening, "inlined or variables is not an array");
-    return open_inlined_calls(opening, place, out->inlined);
+    enum ch_status status = prepare_variables(out);
+    return status == CH_OK ? open_inlined_calls(opening, place, out->inlined) : status;
 }
 
 static enum ch_status open_places(struct opening *opening, const json_t *places)
@@ -222,12 +276,12 @@ static bool advance_opening(const struct opening *opening, const json_t *element
 
 // open_variable completes a variable with a thread's values of it. NULL: memory is
 // short.
-static json_t *open_variable(const json_t *variable, const json_t *value)
+static json_t *open_variable(const struct open_report_variable *variable,
+                             const json_t *value)
 {
-    json_t *whole = json_copy((json_t *)(uintptr_t)variable);
-    const json_t *varies = json_object_get(variable, "varies");
-    for (size_t i = 0; i < json_array_size(varies); i++) {
-        const char *key = json_string_value(json_array_get(varies, i));
+    json_t *whole = json_copy((json_t *)(uintptr_t)variable->object);
+    for (size_t i = 0; i < json_array_size(variable->varies); i++) {
+        const char *key = json_string_value(json_array_get(variable->varies, i));
         if (json_object_set(whole, key, json_array_get(value, i + 1)) != 0) {
             json_decref(whole);
             return NULL;
@@ -237,17 +291,6 @@ static json_t *open_variable(const json_t *variable, const json_t *value)
     (void)json_object_del(whole, "list");
     (void)json_object_del(whole, "inlined");
     return whole;
-}
-
-// open_list_key names the list of a frame that variable belongs to; NULL: there is no
-// such list.
-static const char *open_list_key(const json_t *variable)
-{
-    const char *key = json_string_value(json_object_get(variable, "list"));
-    size_t index = key != NULL
-                       ? report_table_find(report_table_lists, REPORT_TABLE_LISTS, key)
-                       : 0;
-    return index < REPORT_TABLE_LISTS ? report_table_lists[index] : NULL;
 }
 
 // open_list_of is the array of frame that key names; it is created if it is missing.
@@ -260,23 +303,12 @@ static json_t *open_list_of(json_t *frame, const char *key)
     return json_object_set_new(frame, key, list) == 0 ? list : NULL;
 }
 
-// has_open_values is true where value has all that the variable varies in.
-static bool has_open_values(const json_t *variable, const json_t *value)
-{
-    const json_t *varies = json_object_get(variable, "varies");
-    for (size_t i = 0; i < json_array_size(varies); i++) {
-        if (!json_is_string(json_array_get(varies, i)) ||
-            json_array_get(value, i + 1) == NULL)
-            return false;
-    }
-    return true;
-}
-
 // put_open_value puts a value that was checked into the frame.
-static enum ch_status put_open_value(json_t *frame, const json_t *variable,
+static enum ch_status put_open_value(json_t *frame,
+                                     const struct open_report_variable *variable,
                                      const json_t *value)
 {
-    json_t *list = open_list_of(frame, open_list_key(variable));
+    json_t *list = open_list_of(frame, variable->list);
     json_t *whole = open_variable(variable, value);
     if (list != NULL && whole != NULL && json_array_append_new(list, whole) == 0)
         return CH_OK;
@@ -285,31 +317,38 @@ static enum ch_status put_open_value(json_t *frame, const json_t *variable,
     return CH_ERR_NO_MEMORY;
 }
 
+// open_variable_at is the variable of place that a value names, or NULL.
+static const struct open_report_variable *
+open_variable_at(const struct open_report_place *place, const json_t *value)
+{
+    const json_t *number = json_array_get(value, 0);
+    json_int_t index = json_integer_value(number);
+    if (!json_is_integer(number) || index < 0 ||
+        (uint64_t)index >= json_array_size(place->variables))
+        return NULL;
+    return &place->prepared[index];
+}
+
 // open_value puts one value into its frame. at is the first frame of its place.
 static enum ch_status open_value(struct opening *opening, json_t *thread,
                                  const struct open_report_place *place, size_t at,
                                  const json_t *value)
 {
-    const json_t *number = json_array_get(value, 0);
-    const json_t *variable =
-        json_is_integer(number) && json_integer_value(number) >= 0
-            ? json_array_get(place->variables, (size_t)json_integer_value(number))
-            : NULL;
-    const json_t *inlined = json_object_get(variable, "inlined");
+    const struct open_report_variable *variable = open_variable_at(place, value);
     size_t calls = json_array_size(place->inlined);
-    size_t call =
-        json_is_integer(inlined) ? (size_t)json_integer_value(inlined) : calls;
-    if (!json_is_object(variable) || call > calls)
+    if (variable == NULL || variable->object == NULL || variable->call > calls)
         return open_refuse(opening, "values names a variable that is not there");
-    if (open_list_key(variable) == NULL || !has_open_values(variable, value))
+    if (variable->list == NULL || !variable->named ||
+        json_array_size(value) <= json_array_size(variable->varies))
         return open_refuse(opening, "values are not those that the variable has");
     enum ch_status status = count_members(
-        opening, call < calls ? json_array_get(place->inlined, call) : place->frame);
+        opening, variable->call < calls ? json_array_get(place->inlined, variable->call)
+                                        : place->frame);
     if (status == CH_OK)
-        status = count_members(opening, variable);
-    if (status != CH_OK || opening->brief)
+        status = count_members(opening, variable->object);
+    if (status != CH_OK || !opening->keeping)
         return status;
-    json_t *frame = report_own_frame(thread, at + call);
+    json_t *frame = report_own_frame(thread, at + variable->call);
     return put_open_value(frame, variable, value);
 }
 
@@ -336,6 +375,7 @@ static enum ch_status open_frame_values(struct opening *opening, json_t *thread,
 static enum ch_status open_values(struct opening *opening, json_t *thread)
 {
     json_t *values = take_member(thread, "values");
+    opening->keeping = !opening->brief || report_flag(thread, "crashed");
     struct open_position at = { 0 };
     enum ch_status status = CH_OK;
     for (size_t i = 0; status == CH_OK && i < json_array_size(values); i++)
@@ -395,6 +435,7 @@ static void opening_deinit(struct opening *opening)
     for (size_t i = 0; i < opening->place_count; i++) {
         json_decref(opening->places[i].inlined);
         json_decref(opening->places[i].variables);
+        free(opening->places[i].prepared);
     }
     free(opening->places);
     json_decref(opening->stacks);

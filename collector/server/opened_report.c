@@ -114,6 +114,7 @@ unsigned opened_report_open_brief(struct opened_report *out,
                                   struct opened_report_error *error)
 {
     *out = (struct opened_report){ .brief = true };
+    json_arena_begin(&out->arena);
     return open_body(out, body, large, error);
 }
 
@@ -121,6 +122,8 @@ void opened_report_close(struct opened_report *report)
 {
     json_decref(report->json);
     report->json = NULL;
+    if (report->brief)
+        json_arena_end(&report->arena);
     text_deinit(&report->bytes);
     if (report->large != NULL)
         pthread_mutex_unlock(report->large);

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "collector/store/store.h"
+#include "report/json_arena.h"
 #include "report/report.h"
 
 // OPENED_REPORT_VALUES is how many values a report may hold: well over what 5,000
@@ -19,9 +20,10 @@ enum { OPENED_REPORT_VALUES = 3000000 };
 
 struct opened_report {
     json_t *json;
-    bool brief;             // its frames are without their values
-    struct text bytes;      // decoded
-    pthread_mutex_t *large; // the lock that is held; NULL: none
+    bool brief;              // it was opened so
+    struct json_arena arena; // of a brief one: what json is made of
+    struct text bytes;       // decoded
+    pthread_mutex_t *large;  // the lock that is held; NULL: none
 };
 
 struct opened_report_error {
@@ -34,8 +36,9 @@ struct opened_report_error {
 unsigned opened_report_open(struct opened_report *out, const struct store_body *body,
                             pthread_mutex_t *large, struct opened_report_error *error);
 
-// opened_report_open_brief does the same for those who need no values of frames, which
-// are checked and left out.
+// opened_report_open_brief does the same for who lists and groups reports: values of
+// frames are checked, but only those of the crashed thread are kept. Until it is
+// closed, the thread makes all its values of jansson in memory that then goes.
 unsigned opened_report_open_brief(struct opened_report *out,
                                   const struct store_body *body, pthread_mutex_t *large,
                                   struct opened_report_error *error);

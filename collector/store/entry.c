@@ -192,36 +192,35 @@ static void copy_value(char *out, size_t size, const json_t *object, const char 
 enum ch_status entry_from_report(const json_t *report, int64_t received_ms,
                                  struct entry *out)
 {
-    struct entry entry = { .received_ms = received_ms, .time_ms = received_ms };
     const json_t *crash = json_object_get(report, "crash");
     const char *id = report_string(report, "id");
     if (id == NULL || !report_id_ok(id))
         return CH_ERR_MALFORMED;
-    entry_copy(entry.id, sizeof(entry.id), id);
-    write_group(report, &entry);
-    note_nameless_builds(report, &entry);
-    entry.revision = report_integer(report, "revision", 0);
-    entry.signal = report_integer(crash, "signal", 0);
+    *out = (struct entry){ .received_ms = received_ms, .time_ms = received_ms };
+    entry_copy(out->id, sizeof(out->id), id);
+    write_group(report, out);
+    note_nameless_builds(report, out);
+    out->revision = report_integer(report, "revision", 0);
+    out->signal = report_integer(crash, "signal", 0);
     const char *time = report_string(report, "time");
     int64_t time_ms = 0;
     // A machine whose clock is ahead must not stay at the top of every list.
     if (time != NULL && moment_read(time, received_ms, &time_ms) == CH_OK &&
         time_ms >= 0 && time_ms < received_ms)
-        entry.time_ms = time_ms;
+        out->time_ms = time_ms;
 
-    copy_value(entry.signal_name, sizeof(entry.signal_name), crash, "name");
-    copy_value(entry.kind, sizeof(entry.kind), crash, "kind");
-    copy_value(entry.summary, sizeof(entry.summary), crash, "summary");
-    copy_value(entry.release, sizeof(entry.release), report, "release");
-    copy_value(entry.environment, sizeof(entry.environment), report, "environment");
-    copy_value(entry.executable, sizeof(entry.executable),
+    copy_value(out->signal_name, sizeof(out->signal_name), crash, "name");
+    copy_value(out->kind, sizeof(out->kind), crash, "kind");
+    copy_value(out->summary, sizeof(out->summary), crash, "summary");
+    copy_value(out->release, sizeof(out->release), report, "release");
+    copy_value(out->environment, sizeof(out->environment), report, "environment");
+    copy_value(out->executable, sizeof(out->executable),
                json_object_get(report, "process"), "executable");
-    copy_value(entry.hostname, sizeof(entry.hostname), json_object_get(report, "host"),
+    copy_value(out->hostname, sizeof(out->hostname), json_object_get(report, "host"),
                "hostname");
-    copy_value(entry.session, sizeof(entry.session), report, "session");
-    copy_tags(json_object_get(report, "tags"), &entry);
-    copy_held(json_object_get(report, "spool"), &entry);
-    *out = entry;
+    copy_value(out->session, sizeof(out->session), report, "session");
+    copy_tags(json_object_get(report, "tags"), out);
+    copy_held(json_object_get(report, "spool"), out);
     return CH_OK;
 }
 

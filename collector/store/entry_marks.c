@@ -37,10 +37,10 @@ int entry_mark_kind(const char *mark)
 // marks_add adds a value once, and says whether the entry has it now.
 static bool marks_add(struct entry *entry, enum store_facet kind, const char *value)
 {
-    char mark[ENTRY_MARK_VALUE + MARK_VALUE_SIZE];
+    char mark[ENTRY_MARK_VALUE + MARK_VALUE_SIZE] = { (char)('0' + kind / 10),
+                                                      (char)('0' + kind % 10), '\n' };
     if (value == NULL || value[0] == 0)
         return false;
-    snprintf(mark, sizeof(mark), "%02d\n", (int)kind);
     entry_copy(mark + ENTRY_MARK_VALUE, MARK_VALUE_SIZE, value);
     for (const char *had = entry_next_mark(entry, NULL); had != NULL;
          had = entry_next_mark(entry, had)) {
@@ -82,6 +82,9 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
     size_t builds = 0;
     json_array_foreach(frames, i, frame)
     {
+        // Calls of a function by itself from one place share their frame.
+        if (i > 0 && json_array_get(frames, i - 1) == frame)
+            continue;
         const char *function = report_string(frame, "function");
         const char *file = report_string(frame, "file");
         const json_t *image = report_image(report, frame);
@@ -104,34 +107,49 @@ static bool is_nothing(const json_t *value)
                             strcmp(text, "0x0") == 0 || strcmp(text, "nullptr") == 0);
 }
 
+static void mark_nothings(const char *function, const json_t *arguments,
+                          struct entry *entry)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    for (size_t i = 0; i < json_array_size(arguments); i++) {
+        const json_t *argument = json_array_get(arguments, i);
+        const char *called = report_string(argument, "name");
+        char value[MARK_VALUE_SIZE];
+        if (called == NULL || !is_nothing(json_object_get(argument, "value")))
+            continue;
+        if (name.size == 0)
+            short_function(function, &name);
+        if (!text_ok(&name) || name.size == 0)
+            return;
+        snprintf(value, sizeof(value), "%.40s = 0 in %.100s", called, name.bytes);
+        marks_add(entry, FACET_ARGUMENT, value);
+    }
+}
+
+// count_argued is the number of frames up to the last one that has arguments.
+static size_t count_argued(const json_t *frames)
+{
+    size_t count = json_array_size(frames);
+    while (count > 0 &&
+           json_object_get(json_array_get(frames, count - 1), "arguments") == NULL)
+        count--;
+    return count;
+}
+
 // mark_arguments marks the arguments of own frames that are null or zero: other values
 // differ from crash to crash.
 static void mark_arguments(const json_t *report, const json_t *frames,
                            struct entry *entry)
 {
-    size_t i;
-    json_t *frame;
+    size_t count = count_argued(frames);
     size_t own = 0;
-    json_array_foreach(frames, i, frame)
-    {
+    for (size_t i = 0; i < count && own < ARGUMENTS_FROM; i++) {
+        const json_t *frame = json_array_get(frames, i);
         const char *function = report_string(frame, "function");
-        const json_t *arguments = json_object_get(frame, "arguments");
         if (function == NULL || report_frame_is_system(report, frame))
             continue;
-        if (own++ == ARGUMENTS_FROM)
-            return;
-        struct text CH_CLEANUP(text_deinit) name = { 0 };
-        short_function(function, &name);
-        for (size_t k = 0; k < json_array_size(arguments); k++) {
-            const json_t *argument = json_array_get(arguments, k);
-            char value[MARK_VALUE_SIZE];
-            const char *called = report_string(argument, "name");
-            if (!is_nothing(json_object_get(argument, "value")) || called == NULL ||
-                !text_ok(&name) || name.size == 0)
-                continue;
-            snprintf(value, sizeof(value), "%.40s = 0 in %.100s", called, name.bytes);
-            marks_add(entry, FACET_ARGUMENT, value);
-        }
+        mark_nothings(function, json_object_get(frame, "arguments"), entry);
+        own++;
     }
 }
 

@@ -12,6 +12,7 @@
 #include "collector/store/release_order.h"
 #include "collector/store/store_internal.h"
 #include "collector/store/store_tally.h"
+#include "report/json_writer.h"
 #include "report/report_id.h"
 
 // KEY_SLACK_MS saves writing the time of a key with every report.
@@ -242,15 +243,19 @@ static void store_report_row(struct sql *sql, struct planned *planned)
 
 void store_queue_marks(struct sql *sql, int64_t report, const struct entry *entry)
 {
-    json_auto_t *list = json_array();
+    CH_CLEANUP(json_writer_deinit) struct json_writer list;
+    if (entry->marks_size == 0)
+        return;
+    json_writer_init(&list, -1);
+    json_write_array(&list);
     for (const char *mark = entry_next_mark(entry, NULL); mark != NULL;
          mark = entry_next_mark(entry, mark))
-        json_array_append_new(list, json_string(mark));
-    char *dumped = json_array_size(list) != 0 ? json_dumps(list, JSON_COMPACT) : NULL;
-    struct sql_value values[] = { sql_number(report), sql_text(dumped) };
-    if (dumped != NULL)
-        sql_queue(sql, STORE_ADD_MARKS, values, 2, NULL, NULL);
-    free(dumped);
+        json_write_string(&list, mark);
+    json_write_end(&list, ']');
+    if (json_writer_finish(&list) != CH_OK)
+        return;
+    struct sql_value values[] = { sql_number(report), sql_text(list.text.bytes) };
+    sql_queue(sql, STORE_ADD_MARKS, values, 2, NULL, NULL);
 }
 
 // queue_names notes which builds the report lacks the names of, and has it named where

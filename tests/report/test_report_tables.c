@@ -93,32 +93,50 @@ static void tables_put_every_frame_in_its_place(void **state)
     assert_true(gone);
 }
 
-// drop_values removes the values from all frames of a report.
-static void drop_values(json_t *report)
+// drop_values removes the values from the frames of a thread.
+static void drop_values(const json_t *thread)
 {
-    json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++) {
-        json_t *frames = report_frames(json_array_get(threads, i));
-        for (size_t k = 0; k < json_array_size(frames); k++) {
-            (void)json_object_del(json_array_get(frames, k), "arguments");
-            (void)json_object_del(json_array_get(frames, k), "locals");
-        }
+    json_t *frames = report_frames(thread);
+    for (size_t k = 0; k < json_array_size(frames); k++) {
+        (void)json_object_del(json_array_get(frames, k), "arguments");
+        (void)json_object_del(json_array_get(frames, k), "locals");
     }
 }
 
-static void tables_opened_briefly_lack_the_values_alone(void **state)
+// SHARED is a report in which both threads have values, BAD one in which a value of the
+// thread that did not crash names no variable.
+#define VALUES "\"stack\":0,\"values\":[[1,[0,5],[1],[2,\"0x1\",null]]]"
+#define SHARED                                                                         \
+    HEAD "\"threads\":[{\"tid\":7,\"crashed\":true," VALUES "},{\"tid\":8," VALUES     \
+         "}]," STACKS PLACES IMAGES
+#define BAD                                                                            \
+    HEAD "\"threads\":[{\"tid\":7,\"crashed\":true," VALUES                            \
+         "},{\"tid\":8,\"stack\":0,\"values\":[[1,[9]]]}]," STACKS PLACES IMAGES
+
+static void tables_opened_briefly_keep_the_values_of_the_crashed_thread(void **state)
 {
     (void)state;
     struct report_error error;
     json_t *brief = NULL;
-    json_t *whole = open_text(SMALL);
-    enum ch_status status = report_parse_brief(SMALL, strlen(SMALL), &brief, &error);
-    drop_values(whole);
+    json_t *whole = open_text(SHARED);
+    enum ch_status status = report_parse_brief(SHARED, strlen(SHARED), &brief, &error);
+    bool kept = json_object_get(frame_at(brief, 0, 1), "arguments") != NULL;
+    drop_values(json_array_get(json_object_get(whole, "threads"), 1));
     bool equal = json_equal(brief, whole) == 1;
     json_decref(brief);
     json_decref(whole);
     assert_int_equal(status, CH_OK);
+    assert_true(kept);
     assert_true(equal);
+}
+
+static void tables_opened_briefly_have_all_their_values_checked(void **state)
+{
+    (void)state;
+    struct report_error error;
+    json_t *brief = NULL;
+    enum ch_status status = report_parse_brief(BAD, strlen(BAD), &brief, &error);
+    assert_int_equal(status, CH_ERR_MALFORMED);
 }
 
 static void tables_are_written_as_they_were_read(void **state)
@@ -500,7 +518,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_put_every_frame_in_its_place),
-        cmocka_unit_test(tables_opened_briefly_lack_the_values_alone),
+        cmocka_unit_test(tables_opened_briefly_keep_the_values_of_the_crashed_thread),
+        cmocka_unit_test(tables_opened_briefly_have_all_their_values_checked),
         cmocka_unit_test(tables_are_written_as_they_were_read),
         cmocka_unit_test(tables_lose_nothing_of_any_report),
         cmocka_unit_test(tables_leave_a_crash_in_its_group),

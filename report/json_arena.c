@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json_arena.h"
+
+#include <jansson.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// A tree of 20 KB of JSON takes three blocks. Blocks of large trees are larger.
+enum { BLOCK_BYTES = 60 << 10, BLOCK_BYTES_MAX = 4 << 20 };
+
+struct json_arena_block {
+    struct json_arena_block *before;
+    size_t size; // of bytes
+    alignas(max_align_t) char bytes[];
+};
+
+static _Thread_local struct json_arena *arena_of_thread;
+
+// add_arena_block adds a block with room for size bytes, of twice the last one's size.
+static bool add_arena_block(struct json_arena *arena, size_t size)
+{
+    size_t bytes = arena->last != NULL ? 2 * arena->last->size : BLOCK_BYTES;
+    bytes = bytes < BLOCK_BYTES_MAX ? bytes : BLOCK_BYTES_MAX;
+    bytes = bytes > size ? bytes : size;
+    struct json_arena_block *block = malloc(sizeof(*block) + bytes);
+    if (block == NULL)
+        return false;
+    *block = (struct json_arena_block){ .before = arena->last, .size = bytes };
+    arena->last = block;
+    arena->used = 0;
+    return true;
+}
+
+static void *arena_malloc(size_t size)
+{
+    struct json_arena *arena = arena_of_thread;
+    const size_t mask = alignof(max_align_t) - 1;
+    if (arena == NULL)
+        return malloc(size);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + mask) & ~mask;
+    if ((arena->last == NULL || size > arena->last->size - arena->used) &&
+        !add_arena_block(arena, size))
+        return NULL;
+    void *bytes = arena->last->bytes + arena->used;
+    arena->used += size;
+    return bytes;
+}
+
+static void arena_free(void *bytes)
+{
+    if (arena_of_thread == NULL)
+        free(bytes);
+}
+
+void json_arena_install(void)
+{
+    json_set_alloc_funcs(arena_malloc, arena_free);
+}
+
+void json_arena_begin(struct json_arena *arena)
+{
+    arena_of_thread = arena;
+}
+
+void json_arena_end(struct json_arena *arena)
+{
+    struct json_arena_block *block = arena->last;
+    *arena = (struct json_arena){ 0 };
+    arena_of_thread = NULL;
+    while (block != NULL) {
+        struct json_arena_block *before = block->before;
+        free(block);
+        block = before;
+    }
+}
