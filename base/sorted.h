@@ -38,3 +38,8 @@ static inline size_t sorted_count_up_to(const void *items, size_t count, size_t 
         offsetof(__typeof__(*(items)), key) +                                          \
             0 * sizeof(char[sizeof((items)->key) == sizeof(uint64_t) ? 1 : -1]),       \
         (wanted))
+
+// SORTED_BEFORE gives how many have a key below wanted, which is the index of the first
+// that has at least that.
+#define SORTED_BEFORE(items, count, key, wanted)                                       \
+    ((wanted) == 0 ? 0 : SORTED_UP_TO(items, count, key, (wanted)-1))

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zstd.h>
 
+#include "bench/bench_time.h"
 #include "formats/cbf.h"
 
 enum {
@@ -104,20 +104,6 @@ static size_t zstd_size(const struct stacks *stacks)
     return size;
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // measure prints the nanoseconds per frame of encoding or of decoding.
 static void measure(const struct stacks *stacks, bool decode)
 {
@@ -126,17 +112,17 @@ static void measure(const struct stacks *stacks, bool decode)
     size_t frames = stacks->starts[stacks->count];
     size_t rounds = BATCH_FRAMES / frames + 1;
     for (size_t batch = 0; batch < BATCHES; batch++) {
-        double start = now_ns();
+        double start = bench_now_ns();
         for (size_t i = 0; i < rounds; i++) {
             if (decode)
                 sink = decode_all(stacks);
             else
                 encode_all(stacks);
         }
-        ns[batch] = (now_ns() - start) / (double)(rounds * frames);
+        ns[batch] = (bench_now_ns() - start) / (double)(rounds * frames);
     }
     (void)sink;
-    qsort(ns, BATCHES, sizeof(ns[0]), compare_doubles);
+    qsort(ns, BATCHES, sizeof(ns[0]), bench_compare_doubles);
     printf("  %s %.1f ns/frame (fastest tenth of batches %.1f)\n",
            decode ? "decode" : "encode", ns[BATCHES / 2], ns[BATCHES / 10]);
 }

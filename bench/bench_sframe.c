@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if __has_include(<sframe-api.h>)
 #include <sframe-api.h>
 #define HAVE_LIBSFRAME 1
@@ -21,6 +20,7 @@
 #define HAVE_LIBSFRAME 0
 #endif
 
+#include "bench/bench_time.h"
 #include "formats/sframe_file.h"
 
 // A batch is short, so that other load disturbs few of them; the median batch is
@@ -67,32 +67,18 @@ static bool by_libsframe(struct bench *bench, uint64_t pc)
 }
 #endif
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure(struct bench *bench, const char *name, look_up_fn *look_up)
 {
     static double ns[BATCHES];
     size_t found = 0;
     for (size_t batch = 0; batch < BATCHES; batch++) {
         const uint64_t *pcs = &bench->pcs[batch * BATCH % PCS];
-        double start = now_ns();
+        double start = bench_now_ns();
         for (size_t i = 0; i < BATCH; i++)
             found += look_up(bench, pcs[i]);
-        ns[batch] = (now_ns() - start) / BATCH;
+        ns[batch] = (bench_now_ns() - start) / BATCH;
     }
-    qsort(ns, BATCHES, sizeof(ns[0]), compare_doubles);
+    qsort(ns, BATCHES, sizeof(ns[0]), bench_compare_doubles);
     printf("  %-10s %7.1f ns/pc (fastest tenth of batches %.1f), %zu of %d found\n",
            name, ns[BATCHES / 2], ns[BATCHES / 10], found / RUNS, PCS);
 }

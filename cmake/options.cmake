@@ -66,3 +66,11 @@ if(CRASHHOOK_SANITIZER)
 else()
     add_compile_definitions(CRASHHOOK_SANITIZED=0)
 endif()
+
+# Options of what is linked into programs that are not ours, and is never instrumented.
+set(ch_uninstrumented)
+if(CRASHHOOK_SANITIZER)
+    set(ch_uninstrumented -fno-sanitize=all)
+elseif(CRASHHOOK_COVERAGE)
+    set(ch_uninstrumented -fno-profile-arcs -fno-test-coverage)
+endif()

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/settings.h"
+#include "base/sorted.h"
 
 void interpreted_deinit(struct interpreted *table)
 {
@@ -156,16 +157,7 @@ static bool join_runs(struct interpreted *table, const struct interpreted_run *r
 // first_run is the index of the first run at low or after it.
 static size_t first_run(const struct interpreted *table, uint64_t low)
 {
-    size_t begin = 0;
-    size_t end = table->run_count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (table->runs[middle].stack < low)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
+    return SORTED_BEFORE(table->runs, table->run_count, stack, low);
 }
 
 uint32_t interpreted_find(struct interpreted *table, uint64_t low, uint64_t high,

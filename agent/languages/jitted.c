@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "formats/jitdump.h"
 #include "formats/perf_map.h"
 
@@ -40,16 +41,7 @@ void jitted_sort(struct jitted *jitted)
 // first_code is the index of the first address at start or after it.
 static size_t first_code(const struct jitted *jitted, uint64_t start)
 {
-    size_t begin = 0;
-    size_t end = jitted->count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (jitted->codes[middle].address < start)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
+    return SORTED_BEFORE(jitted->codes, jitted->count, address, start);
 }
 
 static void name_code(struct jitted_code *code, const char *name, size_t size,

@@ -13,39 +13,19 @@
 
 enum { TOKEN_FILE_BYTES = 4 << 20 };
 
-static const struct {
-    const char *name;
-    enum access_scope scope;
-} scope_names[] = {
+static const struct setting_flag scope_names[] = {
     { "send", ACCESS_SEND },     { "read", ACCESS_READ },
     { "triage", ACCESS_TRIAGE }, { "symbols", ACCESS_SYMBOLS },
     { "admin", ACCESS_ADMIN },
 };
 enum { SCOPE_COUNT = sizeof(scope_names) / sizeof(scope_names[0]) };
 
-static bool read_access_scopes(const char *text, unsigned *out)
-{
-    *out = 0;
-    while (*text != 0) {
-        size_t length = strcspn(text, ",");
-        size_t i = 0;
-        while (i < SCOPE_COUNT && (strlen(scope_names[i].name) != length ||
-                                   strncmp(scope_names[i].name, text, length) != 0))
-            i++;
-        if (i == SCOPE_COUNT)
-            return false;
-        *out |= scope_names[i].scope;
-        text += length + (text[length] == ',');
-    }
-    return *out != 0;
-}
-
 void access_write_scopes(unsigned scopes, char *out, size_t size)
 {
     size_t at = 0;
     out[0] = 0;
     for (size_t i = 0; i < SCOPE_COUNT && at < size; i++) {
-        if ((scopes & scope_names[i].scope) != 0)
+        if ((scopes & scope_names[i].flag) != 0)
             at += (size_t)snprintf(out + at, size - at, "%s%s", at != 0 ? "," : "",
                                    scope_names[i].name);
     }
@@ -65,7 +45,7 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
                                       const char *value)
 {
     if (strcmp(key, "scopes") == 0)
-        return read_access_scopes(value, &grant->scopes)
+        return setting_flags_read(value, scope_names, SCOPE_COUNT, &grant->scopes)
                    ? NULL
                    : "scopes= takes send, read, triage, symbols and admin, with commas";
     bool name = strcmp(key, "name") == 0;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collector/server/alert_text.h"
+#include "collector/server/background.h"
 #include "collector/server/group_copy.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_alerts.h"
@@ -28,27 +28,9 @@ enum {
 struct alerts {
     struct alerts_options options;
     pthread_t thread;
-    pthread_mutex_t lock; // guards stopping
-    pthread_cond_t changed;
-    bool stopping;
+    struct background background;
     int64_t looked_ms;
 };
-
-static bool alerts_pause(struct alerts *alerts, int ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&alerts->lock);
-    int result = 0;
-    while (ms != 0 && !alerts->stopping && result == 0)
-        result = pthread_cond_timedwait(&alerts->changed, &alerts->lock, &until);
-    bool go_on = !alerts->stopping;
-    pthread_mutex_unlock(&alerts->lock);
-    return go_on;
-}
 
 static bool wants_alert(void *context, size_t index, const struct store_alert *alert)
 {
@@ -303,7 +285,7 @@ static void keep_fate(struct alerts *alerts, const struct receiver *receiver,
                                          alert->number, due_ms, fate->why, error);
         if (status != CH_OK)
             alerts->options.complain(error);
-    } while (status != CH_OK && alerts_pause(alerts, TROUBLE_MS));
+    } while (status != CH_OK && background_pause(&alerts->background, TROUBLE_MS));
 }
 
 // send_next sends the oldest alert that is due for a receiver, and says whether there
@@ -342,7 +324,7 @@ static int alerts_step(struct alerts *alerts)
     if (status == CH_OK && receivers->count != 0)
         status = store_alerts_spread(alerts->options.store, &spread, &count, error);
     for (size_t i = 0; i < receivers->count && status == CH_OK; i++) {
-        if (!alerts_pause(alerts, 0))
+        if (!background_pause(&alerts->background, 0))
             return 0;
         status = send_next(alerts, &receivers->list[i], &more, error);
     }
@@ -355,15 +337,14 @@ static void *alerts_main(void *context)
 {
     struct alerts *alerts = context;
     int wait_ms = PAUSE_MS;
-    while (alerts_pause(alerts, wait_ms))
+    while (background_pause(&alerts->background, wait_ms))
         wait_ms = alerts_step(alerts);
     return NULL;
 }
 
 static void free_alerts(struct alerts *alerts)
 {
-    pthread_cond_destroy(&alerts->changed);
-    pthread_mutex_destroy(&alerts->lock);
+    background_deinit(&alerts->background);
     free(alerts);
 }
 
@@ -374,12 +355,7 @@ enum ch_status alerts_create(const struct alerts_options *options, struct alerts
     if (alerts == NULL)
         return CH_ERR_NO_MEMORY;
     alerts->options = *options;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&alerts->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&alerts->lock, NULL);
+    background_init(&alerts->background);
     if (pthread_create(&alerts->thread, NULL, alerts_main, alerts) != 0) {
         free_alerts(alerts);
         return CH_ERR_IO;
@@ -392,10 +368,7 @@ void alerts_destroy(struct alerts *alerts)
 {
     if (alerts == NULL)
         return;
-    pthread_mutex_lock(&alerts->lock);
-    alerts->stopping = true;
-    pthread_cond_signal(&alerts->changed);
-    pthread_mutex_unlock(&alerts->lock);
+    background_stop(&alerts->background);
     pthread_join(alerts->thread, NULL);
     free_alerts(alerts);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/server/background.h"
 #include "collector/server/naming_batch.h"
 #include "collector/server/symbol_folder.h"
 #include "collector/store/moment.h"
@@ -25,9 +26,7 @@ struct naming_jobs {
     struct naming_jobs_options options;
     pthread_t threads[NAMING_WORKERS_MAX];
     unsigned started;
-    pthread_mutex_t lock; // guards stopping
-    pthread_cond_t changed;
-    bool stopping;
+    struct background background;
 };
 
 // claimed_batch is what one thread works on.
@@ -42,22 +41,6 @@ struct claimed_batch {
     json_t *found;  // those of them that this batch named
     int64_t moment; // of the debug files that it was named with
 };
-
-static bool naming_pause(struct naming_jobs *jobs, int ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&jobs->lock);
-    int result = 0;
-    while (ms != 0 && !jobs->stopping && result == 0)
-        result = pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
-    bool go_on = !jobs->stopping;
-    pthread_mutex_unlock(&jobs->lock);
-    return go_on;
-}
 
 static void take_naming_item(void *context, const struct store_naming *naming)
 {
@@ -303,7 +286,8 @@ static void *naming_main(void *context)
     batch->jobs = context;
     batch->answers = calloc(NAMING_BATCH, sizeof(*batch->answers));
     int wait_ms = 0;
-    while (batch->answers != NULL && naming_pause(batch->jobs, wait_ms)) {
+    while (batch->answers != NULL &&
+           background_pause(&batch->jobs->background, wait_ms)) {
         int64_t began_ms = guarded_child_now_ms();
         wait_ms = work_once(batch);
         // As long as a batch took, uploads have the store and the processor.
@@ -324,12 +308,7 @@ enum ch_status naming_jobs_create(const struct naming_jobs_options *options,
     if (jobs == NULL)
         return CH_ERR_NO_MEMORY;
     jobs->options = *options;
-    pthread_mutex_init(&jobs->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&jobs->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    background_init(&jobs->background);
     while (jobs->started < options->workers && jobs->started < NAMING_WORKERS_MAX) {
         if (pthread_create(&jobs->threads[jobs->started], NULL, naming_main, jobs) != 0)
             return CH_ERR_IO;
@@ -342,13 +321,9 @@ void naming_jobs_destroy(struct naming_jobs *jobs)
 {
     if (jobs == NULL)
         return;
-    pthread_mutex_lock(&jobs->lock);
-    jobs->stopping = true;
-    pthread_cond_broadcast(&jobs->changed);
-    pthread_mutex_unlock(&jobs->lock);
+    background_stop(&jobs->background);
     for (unsigned i = 0; i < jobs->started; i++)
         pthread_join(jobs->threads[i], NULL);
-    pthread_cond_destroy(&jobs->changed);
-    pthread_mutex_destroy(&jobs->lock);
+    background_deinit(&jobs->background);
     free(jobs);
 }

@@ -14,33 +14,12 @@ static const char server_word[] = "server=";
 
 enum { FILE_BYTES = 64 << 10, HOUR_MINUTES = 60, DAY_HOURS = 24 };
 
-static const struct {
-    const char *name;
-    enum receiver_kind kind;
-} kinds[] = {
+static const struct setting_flag kinds[] = {
     { "new", RECEIVER_NEW },
     { "regressed", RECEIVER_REGRESSED },
     { "rising", RECEIVER_RISING },
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
-
-// read_kinds reads `new,regressed`.
-static bool read_kinds(const char *text, unsigned *out)
-{
-    *out = 0;
-    while (*text != 0) {
-        size_t length = strcspn(text, ",");
-        size_t i = 0;
-        while (i < KIND_COUNT && (strlen(kinds[i].name) != length ||
-                                  strncmp(kinds[i].name, text, length) != 0))
-            i++;
-        if (i == KIND_COUNT)
-            return false;
-        *out |= kinds[i].kind;
-        text += length + (text[length] == ',');
-    }
-    return *out != 0;
-}
 
 // read_minute reads `07:00`.
 static bool read_minute(const char *text, int *out)
@@ -60,7 +39,7 @@ static const char *take_setting(struct receiver *receiver, const char *key,
                                 const char *value)
 {
     if (strcmp(key, "on") == 0)
-        return read_kinds(value, &receiver->kinds)
+        return setting_flags_read(value, kinds, KIND_COUNT, &receiver->kinds)
                    ? NULL
                    : "on= takes new, regressed and rising, with commas";
     if (strcmp(key, "digest") == 0)

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "collector/server/background.h"
 #include "collector/store/moment.h"
 #include "collector/store/store_rest.h"
 
@@ -16,27 +16,8 @@ struct retention {
     struct store_retention limits;
     retention_complain_fn *complain;
     pthread_t thread;
-    pthread_mutex_t lock; // guards stopping
-    pthread_cond_t changed;
-    bool stopping;
+    struct background background;
 };
-
-// pause_for waits, and says whether to continue.
-static bool pause_for(struct retention *retention, int ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&retention->lock);
-    int result = 0;
-    while (!retention->stopping && result == 0)
-        result = pthread_cond_timedwait(&retention->changed, &retention->lock, &until);
-    bool go_on = !retention->stopping;
-    pthread_mutex_unlock(&retention->lock);
-    return go_on;
-}
 
 // trim_retained takes one step of retention, and drops empty weeks when nothing is left
 // to remove.
@@ -61,7 +42,7 @@ static void *retention_main(void *context)
     bool trims = retention->limits.age_ms != 0 || retention->limits.per_group != 0;
     int wait_ms = FIRST_MS;
     int left_ms = 0; // of this round
-    while (pause_for(retention, wait_ms)) {
+    while (background_pause(&retention->background, wait_ms)) {
         char error[STORE_ERROR_SIZE];
         bool more = false;
         int64_t began_ms = moment_now();
@@ -81,8 +62,7 @@ static void *retention_main(void *context)
 
 static void free_retention(struct retention *retention)
 {
-    pthread_cond_destroy(&retention->changed);
-    pthread_mutex_destroy(&retention->lock);
+    background_deinit(&retention->background);
     free(retention);
 }
 
@@ -96,12 +76,7 @@ enum ch_status retention_create(struct store *store,
         return CH_ERR_NO_MEMORY;
     *retention =
         (struct retention){ .store = store, .limits = *limits, .complain = complain };
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&retention->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&retention->lock, NULL);
+    background_init(&retention->background);
     if (pthread_create(&retention->thread, NULL, retention_main, retention) != 0) {
         free_retention(retention);
         return CH_ERR_IO;
@@ -114,10 +89,7 @@ void retention_destroy(struct retention *retention)
 {
     if (retention == NULL)
         return;
-    pthread_mutex_lock(&retention->lock);
-    retention->stopping = true;
-    pthread_cond_signal(&retention->changed);
-    pthread_mutex_unlock(&retention->lock);
+    background_stop(&retention->background);
     pthread_join(retention->thread, NULL);
     free_retention(retention);
 }

@@ -46,3 +46,21 @@ enum ch_status setting_file_read(const char *path, size_t limit_bytes, struct te
     text_append(out, "", 0);
     return status == CH_OK && !text_ok(out) ? CH_ERR_NO_MEMORY : status;
 }
+
+bool setting_flags_read(const char *text, const struct setting_flag *table,
+                        size_t count, unsigned *out)
+{
+    *out = 0;
+    while (*text != 0) {
+        size_t length = strcspn(text, ",");
+        size_t i = 0;
+        while (i < count && (strlen(table[i].name) != length ||
+                             strncmp(table[i].name, text, length) != 0))
+            i++;
+        if (i == count)
+            return false;
+        *out |= table[i].flag;
+        text += length + (text[length] == ',');
+    }
+    return *out != 0;
+}

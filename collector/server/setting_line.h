@@ -3,6 +3,7 @@
 // A line of a file that people write: a word, then settings as key=value, separated by
 // blanks. Users: the files of tokens and of receivers.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -27,3 +28,13 @@ CH_CHECKED enum ch_status setting_line_read(char *line, struct setting_line *out
 // setting_file_read reads a whole file of at most limit_bytes, NUL-terminated.
 CH_CHECKED enum ch_status setting_file_read(const char *path, size_t limit_bytes,
                                             struct text *out);
+
+// setting_flag is a word of a list such as `new,regressed`.
+struct setting_flag {
+    const char *name;
+    unsigned flag;
+};
+
+// setting_flags_read reads a list of at least one of the count words of a table.
+bool setting_flags_read(const char *text, const struct setting_flag *table,
+                        size_t count, unsigned *out);

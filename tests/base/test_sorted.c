@@ -52,12 +52,23 @@ static void sorted_finds_plain_numbers_too(void **state)
     }
 }
 
+static void sorted_finds_the_first_item_that_begins_there_or_later(void **state)
+{
+    (void)state;
+    assert_int_equal(SORTED_BEFORE(stretches, COUNT, start, 0), 0);
+    assert_int_equal(SORTED_BEFORE(stretches, COUNT, start, 10), 0);
+    assert_int_equal(SORTED_BEFORE(stretches, COUNT, start, 11), 1);
+    assert_int_equal(SORTED_BEFORE(stretches, COUNT, start, 20), 1);
+    assert_int_equal(SORTED_BEFORE(stretches, COUNT, start, UINT64_MAX), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorted_counts_the_items_that_begin_by_then),
         cmocka_unit_test(sorted_looks_at_no_more_than_the_count),
         cmocka_unit_test(sorted_finds_plain_numbers_too),
+        cmocka_unit_test(sorted_finds_the_first_item_that_begins_there_or_later),
     };
     return cmocka_run_group_tests_name("base/sorted", tests, NULL, NULL);
 }
