@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The processor time of a bench program, and the order of its batches.
+//
+// Of a program's batches the one in the middle of that order is said: the time is that
+// of the whole process, and others use the machine too.
 #pragma once
 #include <time.h>
 

@@ -46,9 +46,9 @@ enum { REPORT_MAX_BYTES = 64 << 20 };
 CH_CHECKED enum ch_status report_parse(const char *bytes, size_t size, json_t **out,
                                        struct report_error *error);
 
-// report_parse_brief does the same, but of the values of a report of version 2 only those
-// of the crashed thread are kept, as is enough for who lists and groups reports; the
-// others are checked.
+// report_parse_brief does the same, but of the values of a report of version 2 only
+// those of the crashed thread are kept, as is enough for who lists and groups reports;
+// the others are checked.
 CH_CHECKED enum ch_status report_parse_brief(const char *bytes, size_t size,
                                              json_t **out, struct report_error *error);
 
